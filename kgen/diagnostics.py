@@ -1,0 +1,157 @@
+"""Errors as values, and the one renderer: file, line, column, the line itself, carets, a code, a hint.
+
+Stages build :class:`Diagnostic` values and collect them in a :class:`Reporter`; a user sees a
+:class:`KgenError` whose text is every diagnostic rendered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kgen.source import Source, Span
+
+Severity = Literal["error", "lint"]
+
+_MAX_SHOWN = 20  # a 1 MB program with an error on every line still gives a readable report
+_MAX_WIDTH = 160  # longer lines are shown through a window around the marks
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem.
+
+    ``code`` is stable and kebab-case.  ``at`` is the place reported (marked ``^``); ``marks`` are further
+    operands involved (marked ``~``).  ``at`` is None for a problem with no place in the text, such as an
+    array on the wrong device.
+    """
+
+    code: str
+    message: str
+    hint: str | None = None
+    at: Span | None = None
+    marks: tuple[Span, ...] = ()
+    source: Source | None = None
+    severity: Severity = "error"
+
+    def render(self) -> str:
+        lines = [f"{self._place()}{self.severity}[{self.code}]: {self.message}"]
+        if self.source is not None and self.at is not None:
+            lines += _excerpt(self.source, self.at, self.marks)
+        if self.hint:
+            lines.append(f"    = hint: {self.hint}")
+        return "\n".join(lines)
+
+    def _place(self) -> str:
+        if self.source is None:
+            return ""
+        name = _printable(self.source.name)
+        if self.at is None:
+            return f"{name}: "
+        line = self.source.line_of(self.at.start)
+        column = self.at.start - self.source.line_start(line) + 1
+        return f"{name}:{line}:{column}: "
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _excerpt(source: Source, at: Span, marks: Sequence[Span]) -> list[str]:
+    """The reported line, and every other line that holds a mark, each with its marks underneath."""
+    places = [(span, "~") for span in marks] + [(at, "^")]
+    numbers = sorted({source.line_of(span.start) for span, _ in places})
+    gutter = max(3, len(str(numbers[-1])) + 2)
+    out: list[str] = []
+    for number in numbers:
+        text = source.line_text(number)
+        start = source.line_start(number)
+        under = [" "] * (len(text) + 1)
+        for span, mark in places:
+            if source.line_of(span.start) != number:
+                continue
+            first = span.start - start
+            last = min(max(span.end - start, first + 1), len(under))
+            under[first:last] = mark * (last - first)
+        shown, ruler = _window("".join(_cell(c) for c in text), "".join(under).rstrip())
+        out.append(f"{number:>{gutter}} | {shown}".rstrip())
+        out.append(f"{'':>{gutter}} | {ruler}")
+    return out
+
+
+def _cell(character: str) -> str:
+    """One screen cell per character, so that marks line up."""
+    if character == "\t":
+        return " "
+    return character if character.isprintable() else "?"
+
+
+def _window(text: str, ruler: str) -> tuple[str, str]:
+    if len(text) <= _MAX_WIDTH:
+        return text, ruler
+    first = len(ruler) - len(ruler.lstrip())
+    caret = ruler.find("^")
+    anchor = caret if caret >= 0 else first
+    start = max(0, min(anchor - _MAX_WIDTH // 2, len(text) - _MAX_WIDTH))
+    end = start + _MAX_WIDTH
+    left, right = ("..." if start else ""), ("..." if end < len(text) else "")
+    return left + text[start:end] + right, (" " * len(left) + ruler[start:end]).rstrip()
+
+
+class KgenError(Exception):
+    """What a user's mistake raises; ``str(error)`` is the rendered text, ``.diagnostics`` the values."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__(render(self.diagnostics))
+
+    @property
+    def code(self) -> str:
+        """The code of the first diagnostic."""
+        return self.diagnostics[0].code
+
+    def __reduce__(self) -> tuple[type[KgenError], tuple[tuple[Diagnostic, ...]]]:
+        return KgenError, (self.diagnostics,)
+
+
+def render(diagnostics: Sequence[Diagnostic]) -> str:
+    """All of them, one after another; past twenty, a count."""
+    shown = [d.render() for d in diagnostics[:_MAX_SHOWN]]
+    hidden = len(diagnostics) - len(shown)
+    if hidden > 0:
+        shown.append(f"... and {hidden} more")
+    return "\n".join(shown)
+
+
+def error(code: str, message: str, hint: str | None = None) -> KgenError:
+    """A :class:`KgenError` of one problem that has no place in a program's text."""
+    return KgenError((Diagnostic(code, message, hint),))
+
+
+class Reporter:
+    """Collects the diagnostics of one source; :meth:`raise_errors` ends a stage."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.diagnostics: list[Diagnostic] = []
+
+    def error(
+        self, code: str, message: str, at: Span | None, *, marks: Iterable[Span] = (), hint: str | None = None
+    ) -> None:
+        self.diagnostics.append(Diagnostic(code, message, hint, at, tuple(marks), self.source))
+
+    def lint(
+        self, code: str, message: str, at: Span | None, *, marks: Iterable[Span] = (), hint: str | None = None
+    ) -> None:
+        self.diagnostics.append(Diagnostic(code, message, hint, at, tuple(marks), self.source, "lint"))
+
+    @property
+    def lints(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "lint")
+
+    def raise_errors(self) -> None:
+        errors = [d for d in self.diagnostics if d.severity == "error"]
+        if errors:
+            errors.sort(key=lambda d: d.at.start if d.at is not None else -1)
+            raise KgenError(errors)
