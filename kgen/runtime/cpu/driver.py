@@ -1,0 +1,55 @@
+"""Wraps a ``.cu`` text into the C++ that the host compiler sees; the text itself stays as it is, line for line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# Anything that makes one CUDA thread wait for another.  Without it the names are not even declared, so a text that
+# slips through does not compile.
+_NEEDS_FIBERS = re.compile(r"\b__(?:sync|shfl|ballot|any_sync|all_sync|match|reduce|activemask|nanosleep|cluster)\w*")
+_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+# extern __shared__ __align__(16) float tile[];
+_DYNAMIC_SHARED = re.compile(
+    r"\bextern\s+(?:__align__\s*\([^()]*\)\s*|alignas\s*\([^()]*\)\s*)?__shared__\s+"
+    r"(?:__align__\s*\([^()]*\)\s*|alignas\s*\([^()]*\)\s*)?"
+    r"(?P<type>[A-Za-z_][\w:<>, ]*?[\w>])\s+(?P<name>[A-Za-z_]\w*)\s*\[\s*\]\s*;"
+)
+
+
+def wrap(text: str, kernels: Sequence[str], name: str) -> str:
+    """The translation unit: our header, the text under its own file name, one entry point per kernel."""
+    entries = "".join(f"KGEN_KERNEL({kernel})\n" for kernel in kernels)
+    return (
+        f"#define KGEN_FIBERS {int(needs_fibers(text))}\n"
+        '#include "kgen_cpu.h"\n'
+        f"#line 1 {_quoted(name)}\n"
+        f"{_DYNAMIC_SHARED.sub(_dynamic_shared, text)}\n"
+        '#line 1 "<entry points>"\n'
+        f"{entries}"
+    )
+
+
+def needs_fibers(text: str) -> bool:
+    """Whether threads of a block must take turns; else each runs to its end before the next begins."""
+    return _NEEDS_FIBERS.search(_COMMENT.sub(" ", text)) is not None
+
+
+def _dynamic_shared(found: re.Match[str]) -> str:
+    """C++ has no arrays of a size known at launch: a pointer, on as many lines as before.
+
+    ``(void)0;`` keeps it out of namespace scope, where the pointer would be read once, before any launch.
+    """
+    lines = "\n" * found[0].count("\n")
+    kind, name = found["type"], found["name"]
+    return f"(void)0; {kind}* const {name} = static_cast<{kind}*>(kgen_dynamic_shared());{lines}"
+
+
+def _quoted(name: str) -> str:
+    """A C string literal that holds ``name`` on one line."""
+    escaped = []
+    for byte in name.encode("utf-8", "replace"):
+        plain = 32 <= byte < 127 and byte not in b'"\\?'
+        escaped.append(chr(byte) if plain else f"\\{byte:03o}")
+    return '"' + "".join(escaped) + '"'

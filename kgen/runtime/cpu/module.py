@@ -1,0 +1,81 @@
+"""Loads a compiled text and launches its kernels, with the calling convention of the CUDA driver."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgen.diagnostics import KgenError, error
+from kgen.runtime.cpu.build import build
+
+Dim3 = tuple[int, int, int]
+
+_SIZES = [ctypes.c_uint64] * 9  # grid, block and cluster
+_ARGUMENTS = [*_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
+
+# Schedulers stay loaded: kernel libraries find theirs by name among what is loaded.
+_schedulers: dict[Path, ctypes.CDLL] = {}
+
+
+class CpuModule:
+    """The kernels of one text."""
+
+    def __init__(self, scheduler: ctypes.CDLL, library: ctypes.CDLL, kernels: Sequence[str], sanitized: bool) -> None:
+        self._scheduler = scheduler
+        self._library = library
+        self._sanitized = sanitized
+        self._entries: dict[str, Callable[..., Any]] = {}
+        for kernel in kernels:
+            entry = library[f"kgen_launch_{kernel}"]
+            entry.argtypes = _ARGUMENTS
+            entry.restype = ctypes.c_void_p
+            self._entries[kernel] = entry
+
+    @classmethod
+    def load(
+        cls, text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None
+    ) -> CpuModule:
+        """Compiles ``text`` (or finds it compiled) and loads it."""
+        built = build(text, kernels, name=name, sanitize=sanitize)
+        scheduler = _load_scheduler(built.scheduler)
+        return cls(scheduler, ctypes.CDLL(str(built.library)), kernels, sanitize is not None)
+
+    def launch(
+        self,
+        kernel: str,
+        grid: Dim3,
+        block: Dim3,
+        params: int,
+        *,
+        shared: int = 0,
+        cluster: Dim3 = (1, 1, 1),
+        cooperative: bool = False,
+        threads: int = 0,
+    ) -> None:
+        """Runs a kernel to its end, without the GIL.
+
+        ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``.  ``threads`` OS threads share the
+        blocks; 0 means as many as the machine has and the work deserves.
+        """
+        if self._sanitized and not cooperative:
+            threads = threads or 1
+        failed = self._entries[kernel](*grid, *block, *cluster, shared, params, threads, cooperative)
+        if failed:
+            raise self._error(kernel, failed)
+
+    def _error(self, kernel: str, text: int) -> KgenError:
+        message = ctypes.string_at(text).decode("utf-8", "replace")
+        self._scheduler.kgen_free_error(text)
+        return error("kernel-failed", f"{kernel}: {message}")
+
+
+def _load_scheduler(path: Path) -> ctypes.CDLL:
+    loaded = _schedulers.get(path)
+    if loaded is None:
+        loaded = ctypes.CDLL(str(path))
+        loaded.kgen_free_error.argtypes = [ctypes.c_void_p]
+        loaded.kgen_free_error.restype = None
+        _schedulers[path] = loaded
+    return loaded
