@@ -1,0 +1,263 @@
+"""The oracle: what an IR program means, on NumPy arrays.
+
+``ROWS`` has one row per op of ``ir/ops.py``.  Every value is held in the NumPy dtype of its op, so each op rounds
+where the contract says that it does and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kgen.dtypes import FLOAT64, DType
+from kgen.ir import exact, special
+from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
+from kgen.ir.reductions import reduce
+from kgen.ir.rounding import Array, cast, numpy_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One evaluation: the arguments, what the dimension symbols stand for, and the values so far."""
+
+    kernel: Kernel
+    arrays: Sequence[Array | None]
+    scalars: Sequence[object]
+    sizes: dict[str, int]
+    values: list[Array] = field(default_factory=list)
+    stored: dict[int, Array] = field(default_factory=dict)
+
+    def extents(self, shape: Shape) -> tuple[int, ...]:
+        return tuple(1 if dim == 1 else self.sizes[str(dim)] for dim in shape)
+
+
+Row = Callable[..., Array]  #: called with the frame, the op and the values of its arguments
+
+
+def evaluate(
+    kernel: Kernel,
+    arrays: Sequence[Array | None],
+    scalars: Sequence[object] = (),
+    shape: tuple[int, ...] | None = None,
+) -> list[Array]:
+    """Run ``kernel``: one new array per output and inout operand, in operand order.
+
+    ``arrays`` follow ``kernel.operands``, None for an output; ``scalars`` follow ``kernel.scalars``.  ``shape`` is
+    the iteration shape of a program that no array gives one.  Inputs are never written.
+    """
+    frame = Frame(kernel, arrays, scalars, _bind(kernel, arrays, shape))
+    with np.errstate(all="ignore"):
+        for op in kernel.ops:
+            value = np.asarray(ROWS[op.name](frame, op, *(frame.values[i] for i in op.args)))
+            if value.dtype != numpy_dtype(op.dtype):
+                raise TypeError(f"%{len(frame.values)}: {op.name} gave {value.dtype}, the IR says {op.dtype}")
+            frame.values.append(value)
+    return [frame.stored[i] for i, operand in enumerate(kernel.operands) if operand.role != "input"]
+
+
+def _bind(kernel: Kernel, arrays: Sequence[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
+    """What each dimension symbol stands for."""
+    if len(arrays) != len(kernel.operands):
+        raise ValueError(f"{len(arrays)} arrays for {len(kernel.operands)} operands")
+    sizes: dict[str, int] = {}
+
+    def bind(what: str, dims: Shape, extents: tuple[int, ...]) -> None:
+        if len(dims) != len(extents):
+            raise ValueError(f"{what} has {len(extents)} dimensions, the IR says {len(dims)}")
+        for dim, extent in zip(dims, extents, strict=True):
+            expected = 1 if dim == 1 else sizes.setdefault(str(dim), extent)
+            if extent != expected:
+                raise ValueError(f"{what} has extent {extent} where {dim} is {expected}")
+
+    for operand, array in zip(kernel.operands, arrays, strict=True):
+        if array is None:
+            if operand.role != "output":
+                raise ValueError(f"no array for the {operand.role} {operand.name}")
+            continue
+        if operand.role == "output":
+            raise ValueError(f"{operand.name} is an output: pass None")
+        if array.dtype != numpy_dtype(operand.dtype):
+            raise TypeError(f"{operand.name} is {array.dtype}, the IR says {operand.dtype}")
+        bind(operand.name, operand.shape, array.shape)
+    if shape is not None:
+        for store in kernel.stores:
+            bind("shape", store.shape, shape)
+    return sizes
+
+
+# --- structure ----------------------------------------------------------------------------------
+
+
+def _load(frame: Frame, op: Op) -> Array:
+    """The value as it was before the kernel ran, its axes in the order of the access."""
+    assert isinstance(op.attr, Access)
+    array = frame.arrays[op.attr.operand]
+    assert array is not None
+    walked = [axis for axis in op.attr.axes if axis is not None]
+    unwalked = tuple(axis for axis in range(array.ndim) if axis not in walked)
+    value = np.transpose(array, (*unwalked, *walked))[(0,) * len(unwalked)]  # those have one element
+    return np.expand_dims(value, tuple(i for i, axis in enumerate(op.attr.axes) if axis is None))
+
+
+def _store(frame: Frame, op: Op, value: Array) -> Array:
+    assert isinstance(op.attr, Access)
+    operand = frame.kernel.operands[op.attr.operand]
+    result = np.empty(frame.extents(operand.shape), numpy_dtype(operand.dtype))
+    walked = [axis for axis in op.attr.axes if axis is not None]
+    unwalked = tuple(axis for axis in range(result.ndim) if axis not in walked)
+    target = np.transpose(result, (*unwalked, *walked))
+    full = np.broadcast_to(value, frame.extents(op.shape))
+    target[...] = np.squeeze(full, tuple(i for i, axis in enumerate(op.attr.axes) if axis is None))
+    frame.stored[op.attr.operand] = result
+    return value
+
+
+def _scalar(frame: Frame, op: Op) -> Array:
+    assert isinstance(op.attr, int)
+    return _held(frame.scalars[op.attr], op.dtype)
+
+
+def _held(value: object, dtype: DType) -> Array:
+    """A Python or NumPy scalar as a 0-d array, rounded once."""
+    if dtype.is_float and isinstance(value, bool | int | float):
+        return cast(np.asarray(float(value)), FLOAT64, dtype, CastMode("rne", False))
+    return np.asarray(value, numpy_dtype(dtype))
+
+
+def _const(frame: Frame, op: Op) -> Array:
+    assert isinstance(op.attr, int)
+    return np.array([op.attr], np.dtype(f"u{op.dtype.size}")).view(numpy_dtype(op.dtype)).reshape(())
+
+
+def _index(frame: Frame, op: Op) -> Array:
+    """The coordinate along one axis of the space that the op's own shape spans."""
+    assert isinstance(op.attr, int)
+    shape = frame.extents(op.shape)
+    along = np.arange(shape[op.attr], dtype=numpy_dtype(op.dtype)).reshape((-1,) + (1,) * (-op.attr - 1))
+    return np.broadcast_to(along, shape)
+
+
+def _size(frame: Frame, op: Op) -> Array:
+    return np.asarray(frame.sizes[str(op.attr)], numpy_dtype(op.dtype))
+
+
+def _reduce(frame: Frame, op: Op, value: Array) -> Array:
+    assert isinstance(op.attr, Reduction)
+    argument = frame.kernel.ops[op.args[0]]
+    # The argument's own shape may be wider than the array that stands for it (a constant, say).
+    return reduce(np.broadcast_to(value, frame.extents(argument.shape)), argument.dtype, op.dtype, op.attr)
+
+
+def _cast(frame: Frame, op: Op, value: Array) -> Array:
+    assert isinstance(op.attr, CastMode)
+    return cast(value, frame.kernel.ops[op.args[0]].dtype, op.dtype, op.attr)
+
+
+def _bitcast(frame: Frame, op: Op, value: Array) -> Array:
+    if op.dtype.is_bool:  # any set bit is true, as in a load of a bool from memory
+        return value.view(np.uint8) != 0
+    return np.ascontiguousarray(value).reshape(value.shape).view(numpy_dtype(op.dtype))
+
+
+def _complex(frame: Frame, op: Op, real: Array, imag: Array) -> Array:
+    result = np.empty(np.broadcast_shapes(real.shape, imag.shape), numpy_dtype(op.dtype))
+    result.real, result.imag = real, imag
+    return result
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def _pure(function: Callable[..., Array]) -> Row:
+    """A row that needs nothing but its arguments."""
+    return lambda frame, op, *args: function(*args)
+
+
+def _powi(frame: Frame, op: Op, value: Array) -> Array:
+    assert isinstance(op.attr, int)
+    return exact.powi(value, op.attr)
+
+
+def _pow(x: Array, y: Array) -> Array:
+    return special.evaluate("pow", x, y) if exact.is_float(x) else exact.int_pow(x, y)
+
+
+_STRUCTURE: dict[str, Row] = {
+    "load": _load,
+    "store": _store,
+    "scalar": _scalar,
+    "const": _const,
+    "index": _index,
+    "size": _size,
+    "reduce": _reduce,
+    "cast": _cast,
+    "bitcast": _bitcast,
+    "complex": _complex,
+    "powi": _powi,
+}
+
+_EXACT: dict[str, Callable[..., Array]] = {
+    "real": np.real,
+    "imag": np.imag,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "neg": np.negative,
+    "abs": np.absolute,
+    "sign": exact.sign,
+    "pow": _pow,
+    "fma": exact.fma,
+    "min": exact.minimum,
+    "max": exact.maximum,
+    "fmin": exact.fmin,
+    "fmax": exact.fmax,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "not": np.invert,
+    "shl": exact.shl,
+    "shr": exact.shr,
+    "popcount": exact.popcount,
+    "clz": exact.clz,
+    "ffs": exact.ffs,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "where": np.where,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "signbit": np.signbit,
+    "copysign": np.copysign,
+    "nextafter": np.nextafter,
+    "fmod": np.fmod,
+    "fdim": exact.fdim,
+    "logb": exact.logb,
+    "ilogb": exact.ilogb,
+    "ldexp": np.ldexp,
+    "sqrt": np.sqrt,
+}
+
+
+def _special(name: str) -> Row:
+    return lambda frame, op, *args: special.evaluate(name, *args)
+
+
+#: Op name -> what it does; the keys are those of ``ir/ops.py``.
+ROWS: dict[str, Row] = {
+    **_STRUCTURE,
+    **{name: _pure(function) for name, function in _EXACT.items()},
+    **{name: _special(name) for name in (*special.WIDE, *special.NARROW, "jn", "yn") if name != "pow"},
+}

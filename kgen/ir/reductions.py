@@ -1,0 +1,107 @@
+"""NumPy meaning of ``reduce``: accumulated wider than the result and rounded once; integers wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.dtypes import FLOAT64, DType
+from kgen.ir.kernel import CastMode, Reduction
+from kgen.ir.rounding import Array, cast, numpy_dtype
+
+#: The kinds, in the order of the language's own list.
+KINDS = (
+    "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm",
+    "logsumexp",
+)  # fmt: skip
+
+#: Kinds that have no value for an empty axis.
+NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
+
+_NEAREST = CastMode("rne", False)
+
+
+def reduce(values: Array, source: DType, target: DType, attr: Reduction) -> Array:
+    """``values`` of ``source`` reduced over ``attr.axes`` (moved to one last axis first), as ``target``."""
+    kept = [axis for axis in range(values.ndim) if axis not in attr.axes]
+    moved = np.transpose(values, (*kept, *attr.axes))
+    outer = tuple(values.shape[axis] for axis in kept)
+    count = int(np.prod([values.shape[axis] for axis in attr.axes], dtype=np.int64))
+    rows = np.ascontiguousarray(moved).reshape((*outer, count))
+    if count == 0 and attr.kind in NO_IDENTITY:
+        raise ValueError(f"{attr.kind} of nothing has no value")
+    with np.errstate(all="ignore"):
+        result = np.asarray(_rows(rows, source, target, attr))
+    if attr.keepdims:
+        shape = tuple(1 if axis in attr.axes else extent for axis, extent in enumerate(values.shape))
+        return result.reshape(shape)
+    return result.reshape(outer)
+
+
+def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
+    match attr.kind:
+        case "min" | "max":
+            return _extreme(rows, source, attr.kind)
+        case "argmin" | "argmax":
+            # Both take the first of equals, and the first NaN before everything.
+            held = cast(rows, source, FLOAT64, _NEAREST) if source.is_narrow else rows
+            return (np.argmin if attr.kind == "argmin" else np.argmax)(held, axis=-1).astype(np.int64)
+        case "any" | "all" | "count_nonzero":
+            true = rows != 0  # NaN is true
+            if attr.kind == "count_nonzero":
+                return np.count_nonzero(true, axis=-1, keepdims=True)[..., 0]
+            return (np.any if attr.kind == "any" else np.all)(true, axis=-1)
+        case "sum" | "prod" if not (source.is_float or target.is_float):
+            wide = np.uint64 if target.is_int and not target.signed else np.int64
+            total: Array = (np.sum if attr.kind == "sum" else np.prod)(rows.astype(wide), axis=-1, dtype=wide)
+            return np.asarray(total).astype(numpy_dtype(target))
+        case kind:
+            if source.is_narrow:
+                rows = cast(rows, source, FLOAT64, _NEAREST)
+            # Twice the result's precision; longdouble also keeps a float64 sum of squares from overflowing.
+            accumulator = np.longdouble if target is FLOAT64 or kind == "prod" else np.float64
+            value = np.asarray(_FLOATS[kind](rows.astype(accumulator), attr.correction))
+            return cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
+
+
+def _extreme(rows: Array, source: DType, kind: str) -> Array:
+    if not source.is_float:
+        return (np.min if kind == "min" else np.max)(rows, axis=-1)
+    wide = cast(rows, source, FLOAT64, _NEAREST)
+    bits = wide.view(np.int64)
+    keys = np.where(bits < 0, bits ^ np.int64((1 << 63) - 1), bits)  # ordered as the values are, -0.0 below +0.0
+    best = np.asarray((np.min if kind == "min" else np.max)(keys, axis=-1))
+    value = np.where(best < 0, best ^ np.int64((1 << 63) - 1), best).view(np.float64)
+    value = np.where(np.isnan(wide).any(axis=-1), np.nan, value)
+    return cast(value, FLOAT64, source, _NEAREST)
+
+
+def _mean(rows: Array) -> Any:
+    return np.sum(rows, axis=-1) / rows.shape[-1]
+
+
+def _var(rows: Array, correction: int) -> Any:
+    """About the mean; as in NumPy, a divisor that falls below 0 is 0."""
+    distance = rows - np.asarray(_mean(rows))[..., None]
+    return np.sum(distance * distance, axis=-1) / rows.dtype.type(max(rows.shape[-1] - correction, 0))
+
+
+def _logsumexp(rows: Array, _: int) -> Any:
+    if rows.shape[-1] == 0:
+        return np.full(rows.shape[:-1], -np.inf, rows.dtype)
+    peak = np.max(rows, axis=-1, keepdims=True)
+    finite = np.where(np.isfinite(peak), peak, 0)
+    return np.log(np.sum(np.exp(rows - finite), axis=-1)) + finite[..., 0]
+
+
+_FLOATS: dict[str, Callable[[Array, int], Any]] = {
+    "sum": lambda rows, _: np.sum(rows, axis=-1),
+    "prod": lambda rows, _: np.prod(rows, axis=-1),
+    "mean": lambda rows, _: _mean(rows),
+    "var": _var,
+    "std": lambda rows, correction: np.sqrt(_var(rows, correction)),
+    "norm": lambda rows, _: np.sqrt(np.sum(rows * rows, axis=-1)),
+    "logsumexp": _logsumexp,
+}
