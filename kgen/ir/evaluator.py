@@ -157,7 +157,7 @@ def _cast(frame: Frame, op: Op, value: Array) -> Array:
 
 def _bitcast(frame: Frame, op: Op, value: Array) -> Array:
     if op.dtype.is_bool:  # any set bit is true, as in a load of a bool from memory
-        return value.view(np.uint8) != 0
+        return np.asarray(value.view(np.uint8) != 0)
     return np.ascontiguousarray(value).reshape(value.shape).view(numpy_dtype(op.dtype))
 
 

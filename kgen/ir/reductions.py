@@ -47,16 +47,17 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
         case "argmin" | "argmax":
             # Both take the first of equals, and the first NaN before everything.
             held = cast(rows, source, FLOAT64, _NEAREST) if source.is_narrow else rows
-            return (np.argmin if attr.kind == "argmin" else np.argmax)(held, axis=-1).astype(np.int64)
+            return np.asarray(held.argmin(axis=-1) if attr.kind == "argmin" else held.argmax(axis=-1), np.int64)
         case "any" | "all" | "count_nonzero":
             true = rows != 0  # NaN is true
             if attr.kind == "count_nonzero":
-                return np.count_nonzero(true, axis=-1, keepdims=True)[..., 0]
-            return (np.any if attr.kind == "any" else np.all)(true, axis=-1)
+                return np.asarray(true.sum(axis=-1, dtype=np.int64))
+            return np.asarray(true.any(axis=-1) if attr.kind == "any" else true.all(axis=-1))
         case "sum" | "prod" if not (source.is_float or target.is_float):
             wide = np.uint64 if target.is_int and not target.signed else np.int64
-            total: Array = (np.sum if attr.kind == "sum" else np.prod)(rows.astype(wide), axis=-1, dtype=wide)
-            return np.asarray(total).astype(numpy_dtype(target))
+            widened = rows.astype(wide)
+            total = np.asarray(widened.sum(axis=-1) if attr.kind == "sum" else widened.prod(axis=-1))
+            return total.astype(numpy_dtype(target))
         case kind:
             if source.is_narrow:
                 rows = cast(rows, source, FLOAT64, _NEAREST)
@@ -68,11 +69,11 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
 
 def _extreme(rows: Array, source: DType, kind: str) -> Array:
     if not source.is_float:
-        return (np.min if kind == "min" else np.max)(rows, axis=-1)
+        return np.asarray(rows.min(axis=-1) if kind == "min" else rows.max(axis=-1))
     wide = cast(rows, source, FLOAT64, _NEAREST)
     bits = wide.view(np.int64)
     keys = np.where(bits < 0, bits ^ np.int64((1 << 63) - 1), bits)  # ordered as the values are, -0.0 below +0.0
-    best = np.asarray((np.min if kind == "min" else np.max)(keys, axis=-1))
+    best = np.asarray(keys.min(axis=-1) if kind == "min" else keys.max(axis=-1))
     value = np.where(best < 0, best ^ np.int64((1 << 63) - 1), best).view(np.float64)
     value = np.where(np.isnan(wide).any(axis=-1), np.nan, value)
     return cast(value, FLOAT64, source, _NEAREST)

@@ -42,7 +42,8 @@ def bit_length(bits: Array) -> NDArray[np.int64]:
         high = rest >> np.uint64(step)
         length += np.where(high != 0, step, 0)
         rest = np.where(high != 0, high, rest)
-    return length + (rest != 0)
+    length += rest != 0
+    return length
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def shift_right(parts: Parts, shift: NDArray[np.int64], mode: RoundingMode) -> N
         up = np.zeros(kept.shape, np.bool_)
     else:
         up = (rest != 0) & (parts.negative if mode == "rd" else ~parts.negative)
-    return kept + up.astype(np.uint64)
+    return np.asarray(kept + up, np.uint64)
 
 
 def to_float(parts: Parts, dtype: DType, mode: CastMode) -> Array:
@@ -128,13 +129,14 @@ def to_float(parts: Parts, dtype: DType, mode: CastMode) -> Array:
 
     largest, infinity, nan = np.uint64(max_finite_bits(dtype)), _infinity(dtype), np.uint64(_nan(dtype))
     overflow = nan if infinity is None else np.uint64(infinity)
-    towards = {"rne": True, "rz": False, "ru": ~parts.negative, "rd": parts.negative}[mode.rounding]
-    past = largest if mode.saturate else np.where(towards, overflow, largest)
+    # Rounding inwards stops at the largest finite value; saturation always does.
+    outwards = {"rne": parts.negative | True, "rz": parts.negative & False, "ru": ~parts.negative, "rd": parts.negative}
+    past = largest if mode.saturate else np.where(outwards[mode.rounding], overflow, largest)
     bits = np.where(bits > largest, past, bits)
     bits = np.where(parts.inf, largest if mode.saturate else overflow, bits)
     bits = np.where(parts.nan, nan, bits)
     bits = bits | (parts.negative.astype(np.uint64) << np.uint64(dtype.bits - 1))
-    return bits.astype(np.dtype(f"u{dtype.size}")).view(numpy_dtype(dtype))
+    return np.asarray(bits.astype(np.dtype(f"u{dtype.size}")).view(numpy_dtype(dtype)))
 
 
 def to_int(parts: Parts, dtype: DType, rounding: RoundingMode) -> Array:

@@ -40,8 +40,8 @@ def _half_turns(x: Array, quarter: int) -> Array:
     odd = which % 2 == 1
     value = np.where(odd, np.cos(t), np.sin(t))
     value = np.where(which % 4 >= 2, -value, value)
-    value = np.where(value == 0, 0, value)  # C23: cospi(n + 1/2) is +0, sinpi(±n) is ±0
-    return value if quarter else np.where(np.signbit(x), -value, value)
+    value = np.where(value == 0, x.dtype.type(0), value)  # C23: cospi(n + 1/2) is +0, sinpi(±n) is ±0
+    return np.where(np.signbit(x) & (quarter == 0), -value, value)
 
 
 def _norm(*args: Array) -> Array:
@@ -150,7 +150,7 @@ def _hankel(order: int, kind: str, x: Array) -> Array:
     sin, cos = np.sin(x), np.cos(x)
     cosine, sine = (cos + sin, sin - cos) if order == 0 else (sin - cos, -(sin + cos))
     wave = p * cosine - q * sine if kind == "j" else p * sine + q * cosine
-    return (wave / np.sqrt(_PI * x)).astype(np.float64)
+    return np.asarray(wave / np.sqrt(_PI * x), np.float64)
 
 
 #: float64 evaluations of float32 functions.

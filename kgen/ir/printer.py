@@ -1,0 +1,130 @@
+"""The IR as text: one op a line, the same bytes for equal kernels.  ``reader.py`` reads it back.
+
+An op prints as ``%number = name<modes> attribute arguments : dtype[shape]``, the user's name for it behind ``#``.
+Stores count in the numbering too; their type is the operand's, and printed only where it is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from kgen.dtypes import DType
+from kgen.ir.kernel import Access, CastMode, Kernel, Op, Operand, Reduction, Shape, from_bits, to_bits
+
+#: The mode of a cast that is written without one: to nearest, but towards zero from a float to an integer.
+NEAREST, TRUNCATE = CastMode("rne", False), CastMode("rz", False)
+
+
+def default_mode(source: DType, target: DType) -> CastMode:
+    return TRUNCATE if source.is_float and target.is_int else NEAREST
+
+
+def print_kernel(kernel: Kernel, notes: Mapping[int, Sequence[str]] | None = None) -> str:
+    """The text form, ending in a newline.  ``notes`` are lines to put under the op of that number."""
+    inputs = [_operand(operand) for operand in kernel.operands if operand.role != "output"]
+    outputs = [_operand(operand) for operand in kernel.operands if operand.role == "output"]
+    # By-value scalars have no shape at all, not even the empty one.
+    inputs += [f"{scalar.name}: {scalar.dtype.short}" for scalar in kernel.scalars]
+    lines = [f"kernel({', '.join(inputs)}) -> ({', '.join(outputs)})"]
+    for number, op in enumerate(kernel.ops):
+        line = "  " + _op(kernel, number, op)
+        lines.append(f"{line:<40}  # {op.label}" if op.label else line)
+        lines += [f"      ^ {note}" for note in (notes or {}).get(number, ())]
+    return "\n".join(lines) + "\n"
+
+
+def _operand(operand: Operand) -> str:
+    role = "inout " if operand.role == "inout" else ""
+    return f"{role}{operand.name}: {_type(operand.dtype, operand.shape)}"
+
+
+def _type(dtype: DType, shape: Shape) -> str:
+    return f"{dtype.short}[{', '.join(map(str, shape))}]"
+
+
+def _op(kernel: Kernel, number: int, op: Op) -> str:
+    arguments = ", ".join(f"%{i}" for i in op.args)
+    if op.name == "store" and isinstance(op.attr, Access):
+        typed = "" if (op.dtype, op.shape) == accessed(kernel.operands, op.attr) else f" : {_type(op.dtype, op.shape)}"
+        return f"store {arguments}, {_access(kernel, op)}{typed}"
+    words = [op.name + _modes(kernel, op), _attribute(kernel, op), arguments]
+    return f"%{number} = {' '.join(word for word in words if word)} : {_type(op.dtype, op.shape)}"
+
+
+def _modes(kernel: Kernel, op: Op) -> str:
+    """What stands in ``<>``: how a cast rounds, which reduction, an exponent."""
+    match op.attr:
+        case CastMode(rounding, saturate):
+            earlier = bool(op.args) and op.args[0] < len(kernel.ops)
+            if earlier and op.attr == default_mode(kernel.ops[op.args[0]].dtype, op.dtype):
+                return ""
+            return f"<{rounding}, sat>" if saturate else f"<{rounding}>"
+        case Reduction(kind, axes, keepdims, correction):
+            words = [kind, f"axes={' '.join(map(str, axes))}"]
+            words += ["keepdims"] * keepdims + [f"correction={correction}"] * (correction != 0)
+            return f"<{', '.join(words)}>"
+        case int(exponent) if op.name == "powi":
+            return f"<{exponent}>"
+    return ""
+
+
+def _attribute(kernel: Kernel, op: Op) -> str:
+    match op.name, op.attr:
+        case "load", Access():
+            return _access(kernel, op)
+        case "const", int(bits):
+            return constant(bits, op.dtype)
+        case "scalar", int(number):
+            return kernel.scalars[number].name if 0 <= number < len(kernel.scalars) else f"?{number}"
+        case ("index", int(value)) | ("size", str(value)):
+            return str(value)
+        case "powi", int():
+            return ""
+    return "" if op.attr is None or not isinstance(op.attr, int | str) else f"?{op.attr}"
+
+
+def accessed(operands: Sequence[Operand], access: Access) -> tuple[DType, Shape] | None:
+    """The dtype and shape of the elements that an access touches; None where it is out of range."""
+    if not 0 <= access.operand < len(operands):
+        return None
+    operand = operands[access.operand]
+    if any(axis is not None and not 0 <= axis < len(operand.shape) for axis in access.axes):
+        return None
+    return operand.dtype, tuple(1 if axis is None else operand.shape[axis] for axis in access.axes)
+
+
+def _access(kernel: Kernel, op: Op) -> str:
+    """``w``, or ``w[., 0]`` where the value's axes are not the operand's own in order (``.`` is an axis it lacks)."""
+    assert isinstance(op.attr, Access)
+    if not 0 <= op.attr.operand < len(kernel.operands):
+        return f"?{op.attr.operand}"
+    operand = kernel.operands[op.attr.operand]
+    if op.attr.axes == tuple(range(len(operand.shape))):
+        return operand.name
+    return f"{operand.name}[{', '.join('.' if axis is None else str(axis) for axis in op.attr.axes)}]"
+
+
+def constant(bits: int, dtype: DType) -> str:
+    """A constant so that it reads back to the same bits: ``-0.0``, ``nan``, ``true``; a NaN with a payload in hex."""
+    try:
+        value = from_bits(bits, dtype)
+    except (KeyError, OverflowError):
+        return hex(bits)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        if math.isnan(value) and bits != to_bits(math.nan, dtype):
+            return hex(bits)
+        if dtype.size == 4 and math.isfinite(value):
+            return _shortest(value, bits, dtype)
+    return repr(value)
+
+
+def _shortest(value: float, bits: int, dtype: DType) -> str:
+    """The fewest digits that still name this float32."""
+    for digits in range(6, 10):
+        text = repr(float(f"{value:.{digits}g}"))
+        if to_bits(float(text), dtype) == bits:
+            return text
+    return repr(value)

@@ -1,0 +1,147 @@
+"""Reads the text form of ``printer.py`` back, so that golden tests of passes can be written as text.
+
+A developer's tool: it trusts its input as far as the grammar goes and leaves judgement to ``verifier.py``.
+Ops must be numbered in order from 0, stores taking a number too; lines that begin with ``^`` are notes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast, get_args
+
+from kgen.dtypes import BY_NAME, DType
+from kgen.ir.kernel import (
+    Access,
+    Attr,
+    CastMode,
+    Dim,
+    Kernel,
+    Op,
+    Operand,
+    Reduction,
+    Role,
+    Scalar,
+    Shape,
+    to_bits,
+)
+from kgen.ir.printer import accessed, default_mode
+from kgen.syntax.tree import RoundingMode
+
+_HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)")
+_DECLARED = re.compile(r"(?P<inout>inout )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?")
+_OP = re.compile(
+    r"(?:%(?P<number>\d+) = )?(?P<name>\w+)(?:<(?P<modes>[^>]*)>)?(?P<rest>[^:#]*)"
+    r"(?:: (?P<dtype>\w+)\[(?P<shape>[^\]]*)\])?(?:\s*# (?P<label>.*))?"
+)
+_TARGET = re.compile(r"(?P<name>\w+)(?:\[(?P<axes>[^\]]*)\])?")
+
+
+def parse_kernel(text: str) -> Kernel:
+    """The kernel that prints as ``text``; blank lines and comment lines are skipped."""
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and line[0] not in "^#"]
+    header = _HEADER.fullmatch(lines[0]) if lines else None
+    if header is None:
+        raise ValueError("an IR text begins with `kernel(...) -> (...)`")
+    operands: list[Operand] = []
+    scalars: list[Scalar] = []
+    for group, plain in (("inputs", "input"), ("outputs", "output")):
+        for match in _DECLARED.finditer(header[group]):
+            dtype = BY_NAME[match["dtype"]]
+            if match["shape"] is None:
+                scalars.append(Scalar(match["name"], dtype))
+                continue
+            role: Role = "inout" if match["inout"] else "output" if plain == "output" else "input"
+            operands.append(Operand(match["name"], dtype, _shape(match["shape"]), role))
+    ops: list[Op] = []
+    for line in lines[1:]:
+        ops.append(_op(line, ops, operands, scalars))
+    return Kernel(tuple(operands), tuple(scalars), tuple(ops))
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _shape(text: str) -> Shape:
+    dims: list[Dim] = [1 if word == "1" else word for word in _words(text)]
+    return tuple(dims)
+
+
+def _op(line: str, ops: list[Op], operands: list[Operand], scalars: list[Scalar]) -> Op:
+    match = _OP.fullmatch(line)
+    if match is None:
+        raise ValueError(f"cannot read the op {line!r}")
+    name, rest = match["name"], match["rest"].strip()
+    if match["number"] is not None and int(match["number"]) != len(ops):
+        raise ValueError(f"op {len(ops)} is numbered {match['number']}: {line!r}")
+    args = tuple(int(number) for number in re.findall(r"%(\d+)", rest))
+    word = re.sub(r"%\d+,?", "", rest).strip()
+    if match["dtype"] is None:  # a store with the operand's own type
+        access = _access(word, operands)
+        typed = accessed(operands, access)
+        if name != "store" or typed is None:
+            raise ValueError(f"the op has no type: {line!r}")
+        return Op(name, args, *typed, access, match["label"])
+    dtype = BY_NAME[match["dtype"]]
+    attr = _attr(name, match["modes"], word, dtype, ops[args[0]].dtype if args else dtype, operands, scalars)
+    return Op(name, args, dtype, _shape(match["shape"]), attr, match["label"])
+
+
+def _attr(
+    name: str,
+    modes: str | None,
+    word: str,
+    dtype: DType,
+    source: DType,
+    operands: list[Operand],
+    scalars: list[Scalar],
+) -> Attr:
+    match name:
+        case "load" | "store":
+            return _access(word, operands)
+        case "const":
+            return constant_bits(word, dtype)
+        case "scalar":
+            return [scalar.name for scalar in scalars].index(word)
+        case "index":
+            return int(word)
+        case "size":
+            return word
+        case "powi":
+            return int(modes or "")
+        case "cast":
+            if modes is None:
+                return default_mode(source, dtype)
+            rounding, *saturate = _words(modes)
+            if rounding not in get_args(RoundingMode):
+                raise ValueError(f"no rounding is called {rounding!r}")
+            return CastMode(cast(RoundingMode, rounding), saturate == ["sat"])
+        case "reduce":
+            return _reduction(_words(modes))
+    return None
+
+
+def _access(word: str, operands: list[Operand]) -> Access:
+    match = _TARGET.fullmatch(word)
+    if match is None:
+        raise ValueError(f"cannot read the operand {word!r}")
+    number = [operand.name for operand in operands].index(match["name"])
+    if match["axes"] is None:
+        return Access(number, tuple(range(len(operands[number].shape))))
+    return Access(number, tuple(None if axis == "." else int(axis) for axis in _words(match["axes"])))
+
+
+def _reduction(words: list[str]) -> Reduction:
+    named = dict(word.split("=") for word in words[1:] if "=" in word)
+    axes = tuple(int(axis) for axis in named.get("axes", "").split())
+    return Reduction(words[0], axes, "keepdims" in words, int(named.get("correction", "0")))
+
+
+def constant_bits(word: str, dtype: DType) -> int:
+    """The bits that ``printer.constant`` wrote."""
+    if word.startswith("0x"):
+        return int(word, 16)
+    if dtype.is_bool:
+        return int(word == "true")
+    return to_bits(float(word) if dtype.is_float else int(word), dtype)

@@ -1,0 +1,287 @@
+"""What makes IR well formed.  Passes must keep it so; a complaint is a bug of kgen, never the user's mistake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
+from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
+from kgen.ir.ops import OPS
+from kgen.ir.printer import print_kernel
+from kgen.ir.reductions import KINDS
+
+_KIND_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
+_ROUNDINGS = ("rne", "rz", "ru", "rd")
+
+#: Argument positions that have a dtype of their own instead of the common one.
+_FIXED: dict[tuple[str, int], DType] = {
+    ("where", 0): BOOL,
+    ("jn", 0): INT32,
+    ("yn", 0): INT32,
+    ("ldexp", 1): INT32,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong with op number ``op`` (None: with the kernel as a whole)."""
+
+    op: int | None
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.op is None else f"%{self.op}: {self.message}"
+
+
+class InvalidKernel(AssertionError):
+    """IR that breaks a rule: a bug, shown with the IR and each complaint under its op."""
+
+    def __init__(self, kernel: Kernel, complaints: list[Complaint]) -> None:
+        self.complaints = complaints
+        notes: dict[int, list[str]] = {}
+        for complaint in complaints:
+            if complaint.op is not None:
+                notes.setdefault(complaint.op, []).append(complaint.message)
+        whole = [complaint.message for complaint in complaints if complaint.op is None]
+        super().__init__("\n".join(["invalid IR (a bug in kgen)", *whole, print_kernel(kernel, notes)]))
+
+
+def check(kernel: Kernel) -> None:
+    """Raise :class:`InvalidKernel` unless the IR is well formed."""
+    complaints = verify(kernel)
+    if complaints:
+        raise InvalidKernel(kernel, complaints)
+
+
+def broadcast(shapes: list[Shape]) -> Shape | None:
+    """The common shape, aligned at the last axis; None where two dimensions are different symbols."""
+    result: list[int | str] = [1] * max((len(shape) for shape in shapes), default=0)
+    for shape in shapes:
+        for axis in range(-len(shape), 0):
+            if result[axis] == 1:
+                result[axis] = shape[axis]
+            elif shape[axis] not in (1, result[axis]):
+                return None
+    return tuple(1 if dim == 1 else str(dim) for dim in result)
+
+
+def verify(kernel: Kernel) -> list[Complaint]:
+    """Every rule that the IR breaks, in op order."""
+    return _Verifier(kernel).run()
+
+
+class _Verifier:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.complaints: list[Complaint] = []
+        self.number: int | None = None
+        self.stored: dict[int, int] = {}
+        known = [dim for operand in kernel.operands for dim in operand.shape if dim != 1]
+        self.symbols = {str(dim) for dim in known}
+
+    def complain(self, message: str) -> None:
+        self.complaints.append(Complaint(self.number, message))
+
+    def run(self) -> list[Complaint]:
+        for number, op in enumerate(self.kernel.ops):
+            self.number = number
+            self._op(number, op)
+        self.number = None
+        for position, operand in enumerate(self.kernel.operands):
+            if operand.role != "input" and position not in self.stored:
+                self.complain(f"{operand.role} `{operand.name}` is never stored")
+        names = [x.name for x in self.kernel.operands] + [x.name for x in self.kernel.scalars]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            self.complain(f"two arguments are called `{name}`")
+        return self.complaints
+
+    def _op(self, number: int, op: Op) -> None:
+        row = OPS.get(op.name)
+        if row is None:
+            self.complain(f"no op is called `{op.name}`")
+            return
+        if len(op.args) != row.arity:
+            self.complain(f"{op.name} takes {row.arity} arguments, not {len(op.args)}")
+            return
+        for argument in op.args:
+            if not 0 <= argument < number:
+                self.complain(f"argument %{argument} is not an earlier op")
+                return
+            if self.kernel.ops[argument].name == "store":
+                self.complain(f"argument %{argument} is a store, which has no value")
+                return
+        for dim in op.shape:
+            if dim != 1 and dim not in self.symbols:
+                self.complain(f"no operand has the dimension `{dim}`")
+        arguments = [self.kernel.ops[i] for i in op.args]
+        self._dtypes(op, arguments)
+        match op.name:
+            case "load":
+                self._access(op, stores=False)
+            case "store":
+                self._store(op, arguments[0])
+            case "reduce":
+                self._reduce(op, arguments[0])
+            case _:
+                self._attribute(op, arguments)
+                self._broadcast(op, arguments)
+
+    def _dtypes(self, op: Op, arguments: list[Op]) -> None:
+        row = OPS[op.name]
+        common: DType | None = None
+        for position, argument in enumerate(arguments):
+            fixed = _FIXED.get((op.name, position))
+            if fixed is not None:
+                if argument.dtype is not fixed:
+                    self.complain(f"argument {position} of {op.name} is {argument.dtype}, not {fixed}")
+                continue
+            if row.accepts != "*":
+                letter = _KIND_LETTERS.get(argument.dtype.kind, "")
+                if letter not in row.accepts or argument.dtype.is_narrow or not letter:
+                    self.complain(f"{op.name} does not take {argument.dtype}")
+            if common is not None and argument.dtype is not common:
+                self.complain(f"{op.name} of {common} and {argument.dtype}: promotion is explicit casts")
+            common = argument.dtype
+        result = {"same": common, "bool": BOOL, "int32": INT32, "stated": None}[row.result]
+        if result is not None and op.dtype is not result:
+            self.complain(f"{op.name} gives {result}, not {op.dtype}")
+
+    def _broadcast(self, op: Op, arguments: list[Op]) -> None:
+        if op.name == "index":
+            return  # its shape is the space that it walks
+        shape = broadcast([argument.shape for argument in arguments])
+        if shape is None:
+            self.complain(f"shapes {', '.join(str(list(x.shape)) for x in arguments)} do not broadcast")
+        elif op.name in ("const", "scalar", "size"):
+            if any(dim != 1 for dim in op.shape):
+                self.complain(f"{op.name} is one element, not {list(op.shape)}")
+        elif shape != op.shape:
+            self.complain(f"the arguments give the shape {list(shape)}, not {list(op.shape)}")
+
+    def _attribute(self, op: Op, arguments: list[Op]) -> None:
+        match op.name, op.attr:
+            case "const", int(bits):
+                if op.dtype.is_narrow or op.dtype.is_complex:
+                    self.complain(f"no constants of {op.dtype}: write a cast")
+                elif not 0 <= bits < (2 if op.dtype.is_bool else 1 << op.dtype.bits):
+                    self.complain(f"{bits:#x} is no bit pattern of {op.dtype}")
+            case "scalar", int(number):
+                if not 0 <= number < len(self.kernel.scalars):
+                    self.complain(f"no scalar has the number {number}")
+                elif self.kernel.scalars[number].dtype is not op.dtype:
+                    self.complain(f"scalar `{self.kernel.scalars[number].name}` is {self.kernel.scalars[number].dtype}")
+            case "index", int(axis):
+                if not -len(op.shape) <= axis <= -1:
+                    self.complain(f"axis {axis} is not within the shape {list(op.shape)}, counted from the right")
+                if op.dtype is not INT64 and op.dtype is not INT32:
+                    self.complain(f"index gives int64, or int32 where narrowed, not {op.dtype}")
+            case "size", str(symbol):
+                if symbol not in self.symbols:
+                    self.complain(f"no operand has the dimension `{symbol}`")
+                if op.dtype is not INT64 and op.dtype is not INT32:
+                    self.complain(f"size gives int64, or int32 where narrowed, not {op.dtype}")
+            case "powi", int(exponent):
+                if not 0 <= exponent <= 8:
+                    self.complain(f"powi multiplies out exponents from 0 to 8, not {exponent}")
+            case "cast", CastMode(rounding, _):
+                if rounding not in _ROUNDINGS:
+                    self.complain(f"no rounding is called `{rounding}`")
+                if arguments[0].dtype.is_complex and not (op.dtype.is_complex or op.dtype.is_bool):
+                    self.complain(f"cast of {arguments[0].dtype} to {op.dtype}: take `real` first")
+            case (("const" | "scalar" | "index" | "size" | "powi" | "cast"), attr):
+                self.complain(f"{op.name} has the attribute {attr!r}")
+            case _, attr if attr is not None:
+                self.complain(f"{op.name} takes no attribute, not {attr!r}")
+        self._conversion(op, arguments)
+
+    def _conversion(self, op: Op, arguments: list[Op]) -> None:
+        """Ops that take values apart, put them together or read their bits."""
+        match op.name:
+            case "bitcast" if arguments[0].dtype.size != op.dtype.size:
+                self.complain(f"bitcast of {arguments[0].dtype} to {op.dtype}: the widths differ")
+            case "complex" if not op.dtype.is_complex or arguments[0].dtype is not op.dtype.real:
+                self.complain(f"complex of {arguments[0].dtype} parts gives no {op.dtype}")
+            case "real" | "imag":
+                if not arguments[0].dtype.is_complex:
+                    self.complain(f"{op.name} of {arguments[0].dtype}, which is not complex")
+                elif op.dtype is not arguments[0].dtype.real:
+                    self.complain(f"{op.name} of {arguments[0].dtype} gives {arguments[0].dtype.real}, not {op.dtype}")
+
+    def _access(self, op: Op, *, stores: bool) -> None:
+        if not isinstance(op.attr, Access):
+            self.complain(f"{op.name} has the attribute {op.attr!r}, not an access")
+            return
+        if not 0 <= op.attr.operand < len(self.kernel.operands):
+            self.complain(f"no operand has the number {op.attr.operand}")
+            return
+        operand, axes = self.kernel.operands[op.attr.operand], op.attr.axes
+        if operand.role == ("input" if stores else "output"):
+            self.complain(f"{op.name} of the {operand.role} `{operand.name}`")
+        if operand.dtype is not op.dtype:
+            self.complain(f"`{operand.name}` is {operand.dtype}, not {op.dtype}")
+        if len(axes) != len(op.shape):
+            self.complain(f"{len(axes)} axes for a value of rank {len(op.shape)}")
+            return
+        walked = [axis for axis in axes if axis is not None]
+        if any(not 0 <= axis < len(operand.shape) for axis in walked) or len(set(walked)) != len(walked):
+            self.complain(f"axes {axes} of `{operand.name}`, which has {len(operand.shape)}, each walked once at most")
+            return
+        skipped = [dim for axis, dim in enumerate(operand.shape) if axis not in walked]
+        if any(dim != 1 for dim in skipped):
+            self.complain(f"`{operand.name}` has an axis of more than one element that the value does not walk")
+        shape = tuple(1 if axis is None else operand.shape[axis] for axis in axes)
+        if shape != op.shape:
+            self.complain(f"this access of `{operand.name}` has the shape {list(shape)}, not {list(op.shape)}")
+        if not stores and op.attr.operand in self.stored:
+            self.complain(f"load of `{operand.name}` after its store: use the value that was stored")
+
+    def _store(self, op: Op, value: Op) -> None:
+        self._access(op, stores=True)
+        if value.dtype is not op.dtype:
+            self.complain(f"store of {value.dtype} as {op.dtype}: write a cast")
+        if broadcast([value.shape, op.shape]) != op.shape:
+            self.complain(f"a value of shape {list(value.shape)} does not broadcast to {list(op.shape)}")
+        if isinstance(op.attr, Access) and self.number is not None:
+            first = self.stored.setdefault(op.attr.operand, self.number)
+            if first != self.number:
+                self.complain(f"%{first} already stores to this operand")
+
+    def _reduce(self, op: Op, value: Op) -> None:
+        if not isinstance(op.attr, Reduction):
+            self.complain(f"reduce has the attribute {op.attr!r}")
+            return
+        kind, axes, rank = op.attr.kind, op.attr.axes, len(value.shape)
+        if kind not in KINDS:
+            self.complain(f"no reduction is called `{kind}`")
+            return
+        if any(not 0 <= axis < rank for axis in axes) or list(axes) != sorted(set(axes)):
+            self.complain(f"axes {axes} are not ascending axes of a value of rank {rank}")
+            return
+        if kind in ("argmin", "argmax") and len(axes) not in (1, rank):
+            self.complain(f"{kind} goes over one axis or over all")
+        if op.attr.correction and kind not in ("var", "std"):
+            self.complain(f"{kind} takes no correction")
+        shape = tuple(
+            1 if axis in axes else dim for axis, dim in enumerate(value.shape) if op.attr.keepdims or axis not in axes
+        )
+        if shape != op.shape:
+            self.complain(f"this reduction has the shape {list(shape)}, not {list(op.shape)}")
+        self._reduced_dtype(op.dtype, value.dtype, kind)
+
+    def _reduced_dtype(self, dtype: DType, source: DType, kind: str) -> None:
+        if source.is_complex:
+            self.complain(f"{kind} of complex values: reduce the parts")
+            return
+        match kind:
+            case "argmin" | "argmax" | "count_nonzero":
+                good = dtype is INT64
+            case "any" | "all":
+                good = dtype is BOOL
+            case "min" | "max":
+                good = dtype is source
+            case "sum" | "prod":
+                good = dtype.is_float or (dtype.is_int and not source.is_float)
+            case _:
+                good = dtype.is_float
+        if not good:
+            self.complain(f"{kind} of {source} does not give {dtype}")
