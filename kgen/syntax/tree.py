@@ -195,9 +195,13 @@ Statement = Input | Inout | Param | Def | Let | Assign
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tree:
-    """All statements of a program in order."""
+    """All statements of a program in order.
+
+    ``broken`` are the names that statements with a syntax error would have bound: their uses are no errors.
+    """
 
     statements: tuple[Statement, ...] = field(default=())
+    broken: frozenset[str] = frozenset()
 
 
 def children(node: Expr) -> tuple[Expr, ...]:

@@ -1,0 +1,211 @@
+"""Calls: which function, how many arguments, which keywords.  What arguments mean is ``check.py``'s business."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from kgen.diagnostics import Reporter
+from kgen.dtypes import BY_NAME
+from kgen.functions import FUNCTIONS, KEYWORDS, Function
+from kgen.literals import LiteralError, evaluate
+from kgen.source import Span
+from kgen.syntax.tree import Call, Def, Keyword, Number, Tuple, TypeName
+
+_MAX_SHOWN = 60  # characters of a name in a message
+
+#: Names of other libraries and habits -> what to write.
+_ELSEWHERE: dict[str, str] = {
+    "softmax": "write `let e = exp(x - max(x, axis=-1, keepdims=true))` and `out = e / sum(e, axis=-1, keepdims=true)`",
+    "matmul": "kgen computes elementwise expressions and reductions, not matrix products",
+    "dot": "write `sum(a * b, axis=-1)`",
+    "transpose": "pass the transposed view at the call: strides cost nothing in the text",
+    "reshape": "pass the reshaped view at the call",
+    "typeof": "`typeof(x)` stands inside `cast<typeof(x)>(...)`",
+    "amax": "write `max(x, axis=...)`",
+    "amin": "write `min(x, axis=...)`",
+    "average": "write `mean(x, axis=...)`",
+    "rand": "pass random numbers as an input",
+    "zeros_like": "write the literal `0.0`",
+    "ones_like": "write the literal `1.0`",
+    "if": "write `condition ? a : b` or `where(condition, a, b)`",
+    "float": "write `cast<float>(x)`",
+    "len": "write `size(axis)`",
+    "threadfence": "kgen writes the kernel: say what to compute, element by element",
+}
+_KEYWORDS_ELSEWHERE = {
+    "dim": "axis",
+    "axes": "axis",
+    "dims": "axis",
+    "keepdim": "keepdims",
+    "keep_dims": "keepdims",
+    "ddof": "correction",
+    "unbiased": "correction",
+    "type": "dtype",
+}
+
+
+class CallChecker:
+    def __init__(self, reporter: Reporter, defs: Mapping[str, Def], constants: Mapping[str, float]) -> None:
+        self.reporter = reporter
+        self.defs = defs
+        self.constants = constants
+
+    def user(self, node: Call, definition: Def) -> None:
+        """A call of a ``def`` of the program."""
+        for keyword in node.keywords:
+            hint = f"pass it by position: `{node.function}({', '.join(p.name for p in definition.params)})`"
+            message = f"`{node.function}` takes no keyword arguments"
+            self.reporter.error("unknown-keyword", message, keyword.span, hint=hint)
+        if len(node.args) != len(definition.params) and not node.keywords:
+            params = ", ".join(param.name for param in definition.params)
+            hint = f"it is defined as `{node.function}({params})`"
+            self._wrong_count(node, (len(definition.params),), hint, [definition.name_span])
+
+    def builtin(self, node: Call) -> None:
+        """A call of a function of the table."""
+        function = FUNCTIONS.get(node.function)
+        if function is None:
+            self._unknown(node)
+            return
+        self._keywords(node, function)
+        if len(node.args) not in function.arity:
+            self._wrong_count(node, function.arity, self._count_hint(node, function), [])
+
+    def _unknown(self, node: Call) -> None:
+        name = node.function
+        self.reporter.error(
+            "unknown-function",
+            f"there is no function `{name[:_MAX_SHOWN]}`",
+            node.function_span,
+            hint=self._nearest(name),
+        )
+
+    def _nearest(self, name: str) -> str:
+        if name in BY_NAME:
+            return f"a conversion is written `cast<{name}>(x)`"
+        if name in _ELSEWHERE:
+            return _ELSEWHERE[name]
+        plain = name.strip("_")
+        for candidate in (plain, plain.removesuffix("f"), plain.removesuffix("l"), plain.lower()):
+            if candidate in FUNCTIONS:
+                return f"write `{candidate}`: the types of its arguments choose the version"
+        near = get_close_matches(name[:_MAX_SHOWN], [*self.defs, *FUNCTIONS], n=1, cutoff=0.6)
+        return f"did you mean `{near[0]}`?" if near else "define it first: `def " + name[:_MAX_SHOWN] + "(x) = ...`"
+
+    def _wrong_count(self, node: Call, arity: tuple[int, ...], hint: str | None, marks: list[Span]) -> None:
+        given = len(node.args)
+        message = f"`{node.function}` takes {_counts(arity)}, not {given}"
+        places = [argument.span for argument in node.args] + marks
+        self.reporter.error("wrong-arity", message, node.function_span, marks=places, hint=hint)
+
+    def _count_hint(self, node: Call, function: Function) -> str | None:
+        name, given = node.function, len(node.args)
+        if function.rule == "reduction" and given > 1:
+            if isinstance(node.args[1], Number) or evaluate_quietly(node, self.constants):
+                return f"the axis is a keyword: `{name}(x, axis=...)`"
+            return f"`{name}` reduces one array along `axis=`; combine arrays with operators first"
+        if name == "log" and given == 2:
+            return "the base is part of the name: `log2(x)`, `log10(x)`, or `log(x) / log(b)`"
+        if name == "round" and given == 2:
+            return "it rounds to whole numbers: `round(x * 100) / 100`"
+        if name in ("clip", "clamp") and given == 2:
+            return "write `max(x, lo)` or `min(x, hi)` for one bound"
+        if name == "expand":
+            return "write `expand(w, axis=(1, 2))`"
+        return None
+
+    # --- keywords ---
+
+    def _keywords(self, node: Call, function: Function) -> None:
+        allowed = KEYWORDS.get(node.function, frozenset())
+        elementwise = node.function in ("min", "max") and len(node.args) > 1
+        seen: dict[str, Keyword] = {}
+        for keyword in node.keywords:
+            name = keyword.name
+            if name not in allowed:
+                self._unknown_keyword(node, keyword, allowed)
+            elif elementwise:
+                self._elementwise(node, keyword)
+            elif name in seen:
+                message = f"`{name}=` is given twice"
+                self.reporter.error("unknown-keyword", message, keyword.span, marks=[seen[name].span])
+            else:
+                self._value(keyword)
+            seen.setdefault(name, keyword)
+
+    def _elementwise(self, node: Call, keyword: Keyword) -> None:
+        name = node.function
+        self.reporter.error(
+            "unknown-keyword",
+            f"`{name}` of several arguments works element by element and takes no `{keyword.name}=`",
+            keyword.span,
+            marks=[argument.span for argument in node.args],
+            hint=f"reduce one array: `{name}({name}(a, b), axis=...)`",
+        )
+
+    def _unknown_keyword(self, node: Call, keyword: Keyword, allowed: frozenset[str]) -> None:
+        name = keyword.name
+        meant = _KEYWORDS_ELSEWHERE.get(name)
+        near = [meant] if meant in allowed else get_close_matches(name[:_MAX_SHOWN], sorted(allowed), n=1, cutoff=0.6)
+        if near:
+            hint = f"write `{near[0]}=`"
+        elif allowed:
+            hint = "it takes " + ", ".join(f"`{word}=`" for word in sorted(allowed))
+        else:
+            hint = "pass arguments by position; comparing is written `==`"
+        message = f"`{node.function}` takes no `{name[:_MAX_SHOWN]}=`"
+        self.reporter.error("unknown-keyword", message, keyword.span, marks=[node.function_span], hint=hint)
+
+    def _value(self, keyword: Keyword) -> None:
+        wanted = _VALUES[keyword.name]
+        value = keyword.value
+        try:
+            good = _fits(keyword.name, value, self.constants)
+        except LiteralError as problem:
+            self.reporter.error("bad-literal", f"this has no value: {problem}", problem.node.span)
+            return
+        if not good:
+            message = f"`{keyword.name}=` takes {wanted[0]}"
+            self.reporter.error("bad-keyword", message, value.span, hint=f"write {wanted[1]}")
+
+
+_VALUES: dict[str, tuple[str, str]] = {
+    "axis": ("a whole number or a tuple of them, written out", "`axis=-1` or `axis=(0, 1)`"),
+    "keepdims": ("`true` or `false`", "`keepdims=true`"),
+    "correction": ("a number, written out", "`correction=1`"),
+    "dtype": ("a type", "`dtype=f64`"),
+}
+
+
+def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
+    if isinstance(value, TypeName):
+        return name == "dtype"
+    if isinstance(value, Tuple):
+        return name == "axis" and all(_fits("axis", item, constants) for item in value.items)
+    literal = evaluate(value, constants)  # type: ignore[arg-type]
+    match name:
+        case "axis":
+            return isinstance(literal, int) and not isinstance(literal, bool)
+        case "keepdims":
+            return isinstance(literal, bool)
+        case "correction":
+            return isinstance(literal, int | float) and not isinstance(literal, bool)
+        case _:
+            return False
+
+
+def evaluate_quietly(node: Call, constants: Mapping[str, float]) -> bool:
+    """Whether the second argument is a literal expression."""
+    try:
+        return evaluate(node.args[1], constants) is not None
+    except LiteralError:
+        return True
+
+
+def _counts(arity: tuple[int, ...]) -> str:
+    if len(arity) == 1:
+        return f"{arity[0]} argument{'s' if arity[0] != 1 else ''}"
+    if len(arity) == 2:
+        return f"{arity[0]} or {arity[1]} arguments"
+    return f"{arity[0]} to {arity[-1]} arguments"

@@ -1,0 +1,44 @@
+"""Where the grammar, the templates and the prelude are: one lookup for a wheel and for a checkout."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_DATA = _PACKAGE / "_data"  # what the build puts into a wheel
+
+
+@cache
+def folder(name: str) -> Path:
+    """The folder ``grammar`` or ``templates``: packed into the wheel, else at the root of the repository."""
+    for candidate in (_DATA / name, _PACKAGE.parent / name):
+        if candidate.is_dir():
+            return candidate
+    raise RuntimeError(
+        f"kgen's folder {name!r} is neither in {_DATA} nor in {_PACKAGE.parent}: "
+        "this installation is incomplete, install kgen again"
+    )
+
+
+def text(name: str, file: str) -> str:
+    """The text of one file of a folder."""
+    return (folder(name) / file).read_text(encoding="utf-8")
+
+
+@cache
+def grammar() -> str:
+    return text("grammar", "kgen.lark")
+
+
+@cache
+def prelude() -> str:
+    return (_PACKAGE / "prelude.k").read_text(encoding="utf-8")
+
+
+def built(file: str) -> bytes | None:
+    """A build product of the wheel (``_data/<file>``), or None: such a file only ever saves time."""
+    try:
+        return (_DATA / file).read_bytes()
+    except OSError:
+        return None

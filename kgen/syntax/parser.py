@@ -1,0 +1,138 @@
+"""Text -> tree: the LALR loop, statement by statement, so that an error hides nothing in the next one.
+
+Reductions build nodes at once and nothing recurses, so a program may nest and run on as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kgen.diagnostics import Reporter
+from kgen.source import Source, Span
+from kgen.syntax import hints
+from kgen.syntax.builder import Builder
+from kgen.syntax.lexer import END, MAX_NESTING, Statement, Token, statements
+from kgen.syntax.tables import Tables, load
+from kgen.syntax.tree import Def, Tree
+from kgen.syntax.tree import Statement as Node
+
+MAX_SIZE = 1 << 22  # characters
+
+
+def parse(source: Source, reporter: Reporter) -> Tree:
+    """The tree of the statements that parse; the others are reported, and the names they bind are in ``broken``."""
+    if len(source.text) > MAX_SIZE:
+        hint = f"at most {MAX_SIZE:,} characters"
+        reporter.error("too-large", f"the program has {len(source.text):,} characters", Span(0, 1), hint=hint)
+        return Tree(broken=frozenset({""}))
+    return _parse(source, 0, len(source.text), reporter)
+
+
+def parse_def(source: Source, start: int, end: int) -> Def:
+    """The one ``def`` between two offsets of a source of kgen's own."""
+    reporter = Reporter(source)
+    (node,) = _parse(source, start, end, reporter).statements
+    reporter.raise_errors()
+    assert isinstance(node, Def)
+    return node
+
+
+def _parse(source: Source, start: int, end: int, reporter: Reporter) -> Tree:
+    parser = _Parser(load(), reporter)
+    nodes: list[Node] = []
+    broken: set[str] = set()
+    for statement in statements(source.text, start, end, parser.tables):
+        node = parser.statement(statement)
+        if node is not None:
+            nodes.append(node)
+        else:
+            broken.update(hints.bound_names(statement.tokens))
+    return Tree(tuple(nodes), frozenset(broken))
+
+
+class _Parser:
+    def __init__(self, tables: Tables, reporter: Reporter) -> None:
+        self.tables = tables
+        self.reporter = reporter
+        builder = Builder(reporter)
+        self._builders: tuple[Callable[[list[Any]], Any], ...] = tuple(
+            _gather if rule.helper else getattr(builder, "def_" if rule.builder == "def" else rule.builder, _gather)
+            for rule in tables.rules
+        )
+        # (state below, state, terminal) -> the state after all the unit rules that apply: `a` alone passes fifteen.
+        self._chains: dict[tuple[int, int, str], int] = {}
+
+    def statement(self, statement: Statement) -> Node | None:
+        """The node of one statement, or None when it was reported."""
+        if statement.unclosed is not None:
+            hints.explain_unclosed(self.reporter, statement)
+            return None
+        if statement.too_deep is not None:
+            place = Span(statement.too_deep.start, statement.too_deep.end)
+            message = f"brackets nest deeper than {MAX_NESTING}"
+            self.reporter.error("too-deep", message, place, hint="name a part of it with `let`")
+            return None
+        return self._run(statement.tokens)
+
+    def _run(self, tokens: list[Token]) -> Node | None:
+        actions, gotos, rules = self.tables.actions, self.tables.gotos, self.tables.rules
+        end_state, builders, chains = self.tables.end, self._builders, self._chains
+        states = [self.tables.start]
+        values: list[Any] = []
+        for i, token in enumerate(tokens):
+            kind = token.kind
+            while True:
+                action = actions[states[-1]].get(kind)
+                if action is None:
+                    expected = frozenset(actions[states[-1]])
+                    hints.explain(self.reporter, tokens, i, expected)
+                    return None
+                if action >= 0:
+                    states.append(action)
+                    values.append(token)
+                    break
+                rule = rules[~action]
+                if rule.unit:
+                    key = (states[-2], states[-1], kind)
+                    state = chains.get(key)
+                    if state is None:
+                        state = chains[key] = self._chain(*key)
+                    states[-1] = state
+                else:
+                    size = rule.size
+                    children = values[-size:]
+                    del values[-size:], states[-size:]
+                    if any(type(child) is list for child in children):
+                        children = _flat(children)
+                    values.append(builders[~action](children))
+                    states.append(gotos[states[-1]][rule.origin])
+                if kind == END and states[-1] == end_state:
+                    node: Node = values[-1]
+                    return node
+        raise AssertionError("a statement's tokens end with END")
+
+    def _chain(self, below: int, state: int, kind: str) -> int:
+        tables = self.tables
+        while (action := tables.actions[state].get(kind)) is not None and action < 0 and tables.rules[~action].unit:
+            state = tables.gotos[below][tables.rules[~action].origin]
+        return state
+
+
+def _gather(children: list[Any]) -> list[Any]:
+    """The value of a repetition: its items, which the rule above takes in."""
+    return children
+
+
+def _flat(children: list[Any]) -> list[Any]:
+    if type(children[0]) is list:  # a repetition grows at its end: keep the list, or it is copied for every item
+        flat = children[0]
+        rest = children[1:]
+    else:
+        flat, rest = [], children
+    for child in rest:
+        if type(child) is list:
+            flat.extend(child)
+        else:
+            flat.append(child)
+    return flat

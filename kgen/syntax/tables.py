@@ -1,0 +1,112 @@
+"""The LALR tables of ``grammar/kgen.lark``: lark builds them, plain dictionaries hold them.
+
+Tables of plain values need no lark to load: importing lark takes 50 ms and building the tables 60 more, reading
+them back 1 ms.  A wheel carries them as ``_data/kgen.lark.bin``; without that file, or when its digest shows that
+it belongs to another grammar or Python, they are built in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from kgen import resources
+
+FILE = "kgen.lark.bin"
+_FORMAT = "1"  # of the plain values below
+_DIGEST_SIZE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One production.
+
+    ``unit``: the value of its only symbol passes through.  ``helper``: a repetition of the grammar, whose value is
+    a list that the rule above it takes in.
+    """
+
+    origin: str
+    size: int
+    builder: str  # the method of the builder that makes its node
+    unit: bool
+    helper: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """``actions[state][terminal]`` is a state to shift to, or ``~rule`` to reduce by; ``gotos`` follow a reduction."""
+
+    actions: tuple[dict[str, int], ...]
+    gotos: tuple[dict[str, int], ...]
+    rules: tuple[Rule, ...]
+    start: int
+    end: int
+    words: dict[str, str]  # a quoted word or operator of the grammar -> its terminal
+    patterns: dict[str, str]  # NAME and NUMBER -> their regular expressions
+
+
+@cache
+def load() -> Tables:
+    """The tables: from the wheel when it has the right ones, else built."""
+    data = resources.built(FILE)
+    if data is None or data[:_DIGEST_SIZE] != _digest():
+        data = build()
+    plain = marshal.loads(data[_DIGEST_SIZE:])
+    plain["rules"] = tuple(Rule(*row) for row in plain["rules"])
+    return Tables(**plain)
+
+
+def build() -> bytes:
+    """The content of ``_data/kgen.lark.bin``: a digest and the tables."""
+    from lark import Lark
+    from lark.lexer import PatternStr
+    from lark.parsers.lalr_analysis import Shift
+
+    lark = Lark(
+        resources.grammar(),
+        parser="lalr",
+        lexer="basic",
+        start="statement",
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        strict=False,
+    )
+    parser: Any = lark.parser
+    table = parser.parser._parse_table  # there is no public name for it; `Lark.save` writes the same table
+    rules = list({rule: None for row in table.states.values() for act, rule in row.values() if act is not Shift})
+    number_of = {rule: i for i, rule in enumerate(rules)}
+    terminals = {t.name for t in lark.terminals} | {"$END"}
+    actions: list[dict[str, int]] = []
+    gotos: list[dict[str, int]] = []
+    for state in range(len(table.states)):
+        row = table.states[state]
+        actions.append({k: a if s is Shift else ~number_of[a] for k, (s, a) in row.items() if k in terminals})
+        gotos.append({k: a for k, (_, a) in row.items() if k not in terminals})
+    plain = {
+        "actions": tuple(actions),
+        "gotos": tuple(gotos),
+        "rules": tuple(_row(rule) for rule in rules),
+        "start": table.start_states["statement"],
+        "end": table.end_states["statement"],
+        "words": {t.pattern.value: t.name for t in lark.terminals if isinstance(t.pattern, PatternStr)},
+        "patterns": {t.name: t.pattern.value for t in lark.terminals if not isinstance(t.pattern, PatternStr)},
+    }
+    return _digest() + marshal.dumps(plain)
+
+
+def _row(rule: Any) -> tuple[str, int, str, bool, bool]:
+    origin, size = str(rule.origin.name), len(rule.expansion)
+    helper = origin.startswith("_")
+    # A rule written `?name: other` passes its value on, unless that alternative has an alias or is a terminal.
+    unit = bool(rule.options.expand1) and size == 1 and not rule.alias
+    return origin, size, str(rule.alias or origin), unit, helper
+
+
+def _digest() -> bytes:
+    # Not lark's version: what lark built is in the file, and lark takes no part in reading it.
+    seed = "\0".join((_FORMAT, sys.implementation.cache_tag or sys.version, resources.grammar()))
+    return hashlib.sha256(seed.encode()).digest()
