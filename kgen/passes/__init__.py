@@ -1,0 +1,26 @@
+"""The optimiser: exact rewrites only, so that the evaluator's answer before and after is the same bits.
+
+A pass is a pure function from a valid kernel to a valid kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgen.ir.kernel import Kernel
+from kgen.passes.cse import cse
+from kgen.passes.dce import dce
+from kgen.passes.fold import fold
+from kgen.passes.identities import identities
+from kgen.passes.powers import powers
+
+Pass = Callable[[Kernel], Kernel]
+
+PIPELINE: tuple[Pass, ...] = (powers, fold, identities, fold, cse, dce)
+
+
+def optimise(kernel: Kernel) -> Kernel:
+    """Run :data:`PIPELINE`."""
+    for one in PIPELINE:
+        kernel = one(kernel)
+    return kernel

@@ -1,0 +1,285 @@
+"""Typing: a resolved program and what is known of its arguments -> typed IR.
+
+Every error of the program is collected; nothing is raised before the last statement was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kgen.check.context import Context
+from kgen.check.expressions import Scope, lower, place_of, uses_place
+from kgen.check.values import ArgType, ArrayArg, ScalarArg, Typed, Value, WeakArg, WeakScalar
+from kgen.diagnostics import Diagnostic, Reporter
+from kgen.dtypes import DType, Kind
+from kgen.ir.kernel import Access, Dim, Kernel, Op, Operand, Role, Shape
+from kgen.program import Program
+from kgen.source import Span
+from kgen.syntax.tree import Assign, Expr, Let, Name, children
+
+__all__ = ["ArgType", "ArrayArg", "Checked", "ScalarArg", "WeakArg", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """``kernel.operands`` are the array arguments in call order, then the outputs in order of assignment."""
+
+    kernel: Kernel
+    lints: tuple[Diagnostic, ...]
+
+
+def check(
+    program: Program,
+    args: Mapping[str, ArgType],
+    *,
+    shape: Sequence[int | None] = (),
+    out_dtypes: Mapping[str, DType] | None = None,
+) -> Checked:
+    """The typed IR of ``program`` for arguments of these dtypes and shapes.
+
+    ``args`` has an entry for every argument and parameter.  ``shape`` is the iteration shape of a program without
+    array arguments.  ``out_dtypes`` are the dtypes of arrays given with ``out=``.
+
+    Raises :class:`~kgen.KgenError` with every dtype, shape and cast error of the program.
+    """
+    return _Checker(program, args, shape, out_dtypes or {}).run()
+
+
+class _Checker:
+    """The statements of one program, in order."""
+
+    def __init__(
+        self, program: Program, args: Mapping[str, ArgType], shape: Sequence[int | None], out_dtypes: Mapping[str, DType]
+    ) -> None:
+        self.program = program
+        self.args = args
+        self.out_dtypes = out_dtypes
+        self.reporter = Reporter(program.source)
+        self.ctx = Context(self.reporter)
+        self.names: dict[str, Value | None] = {}
+        self.deferred: dict[str, Let] = {}  # lets that read index() or size(): lowered where they are used
+        self.operands: list[Operand] = []
+        self.numbers: dict[str, int] = {}  # operand name -> number
+        self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
+        self.shape: Shape = tuple(self.ctx.dims.fresh(n) for n in shape) if self.no_arrays else ()
+        self.stores: list[tuple[int, int, Shape, Span]] = []
+
+    def run(self) -> Checked:
+        for argument in self.program.arguments:
+            self._argument(argument.name, argument.role, argument.dtype, argument.span)
+        for parameter in self.program.parameters:
+            self._argument(parameter.name, "input", parameter.dtype, parameter.span)
+        for statement in self.program.statements:
+            if isinstance(statement, Let):
+                self._let(statement)
+            else:
+                self._assign(statement)
+        self.reporter.raise_errors()
+        return Checked(self._finish(), self.program.lints + self.reporter.lints)
+
+    # --- arguments --------------------------------------------------------------------------------
+
+    def _argument(self, name: str, role: Role, declared: DType | None, span: Span) -> None:
+        given = self.args[name]
+        match given:
+            case ArrayArg():
+                if declared is not None and declared is not given.dtype:
+                    self.reporter.error(
+                        "dtype-mismatch",
+                        f"`{name}` is declared {declared} and the array is {given.dtype}",
+                        span,
+                        hint=f"pass a {declared} array, or drop the declared dtype",
+                    )
+                    self.names[name] = None
+                    return
+                shape = tuple(self.ctx.dims.fresh(n) for n in given.shape)
+                self.names[name] = self._load(name, given.dtype, shape, role, span)
+            case ScalarArg():
+                self.names[name] = self.ctx.scalar(name, given.dtype, given.dtype, span)
+            case WeakArg():
+                self.names[name] = self._weak(name, given.kind, declared, span)
+
+    def _load(self, name: str, dtype: DType, shape: Shape, role: Role, span: Span) -> Typed:
+        self.numbers[name] = len(self.operands)
+        self.operands.append(Operand(name, dtype, shape, role))
+        access = Access(self.numbers[name], tuple(range(len(shape))))
+        number = self.ctx.builder.op("load", (), dtype=dtype, shape=shape, attr=access, span=span)
+        return self.ctx.unpack(number, dtype, shape, span)
+
+    def _weak(self, name: str, kind: Kind, declared: DType | None, span: Span) -> Value | None:
+        if declared is None:
+            return WeakScalar(kind, "scalar", span, name)
+        if kind > declared.kind:
+            self.reporter.error(
+                "dtype-mismatch", f"`{name}` is declared {declared} and the value is {kind.name.lower()}", span,
+                hint=f"pass a value that {declared} holds",
+            )  # fmt: skip
+            return None
+        return self.ctx.scalar(name, declared, declared, span)
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def _let(self, statement: Let) -> None:
+        if uses_place(self.program.defs, set(self.deferred), statement.value):
+            self.deferred[statement.name] = statement
+            return
+        self.names[statement.name] = self._named(lower(self.ctx, self._scope(()), statement.value), statement.name)
+
+    def _assign(self, statement: Assign) -> None:
+        value = self._right_hand_side(statement.value)
+        if value is None:
+            self.names[statement.name] = None
+            return
+        if statement.name in self.numbers:
+            self._update(statement, value)
+        else:
+            self._output(statement, value)
+
+    def _right_hand_side(self, root: Expr) -> Value | None:
+        if not uses_place(self.program.defs, set(self.deferred), root):
+            return lower(self.ctx, self._scope(()), root)
+        needed = self._needed(root)
+        dry = self._with_deferred(needed, None)
+        place = place_of(self.ctx, dry, root)
+        if place is None:
+            return None
+        place = place or self.shape
+        return lower(self.ctx, self._with_deferred(needed, place), root)
+
+    def _needed(self, root: Expr) -> list[Let]:
+        """The deferred lets that an expression reads, directly or through others, in order."""
+        found: set[str] = set()
+        stack: list[Expr] = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Name) and node.id in self.deferred and node.id not in found:
+                found.add(node.id)
+                stack.append(self.deferred[node.id].value)
+            stack.extend(children(node))
+        return [let for name, let in self.deferred.items() if name in found]
+
+    def _with_deferred(self, lets: Sequence[Let], place: Shape | None) -> Scope:
+        names = dict(self.names)
+        for let in lets:
+            names[let.name] = self._named(lower(self.ctx, Scope(names, self.program.defs, place), let.value), let.name)
+        return Scope(names, self.program.defs, place)
+
+    def _scope(self, place: Shape | None) -> Scope:
+        return Scope(self.names, self.program.defs, place)
+
+    def _named(self, value: Value | None, name: str) -> Value | None:
+        """Put the user's name on the op that holds the value, for readers of the IR and the CUDA text."""
+        if isinstance(value, Typed) and value.imag is None:
+            op = self.ctx.builder.ops[value.id]
+            if op.label is None and op.name not in ("const", "scalar", "load"):
+                self.ctx.builder.ops[value.id] = Op(op.name, op.args, op.dtype, op.shape, op.attr, name, op.span)
+        return value
+
+    def _output(self, statement: Assign, value: Value) -> None:
+        declared = next(o.dtype for o in self.program.outputs if o.name == statement.name)
+        typed = self.ctx.typed(value, None)
+        if typed is not None and declared is not None:
+            typed = self._declared(statement, value, declared)
+        if typed is None:
+            self.names[statement.name] = None
+            return
+        dtype = self.out_dtypes.get(statement.name, typed.dtype)
+        if not self._same_kind(typed.dtype, dtype, f"out= for `{statement.name}`", statement):
+            return
+        shape = typed.shape if not self.no_arrays else self.shape
+        self._store(statement, typed, dtype, shape, "output")
+
+    def _declared(self, statement: Assign, value: Value, dtype: DType) -> Typed | None:
+        """``out: half = x`` casts as ``cast<half>(x)`` would."""
+        from kgen.check.casts import cast
+        from kgen.syntax.tree import Cast
+
+        assert statement.type is not None
+        node = Cast(span=statement.value.span, type=statement.type, saturate=False, mode=None, operand=statement.value)
+        return cast(self.ctx, self._scope(()), node, value)
+
+    def _update(self, statement: Assign, value: Value) -> None:
+        operand = self.operands[self.numbers[statement.name]]
+        typed = self.ctx.typed(value, operand.dtype if not isinstance(value, Typed) and value.kind <= operand.dtype.kind else None)
+        if typed is None:
+            return
+        joined = self.ctx.dims.broadcast(operand.shape, typed.shape)
+        if isinstance(joined, int) or not self._fits(operand.shape, typed.shape, joined):
+            self.ctx.error(
+                "inout-shape",
+                f"`{statement.name}` is {self.ctx.dims.show(operand.shape)} and its new value is {self.ctx.dims.show(typed.shape)}",
+                statement.name_span,
+                marks=(statement.value.span,),
+                hint="an inout argument has the shape of its statement; it is never broadcast",
+            )
+            return
+        if not self._same_kind(typed.dtype, operand.dtype, f"`{statement.name}`", statement):
+            return
+        self._store(statement, typed, operand.dtype, operand.shape, "inout")
+
+    def _fits(self, own: Shape, value: Shape, joined: Shape) -> bool:
+        """The broadcast of both is the argument's own shape."""
+        return len(joined) == len(own) and all(d == o or (d != 1 and o != 1) for d, o in zip(joined, own, strict=True))
+
+    def _same_kind(self, dtype: DType, target: DType, what: str, statement: Assign) -> bool:
+        """The cast rule of ``out=`` and ``inout``: kinds may not fall (PyTorch's ``canCast``)."""
+        if dtype.kind <= target.kind:
+            return True
+        self.ctx.error(
+            "lossy-cast",
+            f"{what} is {target} and the value is {dtype}",
+            statement.name_span,
+            marks=(statement.value.span,),
+            hint=f"write cast<{target}>(...) if that is meant"
+            if not dtype.is_complex
+            else "write real(...) if that is meant",
+        )
+        return False
+
+    def _store(self, statement: Assign, value: Typed, dtype: DType, shape: Shape, role: Role) -> None:
+        converted = self.ctx.convert(value, dtype)
+        span = statement.value.span
+        if converted.imag is not None:
+            number = self.ctx.builder.op("complex", (converted.id, converted.imag), dtype=dtype, span=span)
+        else:
+            number = self.ctx.cast(converted.id, dtype, span)
+        if role == "output":
+            self.numbers[statement.name] = len(self.operands)
+            self.operands.append(Operand(statement.name, dtype, shape, "output"))
+        self.stores.append((self.numbers[statement.name], number, shape, statement.span))
+        self.names[statement.name] = self._named(self.ctx.unpack(number, dtype, value.shape, span), statement.name)
+
+    # --- the kernel -------------------------------------------------------------------------------
+
+    def _finish(self) -> Kernel:
+        ops = list(self.ctx.builder.ops)
+        for operand, number, shape, span in self.stores:
+            access = Access(operand, tuple(range(len(shape))))
+            ops.append(Op("store", (number,), self.operands[operand].dtype, shape, access, span=span))
+        rename = _Renamer(self.ctx)
+        operands = tuple(Operand(o.name, o.dtype, rename.shape(o.shape), o.role) for o in self.operands)
+        return Kernel(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops))
+
+
+class _Renamer:
+    """Gives merged dimension symbols their final names: n0, n1, ... in the order in which arguments have them."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.names: dict[str, str] = {}
+
+    def dim(self, dim: Dim) -> Dim:
+        if dim == 1:
+            return 1
+        root = self.ctx.dims.find(dim)
+        return self.names.setdefault(root, f"n{len(self.names)}")
+
+    def shape(self, shape: Shape) -> Shape:
+        return tuple(self.dim(d) for d in shape)
+
+    def op(self, op: Op) -> Op:
+        attr = self.dim(op.attr) if op.name == "size" and isinstance(op.attr, str) else op.attr
+        return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)
+
+

@@ -1,0 +1,101 @@
+"""Typing of ``cast<T, sat, mode>(x)`` and ``bitcast<T>(x)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgen.check.context import Context
+from kgen.check.operators import condition
+from kgen.check.values import Literal, Typed, Value, WeakScalar
+from kgen.dtypes import BOOL, COMPLEX128, DEFAULT_OF_KIND, FLOAT64, INT64, UINT64, DType, Kind
+from kgen.ir.kernel import CastMode
+from kgen.syntax.tree import Bitcast, Cast, TypeName
+
+if TYPE_CHECKING:
+    from kgen.check.expressions import Scope
+
+
+def named_dtype(scope: Scope, type: TypeName) -> DType | None:
+    """The dtype that a type names; ``typeof(x)`` of something in error is None."""
+    if type.of is None:
+        return type.dtype
+    value = scope.names.get(type.of.id)
+    if value is None:
+        return None
+    return value.dtype if isinstance(value, Typed) else DEFAULT_OF_KIND[value.kind]
+
+
+def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None:
+    """One rounding from the operand's unrounded value."""
+    dtype = named_dtype(scope, node.type)
+    value = _exact(ctx, operand, dtype)
+    if dtype is None or value is None:
+        return None
+    if node.mode is not None and dtype.kind < Kind.INT:
+        ctx.error("bad-cast", f"a cast to {dtype} does not round", node.type.span, hint="drop the rounding mode")
+        return None
+    if dtype.is_complex:
+        if node.saturate or node.mode is not None:
+            ctx.error("bad-cast", "a cast to a complex dtype takes no saturation or rounding mode", node.type.span)
+            return None
+        converted = ctx.convert(value, dtype)
+        return Typed(dtype, converted.id, converted.shape, node.span, converted.imag)
+    if value.imag is not None and dtype is not BOOL:
+        ctx.error(
+            "bad-cast",
+            f"{value.dtype} cannot be cast to {dtype}: it has two parts",
+            node.type.span,
+            marks=(operand.span,),
+            hint="write real(z), imag(z) or abs(z)",
+        )
+        return None
+    if dtype is BOOL:
+        truth = condition(ctx, value)
+        return None if truth is None else Typed(BOOL, truth.id, truth.shape, node.span)
+    default = "rz" if dtype.is_int else "rne"
+    mode = CastMode(node.mode or default, node.saturate)
+    held = ctx.builder.ops[value.id].dtype
+    number = value.id
+    if held is not dtype or node.saturate:
+        number = ctx.cast(number, dtype, node.span, mode)
+    return ctx.unpack(number, dtype, value.shape, node.span)
+
+
+def _exact(ctx: Context, operand: Value, dtype: DType | None) -> Typed | None:
+    """The operand with nothing rounded away: weak values are taken in their widest dtype."""
+    if isinstance(operand, Typed):
+        return operand
+    if operand.kind is Kind.INT:
+        big = isinstance(operand, Literal) and isinstance(operand.value, int) and operand.value > INT64.int_max
+        return ctx.typed(operand, UINT64 if big else INT64)
+    if operand.kind is Kind.FLOAT:
+        return ctx.typed(operand, FLOAT64)
+    if operand.kind is Kind.COMPLEX:
+        return ctx.typed(operand, COMPLEX128 if dtype is COMPLEX128 or dtype is None else dtype if dtype.is_complex else COMPLEX128)
+    return ctx.typed(operand, BOOL)
+
+
+def bitcast(ctx: Context, scope: Scope, node: Bitcast, operand: Value | WeakScalar) -> Typed | None:
+    """The operand's bits, as stored in memory, read as another dtype of the same width."""
+    dtype = named_dtype(scope, node.type)
+    value = ctx.typed(operand)
+    if dtype is None or value is None:
+        return None
+    if dtype.size != value.dtype.size:
+        ctx.error(
+            "bad-cast",
+            f"bitcast needs equal widths: {value.dtype} has {value.dtype.bits} bits and {dtype} has {dtype.bits}",
+            node.type.span,
+            marks=(operand.span,),
+            hint="cast first, or name a dtype of the same width",
+        )
+        return None
+    number = value.id
+    if value.imag is not None:
+        number = ctx.builder.op("complex", (value.id, value.imag), dtype=value.dtype, span=node.span)
+    number = ctx.cast(number, value.dtype, node.span)
+    if dtype is BOOL or value.dtype is BOOL:
+        return ctx.unpack(ctx.cast(number, dtype, node.span), dtype, value.shape, node.span)
+    if dtype is not value.dtype:
+        number = ctx.builder.op("bitcast", (number,), dtype=dtype, span=node.span)
+    return ctx.unpack(number, dtype, value.shape, node.span)

@@ -1,0 +1,278 @@
+"""What every typing rule shares: the builder, errors at the right place, promotion, and giving weak values a dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kgen.check.dims import Dims
+from kgen.check.values import Literal, Typed, Value, WeakScalar
+from kgen.diagnostics import Reporter
+from kgen.dtypes import (
+    COMPLEX64,
+    COMPLEX128,
+    DEFAULT_OF_KIND,
+    FLOAT32,
+    FLOAT64,
+    DType,
+    Kind,
+    promote,
+)
+from kgen.ir.builder import Builder
+from kgen.ir.kernel import CastMode, Scalar, Shape
+from kgen.source import Span
+
+DEFAULT_ROUNDING = CastMode("rne", False)
+TO_INTEGER = CastMode("rz", False)
+
+
+@dataclass(slots=True)
+class Context:
+    """One specialisation under way."""
+
+    reporter: Reporter
+    builder: Builder = field(default_factory=Builder)
+    dims: Dims = field(default_factory=Dims)
+    scalars: list[Scalar] = field(default_factory=list)
+    _weak: dict[tuple[int, DType], Typed] = field(default_factory=dict)
+    _alive: list[WeakScalar] = field(default_factory=list)  # keeps the ids used as keys above from being reused
+    _said: set[tuple[str, Span, str]] = field(default_factory=set)
+
+    @property
+    def site(self) -> Span | None:
+        """The call that is being inlined from the prelude, whose own text no user has to read: errors go there."""
+        return self.builder.site
+
+    @site.setter
+    def site(self, span: Span | None) -> None:
+        self.builder.site = span
+
+    # --- errors -----------------------------------------------------------------------------------
+
+    def error(self, code: str, message: str, at: Span, *, marks: Sequence[Span] = (), hint: str | None = None) -> None:
+        """Report once, however often the place is inlined."""
+        if self.site is not None:
+            at, marks = self.site, ()
+        if (code, at, message) not in self._said:
+            self._said.add((code, at, message))
+            self.reporter.error(code, message, at, marks=marks, hint=hint)
+
+    # --- promotion --------------------------------------------------------------------------------
+
+    def common(self, values: Sequence[Value], at: Span) -> DType | None:
+        """The dtype that operands meet in (before any rule that lifts integers to float32), or None after an error."""
+        result: DType | None = None
+        giver: Value | None = None
+        for value in values:
+            if not isinstance(value, Typed):
+                continue
+            if result is None or giver is None:
+                result, giver = value.dtype, value
+                continue
+            joined = promote(result, value.dtype)
+            if joined is None:
+                self.error(
+                    "no-common-dtype",
+                    f"{result} and {value.dtype} have no common dtype",
+                    at,
+                    marks=(giver.span, value.span),
+                    hint=_cast_to_write(result, value.dtype),
+                )
+                return None
+            if joined is not result:
+                result, giver = joined, value
+        weak = max((v.kind for v in values if not isinstance(v, Typed)), default=Kind.BOOL)
+        if result is None:
+            return DEFAULT_OF_KIND[weak]
+        if weak <= result.kind:
+            return result
+        if weak is Kind.COMPLEX:
+            return COMPLEX128 if result is FLOAT64 else COMPLEX64
+        return DEFAULT_OF_KIND[weak]
+
+    # --- giving values a dtype --------------------------------------------------------------------
+
+    def typed(self, value: Value, dtype: DType | None = None) -> Typed | None:
+        """``value`` in the compute registers of ``dtype`` (its own, or its kind's default, when None)."""
+        if dtype is None:
+            dtype = value.dtype if isinstance(value, Typed) else DEFAULT_OF_KIND[value.kind]
+        match value:
+            case Typed():
+                return self.convert(value, dtype)
+            case Literal():
+                return self._literal(value, dtype)
+            case WeakScalar():
+                return self._weak_scalar(value, dtype)
+
+    def convert(self, value: Typed, dtype: DType) -> Typed:
+        """A typed value in another dtype's compute registers, as promotion does it: no narrow rounding."""
+        if value.dtype is dtype:
+            return value
+        if dtype.is_complex:
+            real = self.cast(value.id, dtype.real, value.span)
+            imag = self.builder.const(0.0, dtype.real) if value.imag is None else self.cast(value.imag, dtype.real, value.span)
+            return Typed(dtype, real, value.shape, value.span, imag)
+        return Typed(dtype, self.cast(value.id, dtype.compute, value.span), value.shape, value.span)
+
+    def cast(self, id: int, dtype: DType, span: Span, mode: CastMode | None = None) -> int:
+        """A cast op to exactly ``dtype``, or the value itself where it already has it."""
+        held = self.builder.ops[id].dtype
+        if held is dtype and mode is None:
+            return id
+        if mode is None:
+            mode = TO_INTEGER if dtype.is_int else DEFAULT_ROUNDING
+        return self.builder.op("cast", (id,), dtype=dtype, attr=mode, span=span)
+
+    def stored(self, value: Typed, dtype: DType) -> Typed:
+        """The value as it reads back from memory of ``dtype``: rounded once, then held as usual."""
+        value = self.convert(value, dtype)
+        if not dtype.is_narrow:
+            return value
+        rounded = self.cast(value.id, dtype, value.span)
+        return Typed(dtype, self.cast(rounded, dtype.compute, value.span), value.shape, value.span)
+
+    def _literal(self, literal: Literal, dtype: DType) -> Typed | None:
+        value = literal.value
+        if dtype.is_complex:
+            z = complex(value)
+            parts = [self.builder.const(part, dtype.real) for part in (z.real, z.imag)]
+            return Typed(dtype, parts[0], (), literal.span, parts[1])
+        if dtype.is_int:
+            number = int(value.real) if isinstance(value, complex) else int(value)
+            if not dtype.int_min <= number <= dtype.int_max:
+                self.error(
+                    "literal-out-of-range",
+                    f"{number} does not fit {dtype}, which holds {dtype.int_min} to {dtype.int_max}",
+                    literal.span,
+                    hint=f"write cast<{_wider(number)}>(...) around the array operand, or a literal that fits",
+                )
+                return None
+            return Typed(dtype, self.builder.const(number, dtype), (), literal.span)
+        if dtype.is_bool:
+            return Typed(dtype, self.builder.const(bool(value), dtype), (), literal.span)
+        try:
+            number_f = float(value.real) if isinstance(value, complex) else float(value)
+        except OverflowError:
+            self.error("literal-out-of-range", f"this integer is too large for {dtype}", literal.span)
+            return None
+        return Typed(dtype, self.builder.const(number_f, dtype.compute), (), literal.span)
+
+    def _weak_scalar(self, root: WeakScalar, dtype: DType) -> Typed | None:
+        """Each leaf takes ``dtype`` and the operations run in it, operands before what uses them."""
+        stack: list[WeakScalar] = [root]
+        while stack:
+            node = stack[-1]
+            if (id(node), dtype) in self._weak:
+                stack.pop()
+                continue
+            waiting = [a for a in node.args if isinstance(a, WeakScalar) and (id(a), dtype) not in self._weak]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            made = self._weak_node(node, dtype)
+            if made is None:
+                return None
+            self._alive.append(node)
+            self._weak[id(node), dtype] = made
+            stack.pop()
+        return self._weak[id(root), dtype]
+
+    def _weak_node(self, node: WeakScalar, dtype: DType) -> Typed | None:
+        if node.op == "scalar":
+            return self.scalar(node.name, dtype.compute, dtype, node.span)
+        args: list[Typed] = []
+        for arg in node.args:
+            made = self._literal(arg, dtype) if isinstance(arg, Literal) else self._weak[id(arg), dtype]
+            if made is None:
+                return None
+            args.append(made)
+        number = self.builder.op(node.op, [a.id for a in args], dtype=dtype.compute, span=node.span)
+        return Typed(dtype, number, (), node.span)
+
+    def scalar(self, name: str, held: DType, dtype: DType, span: Span) -> Typed:
+        """A by-value argument passed as ``held``, as a value of ``dtype``."""
+        scalar = Scalar(name, held)
+        if scalar not in self.scalars:
+            self.scalars.append(scalar)
+        number = self.builder.op("scalar", (), dtype=held, shape=(), attr=self.scalars.index(scalar), span=span)
+        return self.unpack(number, dtype, (), span)
+
+    def unpack(self, number: int, dtype: DType, shape: Shape, span: Span) -> Typed:
+        """A loaded op as a value: complex is taken apart, narrow floats are widened."""
+        if dtype.is_complex:
+            parts = [self.builder.op(part, (number,), dtype=dtype.real, span=span) for part in ("real", "imag")]
+            return Typed(dtype, parts[0], shape, span, parts[1])
+        return Typed(dtype, self.cast(number, dtype.compute, span), shape, span)
+
+    # --- operations -------------------------------------------------------------------------------
+
+    def shape_of(self, values: Sequence[Typed], at: Span) -> Shape | None:
+        """The broadcast shape of operands, or None after a shape error that marks the two that clash."""
+        shape: Shape = ()
+        giver: Typed | None = None
+        for value in values:
+            joined = self.dims.broadcast(shape, value.shape)
+            if isinstance(joined, int):
+                assert giver is not None
+                self._shape_error(giver, shape, value, joined, at)
+                return None
+            if giver is None or len(value.shape) > len(shape) or joined != shape:
+                giver = value
+            shape = joined
+        return shape
+
+    def _shape_error(self, left: Typed, shape: Shape, right: Typed, axis: int, at: Span) -> None:
+        here, there = self.dims.extent(shape[axis]), self.dims.extent(right.shape[axis])
+        names = [self.name_of(left.span), self.name_of(right.span)]
+        rank = max(len(shape), len(right.shape))
+        self.error(
+            "shape-mismatch",
+            f"{names[0]} is {self.dims.show(shape)} and {names[1]} is {self.dims.show(right.shape)}: "
+            f"dimension {rank + axis} is {here} here and {there} there",
+            at,
+            marks=(left.span, right.span),
+            hint="broadcasting needs equal sizes or 1",
+        )
+
+    def name_of(self, span: Span) -> str:
+        """The text of an operand, quoted, when it is short enough to name it."""
+        text = " ".join(self.reporter.source.text[span.start : span.end].split())
+        return f"`{text}`" if len(text) <= 24 else "the marked operand"
+
+    def op(
+        self, name: str, values: Sequence[Typed], dtype: DType, at: Span, *, span: Span | None = None, attr: int | None = None
+    ) -> Typed | None:
+        """One op on real operands that already share a dtype; its value has the language dtype ``dtype``.
+
+        ``at`` is where a shape error points, ``span`` the text of the whole expression.
+        """
+        shape = self.shape_of(values, at)
+        if shape is None:
+            return None
+        number = self.builder.op(name, [v.id for v in values], shape=shape, attr=attr, span=span or at)
+        return Typed(dtype, number, shape, span or at)
+
+    def const(self, value: bool | int | float, dtype: DType, span: Span) -> Typed:
+        return Typed(dtype, self.builder.const(value, dtype.compute), (), span)
+
+
+def lift(dtype: DType) -> DType:
+    """What integers and bool become in ``/`` and float functions."""
+    return dtype if dtype.kind >= Kind.FLOAT else FLOAT32
+
+
+def _cast_to_write(a: DType, b: DType) -> str:
+    if a.is_fp8 or b.is_fp8:
+        return "write cast<float>(...) around the fp8 operand"
+    return "write cast<int64>(...) around the uint64 operand, or cast<uint64>(...) around the other"
+
+
+def _wider(number: int) -> str:
+    for dtype in ("int16", "int32", "int64", "uint64"):
+        bits = int(dtype.removeprefix("u").removeprefix("int"))
+        low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        if low <= number <= high:
+            return dtype
+    return "float64"
+
+

@@ -1,0 +1,273 @@
+"""Typing of operators: what each means on which dtypes, and the ops it lowers to.
+
+``docs/language.md`` has the rules; each function below carries out one of them.  All return None after an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.check import literals
+from kgen.check.complex import complex_binary, complex_power
+from kgen.check.context import Context, lift
+from kgen.check.values import Literal, Typed, Value, WeakScalar
+from kgen.dtypes import BOOL, UINT64, DType, Kind, promote
+from kgen.source import Span
+
+_ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod"}
+_BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
+_ON_BOOLS = {"+": "or", "*": "and", "&": "and", "|": "or", "^": "xor"}
+COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_BOOL_HINTS = {
+    "-": "bools have no difference; write `a ^ b`, or cast<int>(a) - cast<int>(b)",
+    "**": "cast one of them first: cast<int>(a) ** b",
+}
+MAX_POWER = 8  # larger literal exponents go through pow()
+
+
+def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> Value | None:
+    """``a op b`` for every operator that is not a comparison."""
+    if isinstance(a, Literal) and isinstance(b, Literal):
+        return literal(ctx, literals.BINARY[op], [a, b], span)
+    if op in ("and", "or"):
+        return _logical(ctx, op, a, b, at, span)
+    if op == "**":
+        return power(ctx, a, b, at, span)
+    if not isinstance(a, Typed) and not isinstance(b, Typed):
+        weak = _weak_binary(op, a, b, span)
+        if weak is not None:
+            return weak
+    dtype = ctx.common([a, b], at)
+    if dtype is None:
+        return None
+    name, dtype = _binary_op(op, dtype)
+    if name is None:
+        return _no_operator(ctx, op, dtype, a, b, at)
+    left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
+    if left is None or right is None:
+        return None
+    if dtype.is_complex:
+        return complex_binary(ctx, name, left, right, at, span)
+    return ctx.op(name, [left, right], dtype, at, span=span)
+
+
+def _binary_op(op: str, dtype: DType) -> tuple[str | None, DType]:
+    """The op that ``op`` is on operands of a common dtype, and the dtype it runs in; None where it has no meaning."""
+    if op in _BITS:
+        if dtype.is_bool:
+            return _ON_BOOLS.get(op), dtype
+        return (_BITS[op] if dtype.is_int else None), dtype
+    if op == "/":
+        return "div", lift(dtype)
+    if dtype.is_bool:
+        return _ON_BOOLS.get(op), dtype
+    if dtype.is_complex and op in ("//", "%"):
+        return None, dtype
+    return _ARITHMETIC[op], dtype
+
+
+def _no_operator(ctx: Context, op: str, dtype: DType, a: Value, b: Value, at: Span) -> None:
+    if op in _BITS:
+        hint = "`**` is the power: x ** 2" if op == "^" else "bit operators need integers; bitcast<uint32>(x) has a float's bits"
+        if dtype.is_bool:
+            hint = "cast one of them first: cast<int>(a) << b"
+    elif dtype.is_bool:
+        hint = _BOOL_HINTS.get(op, f"cast one of them first: cast<int>(a) {op} b")
+    else:
+        hint = "complex numbers have no floor; take real(z) and imag(z)"
+    ctx.error("no-operator", f"`{op}` is not defined for {dtype}", at, marks=(a.span, b.span), hint=hint)
+
+
+def _weak_binary(op: str, a: Literal | WeakScalar, b: Literal | WeakScalar, span: Span) -> WeakScalar | None:
+    """Weak operands give a weak result where arithmetic allows it; anything else takes its kind's default dtype."""
+    kind = max(a.kind, b.kind)
+    if op not in _ARITHMETIC or kind in (Kind.BOOL, Kind.COMPLEX):
+        return None
+    return WeakScalar(Kind.FLOAT if op == "/" else kind, _ARITHMETIC[op], span, args=(a, b))
+
+
+def literal(ctx: Context, function: object, args: Sequence[Literal], span: Span) -> Literal | None:
+    """Fold, or report why Python would not."""
+    try:
+        return literals.apply(function, list(args), span)  # type: ignore[arg-type]
+    except literals.LiteralError as problem:
+        ctx.error("literal-error", str(problem), span)
+        return None
+
+
+def unary(ctx: Context, op: str, a: Value, at: Span, span: Span) -> Value | None:
+    """``-a``, ``+a``, ``~a``, ``not a``."""
+    if isinstance(a, Literal):
+        return literal(ctx, literals.UNARY[op], [a], span)
+    if op == "not":
+        truth = condition(ctx, a)
+        return None if truth is None else ctx.op("not", [truth], BOOL, at, span=span)
+    if isinstance(a, WeakScalar) and op in "+-" and a.kind in (Kind.INT, Kind.FLOAT):
+        return a if op == "+" else WeakScalar(a.kind, "neg", span, args=(a,))
+    value = ctx.typed(a)
+    if value is None:
+        return None
+    dtype = value.dtype
+    if op == "~":
+        if dtype.kind > Kind.INT:
+            ctx.error("no-operator", f"`~` is not defined for {dtype}", at, marks=(a.span,), hint="it needs integers or bools")
+            return None
+        return ctx.op("not", [value], dtype, at, span=span)
+    if dtype.is_bool:
+        ctx.error("no-operator", f"unary `{op}` is not defined for bool", at, marks=(a.span,), hint="write `not a` or `~a`")
+        return None
+    if op == "+":
+        return value
+    if value.imag is not None:
+        parts = [ctx.builder.op("neg", (part,), span=span) for part in (value.id, value.imag)]
+        return Typed(dtype, parts[0], value.shape, span, parts[1])
+    return ctx.op("neg", [value], dtype, at, span=span)
+
+
+def condition(ctx: Context, a: Value) -> Typed | None:
+    """``a != 0`` as a bool: what conditions and logical operators see.  NaN is true."""
+    if isinstance(a, Literal):
+        return ctx.const(bool(a.value), BOOL, a.span)
+    value = ctx.typed(a)
+    if value is None:
+        return None
+    if value.dtype.is_bool:
+        return value
+    zero = ctx.builder.const(0 if value.dtype.is_int else 0.0, value.dtype.real.compute)
+    truth = ctx.builder.op("ne", (value.id, zero), span=a.span)
+    if value.imag is not None:
+        truth = ctx.builder.op("or", (truth, ctx.builder.op("ne", (value.imag, zero), span=a.span)), span=a.span)
+    return Typed(BOOL, truth, value.shape, a.span)
+
+
+def _logical(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> Typed | None:
+    left, right = condition(ctx, a), condition(ctx, b)
+    if left is None or right is None:
+        return None
+    return ctx.op(op, [left, right], BOOL, at, span=span)
+
+
+def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> Value | None:
+    """One comparison; integers compare by value whatever their signs."""
+    if isinstance(a, Literal) and isinstance(b, Literal):
+        return literal(ctx, literals.BINARY[op], [a, b], span)
+    if isinstance(a, Typed) and isinstance(b, Typed) and a.dtype.is_int and b.dtype.is_int and promote(a.dtype, b.dtype) is None:
+        return _compare_mixed_signs(ctx, op, a, b, at, span)
+    dtype = ctx.common([a, b], at)
+    if dtype is None:
+        return None
+    left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
+    if left is None or right is None:
+        return None
+    if left.imag is None or right.imag is None:
+        return ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
+    if op not in ("==", "!="):
+        ctx.error("no-operator", "complex numbers have no order", at, marks=(a.span, b.span), hint="compare abs(z) or real(z)")
+        return None
+    real = ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
+    if real is None:
+        return None
+    imag = ctx.builder.op(COMPARISONS[op], (left.imag, right.imag), shape=real.shape, span=span)
+    both = ctx.builder.op("and" if op == "==" else "or", (real.id, imag), span=span)
+    return Typed(BOOL, both, real.shape, span)
+
+
+def _compare_mixed_signs(ctx: Context, op: str, a: Typed, b: Typed, at: Span, span: Span) -> Typed | None:
+    """uint64 against a signed integer: a negative number is below every unsigned one, the rest compare unsigned."""
+    left, right = ctx.convert(a, UINT64), ctx.convert(b, UINT64)
+    unsigned = ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
+    if unsigned is None:
+        return None
+    signed = a if a.dtype.signed else b
+    negative = ctx.builder.op("lt", (signed.id, ctx.builder.const(0, signed.dtype)), span=span)
+    if_negative = op == "!=" or (op in ("<", "<=")) == (signed is a) and op != "=="
+    answer = ctx.builder.op("where", (negative, ctx.builder.const(if_negative, BOOL), unsigned.id), shape=unsigned.shape, span=span)
+    return Typed(BOOL, answer, unsigned.shape, span)
+
+
+def select(ctx: Context, c: Value, a: Value, b: Value, at: Span, span: Span) -> Value | None:
+    """``c ? a : b`` and ``where(c, a, b)``."""
+    if isinstance(c, Literal) and isinstance(a, Literal) and isinstance(b, Literal):
+        chosen = a if c.value else b
+        return Literal(chosen.value, span)
+    truth = condition(ctx, c)
+    dtype = ctx.common([a, b], at)
+    if truth is None or dtype is None:
+        return None
+    left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
+    if left is None or right is None:
+        return None
+    chosen_real = ctx.op("where", [truth, left, right], dtype, at, span=span)
+    if chosen_real is None or left.imag is None or right.imag is None:
+        return chosen_real
+    imag = ctx.builder.op("where", (truth.id, left.imag, right.imag), shape=chosen_real.shape, span=span)
+    return Typed(dtype, chosen_real.id, chosen_real.shape, span, imag)
+
+
+def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | None:
+    """``a ** b``: small literal whole exponents multiply, 0.5 is sqrt, the rest is pow."""
+    if isinstance(a, Literal) and isinstance(b, Literal):
+        return literal(ctx, literals.BINARY["**"], [a, b], span)
+    dtype = ctx.common([a, b], at)
+    if dtype is None:
+        return None
+    if dtype.is_bool:
+        ctx.error("no-operator", "`**` is not defined for bool", at, marks=(a.span, b.span), hint=_BOOL_HINTS["**"])
+        return None
+    exponent = _whole(b)
+    if dtype.is_int and exponent is not None and exponent < 0:
+        ctx.error(
+            "negative-power",
+            f"an integer to the power {exponent} is not an integer",
+            at,
+            marks=(a.span, b.span),
+            hint=f"write 1 / x ** {-exponent}, or cast<float>(x) ** {exponent}",
+        )
+        return None
+    base = ctx.typed(a, dtype)
+    if base is None:
+        return None
+    if exponent is not None and abs(exponent) <= MAX_POWER:
+        return _whole_power(ctx, base, exponent, at, span)
+    if isinstance(b, Literal) and b.value == 0.5 and not dtype.is_complex:
+        return ctx.op("sqrt", [base], dtype, at, span=span)
+    power = ctx.typed(b, dtype)
+    if power is None:
+        return None
+    if dtype.is_complex:
+        return complex_power(ctx, base, power, at, span)
+    return ctx.op("pow", [base, power], dtype, at, span=span)
+
+
+def _whole(b: Value) -> int | None:
+    if not isinstance(b, Literal) or isinstance(b.value, complex):
+        return None
+    return int(b.value) if abs(b.value) < 2**31 and b.value == int(b.value) else None
+
+
+def _whole_power(ctx: Context, base: Typed, exponent: int, at: Span, span: Span) -> Typed | None:
+    if base.imag is not None:
+        return _complex_whole_power(ctx, base, exponent, at, span)
+    raised = ctx.op("powi", [base], base.dtype, at, span=span, attr=abs(exponent))
+    if exponent >= 0 or raised is None:
+        return raised
+    return ctx.op("div", [ctx.const(1.0, base.dtype, span), raised], base.dtype, at, span=span)
+
+
+def _complex_whole_power(ctx: Context, base: Typed, exponent: int, at: Span, span: Span) -> Typed | None:
+    """By squaring, as ``powi`` does it on real numbers."""
+    one = Typed(base.dtype, ctx.builder.const(1.0, base.dtype.real), base.shape, span, ctx.builder.const(0.0, base.dtype.real))
+    result: Typed | None = None
+    square: Typed | None = base
+    n = abs(exponent)
+    while n:
+        if n & 1 and square is not None:
+            result = square if result is None else complex_binary(ctx, "mul", square, result, at, span)
+        n >>= 1
+        if n and square is not None:
+            square = complex_binary(ctx, "mul", square, square, at, span)
+    if result is None:
+        result = one
+    return complex_binary(ctx, "div", one, result, at, span) if exponent < 0 else result
+
+

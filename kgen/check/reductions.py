@@ -1,0 +1,96 @@
+"""Typing of reductions: shapes by NumPy's rules, dtypes by the contract."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgen.check.context import Context, lift
+from kgen.check.operators import condition
+from kgen.check.shapes import axes, integer, keyword
+from kgen.check.values import Typed, Value
+from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType
+from kgen.functions import FUNCTIONS
+from kgen.ir.kernel import Dim, Reduction, Shape
+from kgen.syntax.tree import Call, Number, TypeName
+
+if TYPE_CHECKING:
+    from kgen.check.expressions import Scope
+
+_SUMS = frozenset({"sum", "prod"})
+_FLOATS = frozenset({"mean", "var", "std", "norm", "logsumexp"})
+_TRUTHS = frozenset({"any", "all", "count_nonzero"})
+_COUNTS = frozenset({"argmin", "argmax", "count_nonzero"})
+
+
+def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
+    """One reduction; its argument is a place of its own for ``index`` and ``size``."""
+    from kgen.check.expressions import Scope as PlacedScope
+    from kgen.check.expressions import lower, place_of, uses_place
+
+    argument = node.args[0]
+    place = place_of(ctx, scope, argument) if uses_place(scope.defs, frozenset(), argument) else ()
+    if place is None:
+        return None
+    inner = PlacedScope(scope.names, scope.defs, place, scope.depth, scope.inlined)
+    operand = lower(ctx, inner, argument)
+    kind = FUNCTIONS[node.function].target
+    value = None if operand is None else condition(ctx, operand) if kind in _TRUTHS else ctx.typed(operand)
+    if value is None:
+        return None
+    if value.imag is not None:
+        ctx.error("not-yet", f"`{kind}` of complex numbers is not there yet", node.function_span, hint="reduce real(z) and imag(z)")
+        return None
+    dtype = _result(ctx, node, kind, value.dtype)
+    over = _axes(ctx, node, value.shape)
+    keepdims = _flag(ctx, node, "keepdims")
+    correction = keyword(node, "correction")
+    degrees = 0 if correction is None else integer(ctx, correction.value, "correction")
+    if dtype is None or over is None or keepdims is None or degrees is None:
+        return None
+    if kind in ("argmin", "argmax") and len(over) not in (1, len(value.shape)):
+        ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span)
+        return None
+    source = value if kind in _TRUTHS or kind in _COUNTS else ctx.convert(value, dtype)
+    shape: Shape = tuple(
+        dim if i not in over else 1 for i, dim in enumerate(value.shape) if keepdims or i not in over
+    )
+    held = dtype.compute
+    number = ctx.builder.op(
+        "reduce", (source.id,), dtype=held, shape=shape, attr=Reduction(kind, over, keepdims, degrees), span=node.span
+    )
+    return Typed(dtype, number, shape, node.span)
+
+
+def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:
+    stated = keyword(node, "dtype")
+    if stated is not None:
+        if isinstance(stated.value, TypeName) and stated.value.dtype is not None:
+            return stated.value.dtype
+        ctx.error("bad-keyword", "dtype= takes a type name", stated.span, hint="sum(x, dtype=f64)")
+        return None
+    if kind in _SUMS and dtype.kind < lift(dtype).kind:
+        return UINT64 if dtype is UINT64 else INT64
+    if kind in _FLOATS:
+        dtype = lift(dtype)
+    if kind in ("any", "all"):
+        return BOOL
+    if kind in _COUNTS:
+        return INT64
+    return FLOAT32 if dtype.is_fp8 and kind in (_SUMS | _FLOATS) else dtype
+
+
+def _axes(ctx: Context, node: Call, shape: tuple[Dim, ...]) -> tuple[int, ...] | None:
+    word = keyword(node, "axis")
+    if word is None:
+        return tuple(range(len(shape)))
+    return axes(ctx, word.value, len(shape), ctx.dims.show(shape))
+
+
+def _flag(ctx: Context, node: Call, name: str) -> bool | None:
+    word = keyword(node, name)
+    if word is None:
+        return False
+    if isinstance(word.value, Number) and isinstance(word.value.value, bool):
+        return word.value.value
+    ctx.error("bad-keyword", f"{name}= takes true or false", word.span)
+    return None

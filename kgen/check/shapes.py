@@ -1,0 +1,170 @@
+"""Typing of ``index``, ``size`` and ``expand``, and the literal keywords that name axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgen.check.context import Context
+from kgen.check.values import Literal, Typed, Value
+from kgen.dtypes import INT64
+from kgen.ir.kernel import Access, Dim, Op, Shape
+from kgen.source import Span
+from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, TypeName, Unary
+
+if TYPE_CHECKING:
+    from kgen.check.expressions import Scope
+
+Args = list[Value]
+
+
+def integer(ctx: Context, node: Expr | Tuple | TypeName, what: str) -> int | None:
+    """A literal integer, negative allowed."""
+    sign = 1
+    while isinstance(node, Unary) and node.op in "+-":
+        sign = -sign if node.op == "-" else sign
+        node = node.operand
+    if isinstance(node, Number) and isinstance(node.value, int) and not isinstance(node.value, bool):
+        return sign * node.value
+    ctx.error("not-a-literal", f"{what} has to be a literal integer", node.span, hint="write a number; it is part of the program, not data")
+    return None
+
+
+def keyword(node: Call, name: str) -> Keyword | None:
+    return next((k for k in node.keywords if k.name == name), None)
+
+
+def axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) -> tuple[int, ...] | None:
+    """``axis=``: a literal int or tuple, normalised to non-negative, ascending."""
+    items = value.items if isinstance(value, Tuple) else (value,)
+    found: list[int] = []
+    for item in items:
+        axis = integer(ctx, item, "an axis")
+        if axis is None:
+            return None
+        if not -rank <= axis < rank:
+            ctx.error("bad-axis", f"axis {axis} is out of range for shape {shown}", item.span, hint=_range_hint(rank))
+            return None
+        if axis % rank in found:
+            ctx.error("bad-axis", f"axis {axis} is named twice", item.span)
+            return None
+        found.append(axis % rank)
+    return tuple(sorted(found))
+
+
+def _range_hint(rank: int) -> str:
+    return "it is a scalar and has no axes" if rank == 0 else f"axes are {-rank} to {rank - 1}"
+
+
+def _dimension(ctx: Context, node: Call, shape: Shape, axis: int | None, at: Span) -> int | None:
+    """A valid axis of ``shape`` counted from the right (negative), or None after an error."""
+    if axis is None:
+        return None
+    rank = len(shape)
+    if not -rank <= axis < rank:
+        ctx.error("bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=_range_hint(rank))
+        return None
+    return axis if axis < 0 else axis - rank
+
+
+def index(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
+    """``index(k)``: the coordinate of the element along axis k of the place it stands in."""
+    axis = integer(ctx, node.args[0], "the axis of index()")
+    if axis is None or scope.place is None:
+        return None if axis is None else ctx.const(0, INT64, node.span)
+    right = _dimension(ctx, node, scope.place, axis, node.args[0].span)
+    if right is None:
+        return None
+    if scope.place[right] == 1:
+        return ctx.const(0, INT64, node.span)
+    shape: Shape = (scope.place[right], *([1] * (-right - 1)))
+    return Typed(INT64, ctx.builder.op("index", (), dtype=INT64, shape=shape, attr=right, span=node.span), shape, node.span)
+
+
+def size(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
+    """``size(k)`` of the place, ``size(x, k)`` of an array."""
+    axis = integer(ctx, node.args[-1], "the axis of size()")
+    if axis is None:
+        return None
+    shape = scope.place
+    if len(node.args) == 2:
+        shape = args[0].shape if isinstance(args[0], Typed) else ()
+    if shape is None:
+        return ctx.const(1, INT64, node.span)
+    right = _dimension(ctx, node, shape, axis, node.args[-1].span)
+    if right is None:
+        return None
+    dim = shape[right]
+    if dim == 1:
+        return ctx.const(1, INT64, node.span)
+    return Typed(INT64, ctx.builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(dim), span=node.span), (), node.span)
+
+
+def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
+    """``expand(w, axis=(1, 2))``: axes of size 1 at those places of the result."""
+    word = keyword(node, "axis")
+    value = ctx.typed(args[0])
+    if word is None:
+        ctx.error("missing-keyword", "expand() needs axis=", node.function_span, hint="expand(w, axis=(1, 2))")
+        return None
+    if value is None:
+        return None
+    count = len(word.value.items) if isinstance(word.value, Tuple) else 1
+    rank = len(value.shape) + count
+    places = axes(ctx, word.value, rank, f"of {rank} dimensions")
+    if places is None:
+        return None
+    numbers = [value.id] if value.imag is None else [value.id, value.imag]
+    moved = _expand_ops(ctx, numbers, len(value.shape), places)
+    if moved is None:
+        ctx.error("not-yet", "expand() of a reduction is not there yet", node.function_span, hint="keep the axis: keepdims=true")
+        return None
+    shape = _insert(value.shape, places)
+    return Typed(value.dtype, moved[value.id], shape, node.span, None if value.imag is None else moved[value.imag])
+
+
+def _insert(shape: tuple[Dim, ...], places: tuple[int, ...]) -> Shape:
+    out = list(shape)
+    for place in places:  # ascending places of the result
+        out.insert(place, 1)
+    return tuple(out)
+
+
+def _expand_ops(ctx: Context, roots: list[int], rank: int, places: tuple[int, ...]) -> dict[int, int] | None:
+    """The same computation with every load reading through the new axes; None when a reduction is in the way."""
+    ops = ctx.builder.ops
+    needed: set[int] = set()
+    stack = list(roots)
+    while stack:
+        number = stack.pop()
+        if number not in needed:
+            needed.add(number)
+            stack.extend(ops[number].args)
+    moved: dict[int, int] = {}
+    for number in sorted(needed):
+        op = ops[number]
+        if op.name == "reduce":
+            return None
+        if op.name in ("index", "size", "scalar", "const") or not op.shape:
+            moved[number] = number
+            continue
+        pad = rank - len(op.shape)
+        shape: list[Dim] = [1] * pad + list(op.shape)
+        attr = op.attr
+        access: list[int | None] | None = None
+        if isinstance(attr, Access):
+            access = [None] * pad + list(attr.axes)
+        for place in places:
+            shape.insert(place, 1)
+            if access is not None:
+                access.insert(place, None)
+        # Leading axes of size 1 say nothing: broadcasting puts them back.
+        while shape and shape[0] == 1 and (access is None or access[0] is None):
+            shape.pop(0)
+            if access is not None:
+                access.pop(0)
+        if isinstance(attr, Access) and access is not None:
+            attr = Access(attr.operand, tuple(access))
+        moved[number] = ctx.builder.add(
+            Op(op.name, tuple(moved[a] for a in op.args), op.dtype, tuple(shape), attr, op.label, op.span)
+        )
+    return moved

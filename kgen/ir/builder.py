@@ -1,0 +1,68 @@
+"""Builds a kernel op by op, giving equal ops one number (value numbering by hashing)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.dtypes import BOOL, INT32, DType
+from kgen.ir.kernel import Attr, Dim, Op, Shape, to_bits
+from kgen.ir.ops import OPS
+from kgen.source import Span
+
+
+def broadcast(shapes: Sequence[Shape]) -> Shape:
+    """The shape of values that are known to broadcast: an axis is a symbol as soon as one of them has it."""
+    rank = max(map(len, shapes), default=0)
+    out: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, dim in enumerate(shape, rank - len(shape)):
+            if dim != 1:
+                out[axis] = dim
+    return tuple(out)
+
+
+class Builder:
+    """Appends ops.  ``store`` ops are never merged; everything else is pure."""
+
+    def __init__(self) -> None:
+        self.site: Span | None = None  # while a prelude function is inlined: the call, whose span its ops get
+        self.ops: list[Op] = []
+        self._numbers: dict[Op, int] = {}
+
+    def add(self, op: Op) -> int:
+        """The number of ``op``, or of an equal one that is already there."""
+        number = self._numbers.setdefault(op, len(self.ops))
+        if number == len(self.ops):
+            self.ops.append(op)
+        return number
+
+    def op(
+        self,
+        name: str,
+        args: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        shape: Shape | None = None,
+        attr: Attr = None,
+        span: Span | None = None,
+    ) -> int:
+        """An op whose dtype follows from its row and whose shape is its arguments' broadcast, unless stated."""
+        if dtype is None:
+            dtype = self._result(name, args)
+        if shape is None:
+            shape = broadcast([self.ops[a].shape for a in args])
+        return self.add(Op(name, tuple(args), dtype, shape, attr, span=self.site or span))
+
+    def const(self, value: bool | int | float, dtype: DType) -> int:
+        """A constant of bool, an integer, float32 or float64."""
+        return self.add(Op("const", (), dtype, (), to_bits(value, dtype)))
+
+    def _result(self, name: str, args: Sequence[int]) -> DType:
+        match OPS[name].result:
+            case "bool":
+                return BOOL
+            case "int32":
+                return INT32
+            case "same" | "stated":
+                # `ldexp` takes its dtype from its first argument, every other op from its last.
+                return self.ops[args[0] if name == "ldexp" else args[-1]].dtype

@@ -1,0 +1,29 @@
+"""Dead code: ops that no store needs, and by-value scalars that nothing reads, go.
+
+Operands stay, since they are the call's signature; the emitter leaves out the ones that are never touched.
+
+    %0 = load a : f32[n0]            %0 = load a : f32[n0]
+    %1 = exp %0 : f32[n0]      ->    store %0, out
+    store %0, out
+"""
+
+from __future__ import annotations
+
+from kgen.ir.kernel import Kernel, Op
+
+
+def dce(kernel: Kernel) -> Kernel:
+    live = [op.name == "store" for op in kernel.ops]
+    for number in range(len(kernel.ops) - 1, -1, -1):
+        if live[number]:
+            for arg in kernel.ops[number].args:
+                live[arg] = True
+    kept = sorted({op.attr for op, alive in zip(kernel.ops, live, strict=True) if alive and op.name == "scalar" and isinstance(op.attr, int)})
+    moved: dict[int, int] = {}
+    ops: list[Op] = []
+    for number, op in enumerate(kernel.ops):
+        if live[number]:
+            moved[number] = len(ops)
+            attr = kept.index(op.attr) if op.name == "scalar" and isinstance(op.attr, int) else op.attr
+            ops.append(Op(op.name, tuple(moved[a] for a in op.args), op.dtype, op.shape, attr, op.label, op.span))
+    return Kernel(kernel.operands, tuple(kernel.scalars[i] for i in kept), tuple(ops))

@@ -1,0 +1,100 @@
+"""Identities that hold for every value of the dtype, signed zeros and NaN included.
+
+    x * 1, x / 1, x - 0.0, x + -0.0      ->  x
+    x / 2^k                              ->  x * 2^-k     (both are the correctly rounded quotient)
+    x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
+    not not b, neg neg x                 ->  b, x
+    where(c, x, x)                       ->  x
+    cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and cut back)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kgen.dtypes import DType
+from kgen.ir.builder import Builder
+from kgen.ir.kernel import CastMode, Kernel, Op
+from kgen.passes.rewrite import constant, rewrite
+
+_INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
+_COMMUTES = frozenset({"add", "mul", "or", "xor", "and"})
+
+
+def identities(kernel: Kernel) -> Kernel:
+    return rewrite(kernel, _identity)
+
+
+def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    match op.name:
+        case "cast":
+            return _cast(builder, op, args[0])
+        case "where":
+            return _where(op, args)
+        case "neg" | "not" if args[0].name == op.name:
+            return args[0].args[0]
+        case "div":
+            return _division(builder, op, constant(args[1]))
+    if len(op.args) != 2:
+        return None
+    if _is_neutral(op.name, op.dtype, constant(args[1])):
+        return op.args[0]
+    if op.name in _COMMUTES and _is_neutral(op.name, op.dtype, constant(args[0])):
+        return op.args[1]
+    return None
+
+
+def _is_neutral(name: str, dtype: DType, value: bool | int | float | None) -> bool:
+    """Whether a right operand of this value leaves the left one as it is."""
+    if value is None:
+        return False
+    if dtype.is_float:
+        if name == "mul":
+            return value == 1
+        sign = math.copysign(1, value)
+        return value == 0 and ((name == "sub" and sign > 0) or (name == "add" and sign < 0))
+    if name == "mul":
+        return value == 1
+    if name == "and":
+        return value is True if dtype.is_bool else value in (-1, dtype.int_max if not dtype.signed else -1)
+    if dtype.is_bool:
+        return name in ("or", "xor") and value is False
+    return name in _INT_RIGHT_ZERO and value == 0
+
+
+def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> int | None:
+    if divisor is None or divisor == 0 or math.isinf(divisor) or math.isnan(divisor):
+        return None
+    if divisor == 1:
+        return op.args[0]
+    mantissa, exponent = math.frexp(divisor)
+    smallest = -125 if op.dtype.size == 4 else -1021  # frexp's exponent of the smallest normal number
+    if abs(mantissa) != 0.5 or not smallest <= 2 - exponent <= -smallest:
+        return None
+    reciprocal = builder.const(1 / divisor, op.dtype)
+    return builder.op("mul", (op.args[0], reciprocal), shape=op.shape, span=op.span)
+
+
+def _where(op: Op, args: Sequence[Op]) -> int | None:
+    if op.args[1] == op.args[2]:
+        return op.args[1]
+    chosen = constant(args[0])
+    return None if chosen is None else op.args[1 if chosen else 2]
+
+
+def _cast(builder: Builder, op: Op, source: Op) -> int | None:
+    """A cast back to the dtype that the value was widened from."""
+    if source.name != "cast" or not isinstance(op.attr, CastMode) or op.attr.saturate:
+        return None  # a saturating cast still moves infinities
+    original = builder.ops[source.args[0]]
+    return source.args[0] if original.dtype is op.dtype and _is_exact(original.dtype, source.dtype) else None
+
+
+def _is_exact(narrow: DType, wide: DType) -> bool:
+    """Every value of ``narrow`` is one of ``wide``."""
+    if narrow.is_float and wide.is_float:
+        return narrow.mantissa <= wide.mantissa and narrow.exponent <= wide.exponent
+    if narrow.is_int and wide.is_int:
+        return narrow.int_min >= wide.int_min and narrow.int_max <= wide.int_max
+    return narrow.is_bool and wide.is_int

@@ -1,0 +1,34 @@
+"""Small whole powers become multiplications, by squaring, in the order that defines their result.
+
+    %1 = powi<3> %0 : f32[n0]    ->    %1 = mul %0, %0 : f32[n0]
+                                       %2 = mul %1, %0 : f32[n0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.ir.builder import Builder
+from kgen.ir.kernel import Kernel, Op
+from kgen.passes.rewrite import rewrite
+
+
+def powers(kernel: Kernel) -> Kernel:
+    return rewrite(kernel, _multiply)
+
+
+def _multiply(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    if op.name != "powi" or not isinstance(op.attr, int):
+        return None
+    square, n = op.args[0], op.attr
+    result: int | None = None
+    while n:
+        if n & 1:
+            # The larger power stands first: x**3 is (x*x)*x.
+            result = square if result is None else builder.op("mul", (square, result), shape=op.shape, span=op.span)
+        n >>= 1
+        if n:
+            square = builder.op("mul", (square, square), shape=op.shape, span=op.span)
+    if result is None:
+        return builder.const(1 if op.dtype.is_int else 1.0, op.dtype)
+    return result

@@ -1,0 +1,36 @@
+"""How a pass rebuilds a kernel: op by op, each rule seeing its arguments already rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kgen.ir.builder import Builder
+from kgen.ir.kernel import Kernel, Op, from_bits
+
+#: Given the builder, an op and its rewritten arguments, the number of its replacement, or None to keep it.
+Rule = Callable[[Builder, Op, Sequence[Op]], int | None]
+
+
+def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
+    """Apply ``rule`` to every op, operands first.  Equal ops come out as one; names the user gave are kept."""
+    builder = Builder()
+    moved: list[int] = []
+    for op in kernel.ops:
+        here = Op(op.name, tuple(moved[a] for a in op.args), op.dtype, op.shape, op.attr, op.label, op.span)
+        if op.name == "store":
+            builder.ops.append(here)
+            moved.append(len(builder.ops) - 1)
+            continue
+        number = rule(builder, here, [builder.ops[a] for a in here.args])
+        if number is None:
+            number = builder.add(here)
+        elif op.label is not None and builder.ops[number].label is None and builder.ops[number].args:
+            new = builder.ops[number]
+            builder.ops[number] = Op(new.name, new.args, new.dtype, new.shape, new.attr, op.label, new.span)
+        moved.append(number)
+    return Kernel(kernel.operands, kernel.scalars, tuple(builder.ops))
+
+
+def constant(op: Op) -> bool | int | float | None:
+    """The value of a ``const`` op, None for any other."""
+    return from_bits(op.attr, op.dtype) if op.name == "const" and isinstance(op.attr, int) else None

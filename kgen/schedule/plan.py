@@ -1,0 +1,66 @@
+"""A schedule: every decision about one kernel, as frozen data that prints as JSON.
+
+Sizes and strides are not part of it: they are run-time arguments, so one compiled variant serves every shape of
+the same class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+#: How a kernel reads or writes one operand:
+#: vector    consecutive elements, several a thread at once
+#: scalar    the same element everywhere (broadcast over the whole space): one load into a register
+#: linear    consecutive elements, one a thread
+#: strided   one element a thread, at an offset computed from its coordinates
+AccessKind = Literal["vector", "scalar", "linear", "strided"]
+
+
+@dataclass(frozen=True, slots=True)
+class TouchSchedule:
+    """``alignment``: bytes that every group's address is known to be a multiple of (vector only).
+
+    ``pattern``: which of the kernel's distinct stride patterns gives the offset (strided only).
+    ``restrict``: nothing else in the kernel can touch this memory.
+    """
+
+    access: AccessKind
+    alignment: int = 0
+    pattern: int | None = None
+    restrict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """``template``: the kernel template.  ``block``: threads a block.  ``group``: consecutive elements a thread.
+
+    ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
+    ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
+    ``touches``: one entry for each :class:`~kgen.schedule.split.Touch`.
+    """
+
+    template: Literal["contiguous", "strided"]
+    block: int
+    group: int
+    rank: int
+    index_bits: Literal[32, 64]
+    touches: tuple[TouchSchedule, ...]
+    coordinates: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def patterns(self) -> int:
+        """How many distinct stride patterns the offset calculator serves."""
+        return 1 + max((t.pattern for t in self.touches if t.pattern is not None), default=-1)
+
+    @property
+    def suffix(self) -> str:
+        """What tells this variant's kernel from others of one file."""
+        wide = "_64bit" if self.index_bits == 64 else ""
+        if self.template == "strided":
+            return f"strided{self.rank}{wide}"
+        aligned = all(t.access != "vector" or t.alignment >= 16 or t.alignment == 0 for t in self.touches)
+        return f"contiguous{'' if aligned else '_unaligned'}{wide}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
