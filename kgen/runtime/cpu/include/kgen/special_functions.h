@@ -95,7 +95,7 @@ static inline double erfinv(double x) {
 
 static inline double erfcinv(double x) {
   if (!(x > 0.0 && x < 2.0)) return x == 0.0 ? HUGE_VAL : x == 2.0 ? -HUGE_VAL : NAN;
-  return -kgen::normal_quantile(0.5 * (x - 1.0), x < 1.0 ? 0.5 * x : 0.5 * (2.0 - x)) * kgen::sqrt_half;
+  return kgen::normal_quantile(0.5 * (1.0 - x), x < 1.0 ? 0.5 * x : 0.5 * (2.0 - x)) * kgen::sqrt_half;
 }
 
 // exp(x * x) * erfc(x)
