@@ -172,4 +172,4 @@ def _fma_one(x: float, y: float, z: float) -> float:
     try:
         return numerator / (b * d * f)
     except OverflowError:
-        return math.copysign(math.inf, numerator)
+        return math.inf if numerator > 0 else -math.inf

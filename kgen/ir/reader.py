@@ -84,7 +84,8 @@ def _op(line: str, ops: list[Op], operands: list[Operand], scalars: list[Scalar]
             raise ValueError(f"the op has no type: {line!r}")
         return Op(name, args, *typed, access, match["label"])
     dtype = BY_NAME[match["dtype"]]
-    attr = _attr(name, match["modes"], word, dtype, ops[args[0]].dtype if args else dtype, operands, scalars)
+    source = ops[args[0]].dtype if args and args[0] < len(ops) else dtype
+    attr = _attr(name, match["modes"], word, dtype, source, operands, scalars)
     return Op(name, args, dtype, _shape(match["shape"]), attr, match["label"])
 
 

@@ -41,7 +41,7 @@ def _half_turns(x: Array, quarter: int) -> Array:
     value = np.where(odd, np.cos(t), np.sin(t))
     value = np.where(which % 4 >= 2, -value, value)
     value = np.where(value == 0, x.dtype.type(0), value)  # C23: cospi(n + 1/2) is +0, sinpi(±n) is ±0
-    return np.where(np.signbit(x) & (quarter == 0), -value, value)
+    return np.asarray(np.where(np.signbit(x) & (quarter == 0), -value, value))
 
 
 def _norm(*args: Array) -> Array:
@@ -158,7 +158,7 @@ NARROW: dict[str, Function] = {
     "erf": lambda x: _scipy().erf(x),
     "erfc": lambda x: _scipy().erfc(x),
     "erfinv": lambda x: _scipy().erfinv(x),
-    "erfcinv": lambda x: _scipy().erfcinv(x),
+    "erfcinv": lambda x: _scipy().erfcinv(x) + 0.0,  # scipy gives -0.0 at 1
     "erfcx": lambda x: _scipy().erfcx(x),
     "lgamma": _poles(lambda x: _scipy().gammaln(x), np.inf),
     "tgamma": _poles(_tgamma, np.nan),
