@@ -20,10 +20,13 @@ _DYNAMIC_SHARED = re.compile(
 
 def wrap(text: str, kernels: Sequence[str], name: str) -> str:
     """The translation unit: our header, the text under its own file name, one entry point per kernel."""
+    # A kernel may be called what the C library calls a function: index, y1, ...
+    renamed = "".join(f"#define {kernel} kgen_kernel_{kernel}\n" for kernel in kernels)
     entries = "".join(f"KGEN_KERNEL({kernel})\n" for kernel in kernels)
     return (
         f"#define KGEN_FIBERS {int(needs_fibers(text))}\n"
         '#include "kgen_cpu.h"\n'
+        f"{renamed}"
         f"#line 1 {_quoted(name)}\n"
         f"{_DYNAMIC_SHARED.sub(_dynamic_shared, text)}\n"
         '#line 1 "<entry points>"\n'
