@@ -36,11 +36,11 @@ _FLAGS = (
     "-w",  # a generated text's warnings help nobody
     "-U_FORTIFY_SOURCE",  # its longjmp refuses to leave a fiber's stack
 )
-_SANITIZED = ("-O1", "-g", "-DKGEN_STATIC_SHARED=1", "-fno-omit-frame-pointer")
+_SANITIZED = ("-O1", "-g", "-fno-omit-frame-pointer")
 _SANITIZERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # what the kernels get, and what the scheduler gets: it is annotated, not instrumented
     "address,undefined": (
-        (*_SANITIZED, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+        (*_SANITIZED, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DKGEN_STATIC_SHARED=1"),
         ("-g", "-DKGEN_ADDRESS_SANITIZER=1"),
     ),
     # Shared memory allocated lazily inside a fiber would look like a race: hence initial-exec.
@@ -63,7 +63,8 @@ def build(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitiz
     extra = tuple(shlex.split(os.environ.get("KGEN_CXXFLAGS", "")))
     scheduler = _scheduler(chain, (*_FLAGS, *scheduler_flags, *extra))
     flags = (*_FLAGS, *kernel_flags, *extra, f"-I{_INCLUDE}")
-    source = driver.wrap(text, kernels, name)
+    # ThreadSanitizer tells CUDA threads apart only if each is a fiber.
+    source = driver.wrap(text, kernels, name, always_fibers=sanitize == "thread")
     key = _digest("kernel", source, _digest_of(_INCLUDE), chain.identity, *chain.command, *flags, scheduler.name)
     library = _folder() / f"{key}.so"
     if not library.exists():

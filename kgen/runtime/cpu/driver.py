@@ -18,13 +18,13 @@ _DYNAMIC_SHARED = re.compile(
 )
 
 
-def wrap(text: str, kernels: Sequence[str], name: str) -> str:
+def wrap(text: str, kernels: Sequence[str], name: str, *, always_fibers: bool = False) -> str:
     """The translation unit: our header, the text under its own file name, one entry point per kernel."""
     # A kernel may be called what the C library calls a function: index, y1, ...
     renamed = "".join(f"#define {kernel} kgen_kernel_{kernel}\n" for kernel in kernels)
     entries = "".join(f"KGEN_KERNEL({kernel})\n" for kernel in kernels)
     return (
-        f"#define KGEN_FIBERS {int(needs_fibers(text))}\n"
+        f"#define KGEN_FIBERS {int(always_fibers or needs_fibers(text))}\n"
         '#include "kgen_cpu.h"\n'
         f"{renamed}"
         f"#line 1 {_quoted(name)}\n"

@@ -22,10 +22,10 @@ _schedulers: dict[Path, ctypes.CDLL] = {}
 class CpuModule:
     """The kernels of one text."""
 
-    def __init__(self, scheduler: ctypes.CDLL, library: ctypes.CDLL, kernels: Sequence[str], sanitized: bool) -> None:
+    def __init__(self, scheduler: ctypes.CDLL, library: ctypes.CDLL, kernels: Sequence[str], one_os_thread: bool) -> None:
         self._scheduler = scheduler
         self._library = library
-        self._sanitized = sanitized
+        self._one_os_thread = one_os_thread
         self._entries: dict[str, Callable[..., Any]] = {}
         for kernel in kernels:
             entry = library[f"kgen_launch_{kernel}"]
@@ -40,7 +40,7 @@ class CpuModule:
         """Compiles ``text`` (or finds it compiled) and loads it."""
         built = build(text, kernels, name=name, sanitize=sanitize)
         scheduler = _load_scheduler(built.scheduler)
-        return cls(scheduler, ctypes.CDLL(str(built.library)), kernels, sanitize is not None)
+        return cls(scheduler, ctypes.CDLL(str(built.library)), kernels, _shares_static(sanitize))
 
     def launch(
         self,
@@ -59,8 +59,10 @@ class CpuModule:
         ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``.  ``threads`` OS threads share the
         blocks; 0 means as many as the machine has and the work deserves.
         """
-        if self._sanitized and not cooperative:
-            threads = threads or 1
+        if self._one_os_thread:
+            threads = 1
+            if cooperative and grid != (1, 1, 1):
+                raise error("kernel-failed", f"{kernel}: no cooperative launches under AddressSanitizer")
         failed = self._entries[kernel](*grid, *block, *cluster, shared, params, threads, cooperative)
         if failed:
             raise self._error(kernel, failed)
@@ -69,6 +71,11 @@ class CpuModule:
         message = ctypes.string_at(text).decode("utf-8", "replace")
         self._scheduler.kgen_free_error(text)
         return error("kernel-failed", f"{kernel}: {message}")
+
+
+def _shares_static(sanitize: str | None) -> bool:
+    """AddressSanitizer guards static arrays but not thread-local ones, so blocks must come one after another."""
+    return sanitize is not None and "address" in sanitize
 
 
 def _load_scheduler(path: Path) -> ctypes.CDLL:

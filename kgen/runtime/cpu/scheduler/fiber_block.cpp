@@ -138,7 +138,6 @@ void FiberBlock::leave_thread() {
   live_[warp] &= ~(1u << current_ % warp_size);
   sanitizer::release(&alive_);
   sanitizer::release(&arrived_);
-  sanitizer::release(&here_[warp]);
   if (alive_ && arrived_ == alive_) complete_barrier();
   complete_pending_warps(warp);
   run_next();
@@ -184,7 +183,7 @@ void FiberBlock::barrier(int predicate, int line) {
   } else {
     run_next();
   }
-  sanitizer::acquire(&arrived_);
+  sanitizer::acquire(&released_);
 }
 
 void FiberBlock::complete_barrier() {
@@ -194,6 +193,9 @@ void FiberBlock::complete_barrier() {
     if (line < 0) line = lanes_[i].line;
     if (lanes_[i].line != line) fail("divergent barrier: threads reached different __syncthreads() calls");
   }
+  // Two variables: a thread that runs ahead to the next barrier must not seem ordered before those still to leave this.
+  sanitizer::acquire(&arrived_);
+  sanitizer::release(&released_);
   if (strict_ && alive_ != threads_) fail("strict mode: __syncthreads() after some threads of the block returned");
   for (unsigned i = 0; i < threads_; i++) {
     if (state_[i] == at_barrier) state_[i] = runnable;
@@ -219,15 +221,15 @@ void FiberBlock::grid_barrier(int line) {
 void FiberBlock::warp(unsigned mask, KgenOperation operation, int line) {
   unsigned warp = current_ / warp_size, lane = current_ % warp_size;
   if (!(mask >> lane & 1)) fail("a lane calls a warp operation without being in its mask");
-  sanitizer::release(&here_[warp]);
   KgenLane& mailbox = lanes_[current_];
+  sanitizer::release(mailbox.value);
   mailbox.operation = operation;
   mailbox.mask = mask;
   mailbox.line = line;
   state_[current_] = at_warp;
   here_[warp] |= 1u << lane;
   if (!complete_warp(warp, mask)) run_next();
-  sanitizer::acquire(&here_[warp]);
+  sanitizer::acquire(mailbox.result);
 }
 
 // If every live lane of the mask is here, computes all results and lets the lanes go.
@@ -247,6 +249,8 @@ bool FiberBlock::complete_warp(unsigned warp, unsigned mask) {
   }
   if (strict_ && need != mask) fail("strict mode: a warp mask names lanes that do not run");
 
+  for (unsigned rest = need; rest; rest &= rest - 1) sanitizer::acquire(lane[lowest(rest)].value);
+  for (unsigned rest = need; rest; rest &= rest - 1) sanitizer::release(lane[lowest(rest)].result);
   unsigned vote = 0;
   switch (first.operation) {
     case KGEN_WARP_SHUFFLE:

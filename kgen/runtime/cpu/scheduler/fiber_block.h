@@ -51,6 +51,7 @@ class FiberBlock {
   unsigned threads_, alive_, arrived_, current_;
   int any_, all_, count_;
   bool ordered_, strict_;
+  char released_;  // only its address is used, by ThreadSanitizer
   State state_[max_threads];
   uint3 index_[max_threads];
   unsigned order_[max_threads], position_[max_threads];  // used when not in order
