@@ -25,7 +25,8 @@ class Format:
         bias = (1 << (self.exponent - 1)) - 1
         field, fraction = codes >> self.fraction, codes & ((1 << self.fraction) - 1)
         significand = fraction + np.where(field > 0, 1 << self.fraction, 0)
-        return np.ldexp(significand.astype(np.longdouble), np.maximum(field, 1) - bias - self.fraction)
+        values: Array = np.ldexp(significand.astype(np.longdouble), np.maximum(field, 1) - bias - self.fraction)
+        return values
 
     def round(self, values: Array, mode: str) -> Array:
         """The codes of ``values``, which must not be NaN."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kgen.runtime.cpu.module import CpuModule
 
 Array = npt.NDArray[Any]
-Argument = Union[Array, "ctypes._SimpleCData[Any]", ctypes.Structure]  # noqa: UP007 (the quoted part)
+Argument = Union[Array, "ctypes._SimpleCData[Any]", ctypes.Structure]
 
 
 def launch(

@@ -19,8 +19,8 @@ import numpy as np
 
 from kgen.runtime.cpu.module import CpuModule
 
+from . import clean_kernels
 from .harness import Array, launch
-from .kernels import clean
 
 PLANTED = Path(__file__).parent / "planted"
 Run = Callable[[CpuModule], None]
@@ -79,7 +79,9 @@ CASES: dict[str, Run] = {
 def run_case(case: str, sanitize: str | None) -> None:
     """One planted bug, or ``clean``."""
     if case == "clean":
-        clean.run_all(CpuModule.load(clean.TEXT, clean.KERNELS, name="clean.cu", sanitize=sanitize))
+        clean_kernels.run_all(
+            CpuModule.load(clean_kernels.TEXT, clean_kernels.KERNELS, name="clean.cu", sanitize=sanitize)
+        )
         return
     text = (PLANTED / f"{case}.cu").read_text()
     CASES[case](CpuModule.load(text, ["planted"], name=f"{case}.cu", sanitize=sanitize))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from .harness import Array, Maps, bits_equal
 
 MODES = ("rn", "rz", "ru", "rd")
-INTEGERS = {"int": np.int32, "uint": np.uint32, "ll": np.int64, "ull": np.uint64}
-FLOATS = {"float": np.float32, "double": np.float64}
+INTEGERS: dict[str, type[np.integer[Any]]] = {"int": np.int32, "uint": np.uint32, "ll": np.int64, "ull": np.uint64}
+FLOATS: dict[str, type[np.floating[Any]]] = {"float": np.float32, "double": np.float64}
 C_NAMES = {"uint": "unsigned", "ll": "long long", "ull": "unsigned long long"}
 ARITHMETIC = {"fadd": "a, b", "fsub": "a, b", "fmul": "a, b", "fdiv": "a, b", "fsqrt": "a", "fmaf": "a, b, c"}
 BITS = {

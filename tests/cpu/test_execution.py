@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ import pytest
 from kgen.diagnostics import KgenError
 from kgen.runtime.cpu.module import CpuModule
 
+from . import clean_kernels
 from .harness import launch
-from .kernels import clean
 
 _KERNELS = Path(__file__).parent / "kernels"
 ORDERS = ("0", "1", "2", "12345")
@@ -37,7 +38,7 @@ def test_clean_kernels_are_right_in_every_order(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("KGEN_SCHED", order)
     if strict:
         monkeypatch.setenv("KGEN_STRICT", "1")
-    clean.run_all(CpuModule.load(clean.TEXT, clean.KERNELS))
+    clean_kernels.run_all(CpuModule.load(clean_kernels.TEXT, clean_kernels.KERNELS))
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -84,7 +85,7 @@ def test_votes_and_warp_reductions(monkeypatch: pytest.MonkeyPatch, threads: Cpu
     for start in (0, 32):
         warp, mine = values[start : start + 32], out[:, start : start + 32]
 
-        def mask(chosen: np.ndarray) -> int:  # type: ignore[type-arg]
+        def mask(chosen: np.ndarray) -> int:
             return sum(1 << k for k in range(32) if chosen[k])
 
         assert (mine[0] == mask(warp > 50)).all()
@@ -219,8 +220,8 @@ def test_a_sleeping_thread_lets_its_block_run(threads: CpuModule) -> None:
         ({"grid": -1}, "larger than a GPU"),
     ],
 )
-def test_shapes_that_no_gpu_takes_are_refused(plain: CpuModule, shape: dict[str, object], words: str) -> None:
+def test_shapes_that_no_gpu_takes_are_refused(plain: CpuModule, shape: dict[str, Any], words: str) -> None:
     """With the reason."""
     with pytest.raises(KgenError, match=words) as caught:
-        launch(plain, "no_arguments", **shape)  # type: ignore[arg-type]
+        launch(plain, "no_arguments", **shape)
     assert caught.value.code == "kernel-failed"

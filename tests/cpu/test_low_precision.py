@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from .harness import Array, Maps, bits_equal
 MODES = ("rn", "rz", "ru", "rd")
 SIXTEEN = {"half": ("__half", HALF, np.float16), "bfloat16": ("__nv_bfloat16", BFLOAT, ml_dtypes.bfloat16)}
 EIGHT = {"E4M3": (E4M3, ml_dtypes.float8_e4m3fn), "E5M2": (E5M2, ml_dtypes.float8_e5m2)}
-INTEGERS = {
+INTEGERS: dict[str, type[np.integer[Any]]] = {
     "short": np.int16,
     "ushort": np.uint16,
     "int": np.int32,

@@ -37,7 +37,6 @@ def _normcdfinv(x: Any) -> Any:
     return -mpmath.sqrt(2) * _erfcinv(2 * x)
 
 
-
 def _reciprocal(f: Exact) -> Exact:
     return lambda *x: 1 / f(*x)
 

@@ -36,7 +36,7 @@ THREAD = {
 # What the scheduler finds by itself, in the plain build.
 RUNTIME = {
     "divergent_barrier": r"divergent barrier.*line 4.*line 7",
-    "half_warp_shuffle": r"deadlock.*thread \(0,0,0\) waits at __syncthreads, line 7.*\(1,0,0\) waits at a shuffle, line 5",
+    "half_warp_shuffle": r"deadlock.*\(0,0,0\) waits at __syncthreads, line 7.*\(1,0,0\) waits at a shuffle, line 5",
     "lane_outside_mask": r"without being in its mask",
     "return_before_barrier": r"strict mode",
     "read_before_write": r"wrong result",
@@ -47,7 +47,9 @@ RUNTIME = {
 
 def _library(name: str) -> str:
     compiler = toolchain.find().command[0]
-    return subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def _run(mode: str, cases: list[str], preload: str | None = None, **environment: str) -> Results:

@@ -13,7 +13,7 @@ from kgen.runtime.cpu.build import build
 Dim3 = tuple[int, int, int]
 
 _SIZES = [ctypes.c_uint64] * 9  # grid, block and cluster
-_ARGUMENTS = [*_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
+_ARGUMENTS: list[Any] = [*_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
 
 # Schedulers stay loaded: kernel libraries find theirs by name among what is loaded.
 _schedulers: dict[Path, ctypes.CDLL] = {}
@@ -22,7 +22,9 @@ _schedulers: dict[Path, ctypes.CDLL] = {}
 class CpuModule:
     """The kernels of one text."""
 
-    def __init__(self, scheduler: ctypes.CDLL, library: ctypes.CDLL, kernels: Sequence[str], one_os_thread: bool) -> None:
+    def __init__(
+        self, scheduler: ctypes.CDLL, library: ctypes.CDLL, kernels: Sequence[str], one_os_thread: bool
+    ) -> None:
         self._scheduler = scheduler
         self._library = library
         self._one_os_thread = one_os_thread

@@ -296,6 +296,11 @@ void FiberBlock::complete_pending_warps(unsigned warp) {
   }
 }
 
+bool FiberBlock::is_below_a_stack(const void* address) const {
+  uintptr_t offset = (uintptr_t)address - (uintptr_t)memory_;
+  return offset < slot_bytes * capacity_ && offset % slot_bytes < guard_bytes;
+}
+
 void FiberBlock::yield() {
   // In a cooperative launch another block may have failed, and what this thread spins on may never come.
   if (failure_->happened()) fail("stopped");

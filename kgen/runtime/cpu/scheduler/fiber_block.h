@@ -24,6 +24,8 @@ class FiberBlock {
   void grid_barrier(int line);
   void warp(unsigned mask, KgenOperation operation, int line);
   void yield();
+  // Whether the address is in the page below a stack, where only an overflow leads.
+  bool is_below_a_stack(const void* address) const;
   unsigned live_lanes() const { return live_[current_ / warp_size]; }
   __attribute__((noreturn)) void fail(const char* why);
 

@@ -125,9 +125,12 @@ class Worker {
   void report_fault() {
     if (!job_.failure.claim()) return;
     Failure& failure = job_.failure;
-    failure.say("%s", describe_fault(recovery_));
+    const bool overflow = !recovery_.reason && fibers_ && fibers_->is_below_a_stack(recovery_.address);
+    failure.say("%s", overflow ? "stack overflow" : describe_fault(recovery_));
     if (recovery_.reason && recovery_.line) failure.say(", line %d", recovery_.line);
-    if (!recovery_.reason && recovery_.signal != SIGFPE) failure.say(" at address %p", recovery_.address);
+    if (!recovery_.reason && !overflow && recovery_.signal != SIGFPE) {
+      failure.say(" at address %p", recovery_.address);
+    }
     if (fibers_) {
       const KgenContext& at = kgen_context;
       failure.say(", in thread (%u,%u,%u) of block (%u,%u,%u)", at.thread.x, at.thread.y, at.thread.z, at.block.x,

@@ -9,9 +9,9 @@ import numpy as np
 
 from kgen.runtime.cpu.module import CpuModule
 
-from ..harness import Array, launch
+from .harness import Array, launch
 
-TEXT = Path(__file__).with_suffix(".cu").read_text()
+TEXT = (Path(__file__).parent / "kernels" / "clean.cu").read_text()
 KERNELS = ("strided", "vector_add", "transpose", "sum", "softmax", "sum_in_one")
 
 
@@ -30,6 +30,8 @@ def aligned(values: Array) -> Array:
 
 def run_all(module: CpuModule) -> None:
     random = np.random.default_rng(0)
+    x: Array
+    out: Array
 
     x = random.random((5, 7, 6), np.float32)
     out = np.zeros((6, 5, 7), np.float32)
