@@ -82,6 +82,8 @@ class _Resolver:
         self.typeofs: list[Name] = []
         self.constants: dict[str, float] = {}
         self.calls: CallChecker
+        #: Whether every statement parsed: else what is missing may be in one that did not.
+        self.intact = all(diagnostic.severity != "error" for diagnostic in reporter.diagnostics)
 
     def run(self) -> Program:
         for position, statement in enumerate(self.tree.statements):
@@ -175,6 +177,7 @@ class _Resolver:
             what = "updated" if old.role == "inout" else "assigned"
             hint = f"choose another name for this one; for a step in between write `let {name}_1 = ...`"
             if old.role == "inout" and role == "let":
+                old.updated = old.updated or span  # one complaint is enough
                 hint = f"an inout argument is assigned without `let`: `{name} = ...`"
                 what = "declared"
             report("assigned-twice", f"`{name}` is already {what} in line {line}", span, marks=[first], hint=hint)
@@ -227,7 +230,8 @@ class _Resolver:
             try:
                 value = evaluate(default, self.constants)
             except LiteralError as problem:
-                self.reporter.error("bad-literal", f"this has no value: {problem}", problem.node.span)
+                message, hint = f"this has no value: {problem}", "write the value itself"
+                self.reporter.error("bad-literal", message, problem.node.span, hint=hint)
                 value = 0
             else:
                 if value is None:
@@ -350,6 +354,9 @@ class _Resolver:
         elif name in _LITERAL_WORDS:
             message = f"`{name}` is an ordinary name, so it is an input here"
             self.reporter.lint("literal-word", message, span, hint=f"the value is written `{_LITERAL_WORDS[name]}`")
+        elif name in BY_NAME:
+            message = f"`{name}` outside `< >` is an ordinary name, so it is an input here"
+            self.reporter.lint("type-as-value", message, span, hint=f"a conversion is written `cast<{name}>(x)`")
         elif name in FUNCTIONS:
             message = f"`{name}` without `(` is an ordinary name, so it is an input here"
             hint = f"call the function as `{name}(...)`, or say `input {name}` if an input is meant"
@@ -358,6 +365,7 @@ class _Resolver:
     def _typeof(self, of: Name, position: int, inside: Def | None) -> None:
         binding = self.bindings.get(of.id)
         if binding is not None:
+            binding.used = True
             self._read_bound(of.id, binding, of.span, position, inside)
         elif inside is not None:
             self._outside_def(of.id, of.span, inside, ())
@@ -427,9 +435,7 @@ class _Resolver:
         return Argument(argument.name, argument.role, argument.dtype, argument.span, used)
 
     def _lint_unused(self) -> None:
-        if self.tree.broken:
-            return
-        for name, binding in self.bindings.items():
+        for name, binding in self.bindings.items() if self.intact else ():
             if binding.used or binding.role not in ("input", "param", "let"):
                 continue
             message = f"`{name}` is {_WHAT[binding.role]} that nothing reads"
@@ -442,7 +448,7 @@ class _Resolver:
 
     def _check_outputs(self) -> None:
         idle = [(n, b) for n, b in self.bindings.items() if b.role == "inout" and b.updated is None]
-        if self.tree.broken:
+        if not self.intact:
             return
         for name, binding in idle:
             hint = f"write `{name} = ...`, or declare it as `input {name}`"

@@ -45,6 +45,20 @@ _KEYWORDS_ELSEWHERE = {
 }
 
 
+_SIGNATURES = {
+    "where": "condition, a, b",
+    "select": "condition, a, b",
+    "clip": "x, lo, hi",
+    "clamp": "x, lo, hi",
+    "lerp": "a, b, t",
+    "mix": "a, b, t",
+    "smoothstep": "a, b, x",
+    "ldexp": "x, n",
+    "index": "axis",
+    "size": "axis",
+}
+
+
 class CallChecker:
     def __init__(self, reporter: Reporter, defs: Mapping[str, Def], constants: Mapping[str, float]) -> None:
         self.reporter = reporter
@@ -90,8 +104,9 @@ class CallChecker:
         for candidate in (plain, plain.removesuffix("f"), plain.removesuffix("l"), plain.lower()):
             if candidate in FUNCTIONS:
                 return f"write `{candidate}`: the types of its arguments choose the version"
-        near = get_close_matches(name[:_MAX_SHOWN], [*self.defs, *FUNCTIONS], n=1, cutoff=0.6)
-        return f"did you mean `{near[0]}`?" if near else "define it first: `def " + name[:_MAX_SHOWN] + "(x) = ...`"
+        near = get_close_matches(name[:_MAX_SHOWN], [*self.defs, *FUNCTIONS], n=1, cutoff=0.7)
+        define = f"define it first: `def {name[:_MAX_SHOWN]}(x) = ...`; to multiply write `*`"
+        return f"did you mean `{near[0]}`?" if near else define
 
     def _wrong_count(self, node: Call, arity: tuple[int, ...], hint: str | None, marks: list[Span]) -> None:
         given = len(node.args)
@@ -99,7 +114,7 @@ class CallChecker:
         places = [argument.span for argument in node.args] + marks
         self.reporter.error("wrong-arity", message, node.function_span, marks=places, hint=hint)
 
-    def _count_hint(self, node: Call, function: Function) -> str | None:
+    def _count_hint(self, node: Call, function: Function) -> str:
         name, given = node.function, len(node.args)
         if function.rule == "reduction" and given > 1:
             if isinstance(node.args[1], Number) or evaluate_quietly(node, self.constants):
@@ -113,7 +128,7 @@ class CallChecker:
             return "write `max(x, lo)` or `min(x, hi)` for one bound"
         if name == "expand":
             return "write `expand(w, axis=(1, 2))`"
-        return None
+        return f"write `{name}({_SIGNATURES.get(name, 'x, y, z, w'[: 3 * function.arity[0] - 2])})`"
 
     # --- keywords ---
 
@@ -129,7 +144,8 @@ class CallChecker:
                 self._elementwise(node, keyword)
             elif name in seen:
                 message = f"`{name}=` is given twice"
-                self.reporter.error("unknown-keyword", message, keyword.span, marks=[seen[name].span])
+                hint = "write it once"
+                self.reporter.error("unknown-keyword", message, keyword.span, marks=[seen[name].span], hint=hint)
             else:
                 self._value(keyword)
             seen.setdefault(name, keyword)
@@ -163,7 +179,8 @@ class CallChecker:
         try:
             good = _fits(keyword.name, value, self.constants)
         except LiteralError as problem:
-            self.reporter.error("bad-literal", f"this has no value: {problem}", problem.node.span)
+            message, hint = f"this has no value: {problem}", "write the value itself"
+            self.reporter.error("bad-literal", message, problem.node.span, hint=hint)
             return
         if not good:
             message = f"`{keyword.name}=` takes {wanted[0]}"

@@ -29,6 +29,7 @@ _MISTAKES = {
     "!name": r"[^\W\d]\w*",
     "!dot": r"\.",
     "!bracket": r"[\[\]{}]",
+    "!backslash": r"\\(?:[ \t]*\n)?",
 }
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
@@ -65,9 +66,7 @@ def statements(text: str, start: int, stop: int, tables: Tables) -> Iterator[Sta
             if current.tokens and not skipping:
                 current.tokens.append(Token(END, "", token.start, token.start))
                 yield current
-            if kind == ";":
-                skipping = False
-            elif current.unclosed is not None or skipping:
+            if current.unclosed is not None or skipping:
                 skipping = not _starts_statement(tokens, i + 1)
             current = Statement()
             depth = 0
@@ -110,6 +109,9 @@ def _tokens(text: str, position: int, stop: int, tables: Tables) -> tuple[list[T
             kind = words.get(word, kind)
         elif kind == "SEPARATOR":
             kind = word
+            if word == ";":  # it ends a statement wherever it stands
+                unclosed.update(opened)
+                opened.clear()
         elif kind == "END":
             break
         else:
@@ -122,7 +124,9 @@ def _tokens(text: str, position: int, stop: int, tables: Tables) -> tuple[list[T
             elif len(opened) > 1 and tokens[opened[-2]].text == _CLOSES[word]:
                 unclosed.add(opened.pop())
                 opened.pop()
-        fresh = word == "\n" or (fresh and word == ";") or word == ";"
+            else:
+                opened.pop()  # `(a]`: the parser stops at the wrong one
+        fresh = kind in ("\n", ";")
         tokens.append(Token(kind, word, start, end))
     tokens.append(Token("\n", "", stop, stop))
     unclosed.update(opened)
@@ -139,13 +143,11 @@ def _scanner(operators: tuple[str, ...], *patterns: tuple[str, str]) -> re.Patte
 
 
 def _starts_statement(tokens: list[Token], i: int) -> bool:
-    """Whether a line looks like a statement's beginning: a word of one, or ``name =``, or ``name: type =``."""
-    kinds = [token.text if token.kind in ("EQUAL", "COLON", "\n") else token.kind for token in tokens[i : i + 4]]
-    return (
-        tokens[i].text in STATEMENT_WORDS
-        if i < len(tokens) and tokens[i].text in STATEMENT_WORDS
-        else kinds[:2] == ["NAME", "="] or kinds == ["NAME", ":", "NAME", "="] or kinds[:1] == ["\n"]
-    )
+    """Whether a line looks like a statement's beginning: a word of one, ``name =`` or ``name: type =``."""
+    line = tokens[i : i + 4]
+    kinds = [token.kind for token in line]
+    starts = bool(line) and (line[0].text in STATEMENT_WORDS or kinds[0] == "!comment")
+    return starts or kinds[:2] == ["NAME", "EQUAL"] or kinds == ["NAME", "COLON", "NAME", "EQUAL"]
 
 
 def _line_end(text: str, start: int) -> int:

@@ -25,7 +25,7 @@ def parse(source: Source, reporter: Reporter) -> Tree:
     if len(source.text) > MAX_SIZE:
         hint = f"at most {MAX_SIZE:,} characters"
         reporter.error("too-large", f"the program has {len(source.text):,} characters", Span(0, 1), hint=hint)
-        return Tree(broken=frozenset({""}))
+        return Tree()
     return _parse(source, 0, len(source.text), reporter)
 
 
@@ -69,9 +69,7 @@ class _Parser:
             hints.explain_unclosed(self.reporter, statement)
             return None
         if statement.too_deep is not None:
-            place = Span(statement.too_deep.start, statement.too_deep.end)
-            message = f"brackets nest deeper than {MAX_NESTING}"
-            self.reporter.error("too-deep", message, place, hint="name a part of it with `let`")
+            hints.explain_too_deep(self.reporter, statement.too_deep, MAX_NESTING)
             return None
         return self._run(statement.tokens)
 
@@ -82,11 +80,12 @@ class _Parser:
         values: list[Any] = []
         for i, token in enumerate(tokens):
             kind = token.kind
+            shifted = states[-1]
             while True:
                 action = actions[states[-1]].get(kind)
                 if action is None:
-                    expected = frozenset(actions[states[-1]])
-                    hints.explain(self.reporter, tokens, i, expected)
+                    expected, after = frozenset(actions[states[-1]]), frozenset(actions[shifted])
+                    hints.explain(self.reporter, tokens, i, expected, after)
                     return None
                 if action >= 0:
                     states.append(action)

@@ -77,25 +77,36 @@ def build() -> bytes:
     )
     parser: Any = lark.parser
     table = parser.parser._parse_table  # there is no public name for it; `Lark.save` writes the same table
-    rules = list({rule: None for row in table.states.values() for act, rule in row.values() if act is not Shift})
-    number_of = {rule: i for i, rule in enumerate(rules)}
     terminals = {t.name for t in lark.terminals} | {"$END"}
+    start, end = table.start_states["statement"], table.end_states["statement"]
+    # Numbered anew, because lark numbers states and rules by the order of its sets: the same bytes in every process.
+    rows = sorted({_row(rule) for row in table.states.values() for act, rule in row.values() if act is not Shift})
+    rule_number = {row: i for i, row in enumerate(rows)}
+    states = [start]
+    number = {start: 0}
     actions: list[dict[str, int]] = []
     gotos: list[dict[str, int]] = []
-    for state in range(len(table.states)):
-        row = table.states[state]
-        actions.append({k: a if s is Shift else ~number_of[a] for k, (s, a) in row.items() if k in terminals})
-        gotos.append({k: a for k, (_, a) in row.items() if k not in terminals})
+    for state in states:  # grows while it is walked
+        actions.append({})
+        gotos.append({})
+        for symbol, (act, target) in sorted(table.states[state].items()):
+            if act is not Shift:
+                actions[-1][symbol] = ~rule_number[_row(target)]
+                continue
+            if target not in number:
+                number[target] = len(states)
+                states.append(target)
+            (actions if symbol in terminals else gotos)[-1][symbol] = number[target]
     plain = {
         "actions": tuple(actions),
         "gotos": tuple(gotos),
-        "rules": tuple(_row(rule) for rule in rules),
-        "start": table.start_states["statement"],
-        "end": table.end_states["statement"],
+        "rules": tuple(rows),
+        "start": number[start],
+        "end": number[end],
         "words": {t.pattern.value: t.name for t in lark.terminals if isinstance(t.pattern, PatternStr)},
         "patterns": {t.name: t.pattern.value for t in lark.terminals if not isinstance(t.pattern, PatternStr)},
     }
-    return _digest() + marshal.dumps(plain)
+    return _digest() + marshal.dumps(plain, 2)  # version 2 writes no references, which depend on what else is alive
 
 
 def _row(rule: Any) -> tuple[str, int, str, bool, bool]:

@@ -1,0 +1,231 @@
+"""What to say about text that is no word of the language: one function per ``!`` kind of the lexer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from kgen.dtypes import BY_NAME
+from kgen.functions import CONSTANTS, FUNCTIONS
+from kgen.source import Span
+from kgen.syntax.context import Context, Problem, brief, shown, span
+
+_MODULES = frozenset(
+    {"np", "numpy", "torch", "cp", "cupy", "jnp", "jax", "lax", "math", "cmath", "F", "nn", "tl", "triton"}
+    | {"scipy", "special", "sp", "tf", "tensorflow", "kgen", "std", "numba", "xp"}
+)
+_SIGNS = {
+    "×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "∕": "/", "−": "-", "–": "-", "—": "-", "≤": "<=", "≥": ">=",
+    "≠": "!=", "≡": "==", "¬": "!", "∧": "&&", "∨": "||", "⊕": "^", "∞": "inf", "√": "sqrt(x)", "∑": "sum(x)",
+    "∏": "prod(x)", "；": ";", "，": ",", "（": "(", "）": ")", "：": ":", "＝": "=", "＋": "+", "？": "?", "←": "=",
+    "≔": "=", "‐": "-", "‑": "-",
+}  # fmt: skip
+_QUOTES = "'\"‘’“”„«»"
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+
+
+def explain(context: Context) -> Problem:
+    return _BY_KIND[context.token.kind](context)
+
+
+def comment(context: Context) -> Problem:
+    sign = context.token.text[:2]
+    if sign == "/*" and not context.token.text.endswith("*/"):
+        message = "`/*` does not start a comment, and nothing ends it"
+    else:
+        message = f"`{sign}` does not start a comment"
+    start = context.token.start
+    return Problem("comment", message, "comments start with `#`", Span(start, start + 2))
+
+
+def _assign(context: Context) -> Problem:
+    sign, target = context.token.text, context.near(-1)
+    if sign == ":=":
+        return Problem("bad-operator", "`:=` is no operator", "a name is assigned with `=`")
+    op = sign[:-1]
+    hint = f"there is no `{sign}`: write `out = a {op} b`"
+    if target.kind == "NAME" and context.at == 1:
+        name = target.text
+        hint = (
+            f"write `y = {name} {op} ...`; to update `{name}` in place: `inout {name}` and `{name} = {name} {op} ...`"
+        )
+    return Problem("assignment-operator", f"`{sign}` does not exist: a name is assigned once", hint)
+
+
+def _operator(context: Context) -> Problem:
+    sign = context.token.text
+    if sign == "<>" and context.near(-1).kind in ("CAST", "BITCAST"):
+        word = context.near(-1).text
+        return Problem("bad-cast", f"`{word}<>` names no type", f"write the type: `{word}<float>(x)`")
+    hint = {
+        "===": "write `==`",
+        "!==": "write `!=`",
+        "<>": "write `!=`",
+        "->": "a function is written `def f(x) = expression`",
+        "=>": "write `>=` to compare; a function is written `def f(x) = expression`",
+        "*/": "comments start with `#` and end with the line",
+        "...": "broadcasting needs no `...`; say which axes with `axis=`",
+    }[sign]
+    return Problem("bad-operator", f"`{sign}` is no operator", hint)
+
+
+def _string(context: Context) -> Problem:
+    return Problem("string", "there are no strings", "values are numbers, `true` and `false`; comments start with `#`")
+
+
+def _number(context: Context) -> Problem:
+    text = context.token.text
+    return Problem("bad-number", f"{shown(context.token)} is no number", _number_hint(text))
+
+
+def _number_hint(text: str) -> str:
+    if found := re.fullmatch(r"(\d+|\d*\.\d*)(?i:f|l|h|u|ul|ull|ll|lf|f16|f32|f64)", text):
+        plain = found[1]
+        if "." in plain or text[-1] in "fF":
+            left, _, right = plain.partition(".")
+            plain = f"{left or '0'}.{right or '0'}"
+        return f"literals take their type from what they meet: write `{plain}`"
+    if re.fullmatch(r"0[xXbBoO]\w*", text):
+        digits = {"x": "0-9 and a-f", "b": "0 and 1", "o": "0-7"}[text[1].lower()]
+        return f"after `{text[:2]}` come digits {digits}, in groups parted by one `_`"
+    if re.fullmatch(r"0\d+", text):
+        octal = f"`0o{text.lstrip('0')}` for octal, " if set(text) <= set("01234567") else ""
+        return f"a number does not start with 0: write {octal}`{text.lstrip('0')}` for decimal"
+    if "_" in text:
+        return "single `_` may stand between digits: `1_000`"
+    if found := re.fullmatch(r"(\d+|\d*\.\d*)[iI]", text):
+        return f"the imaginary unit is `j`: write `{found[1]}j`"
+    if re.fullmatch(r"[\d.]+[eE]", text):
+        return f"digits follow the `e`: `{text}3`"
+    if found := re.fullmatch(r"(\d+\.?\d*)([A-Za-z_]\w*)", text):
+        return f"to multiply write `{brief(found[1])} * {brief(found[2])}`"
+    return "a number has one point: `2.5`"
+
+
+def _name(context: Context) -> Problem:
+    text = context.token.text
+    message = f"{shown(context.token)} is no name: names are made of ASCII letters, digits and `_`"
+    return Problem("bad-character", message, _name_hint(text[:40]))
+
+
+def _name_hint(text: str) -> str:
+    base = text.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
+    if base != text:
+        power = text[len(base) :].translate(_SUPERSCRIPTS)
+        return f"a power is written `{base or 'x'} ** {power}`"
+    plain = "".join(_ascii(c) for c in text)
+    return f"write `{plain}`" if plain.isidentifier() and plain.isascii() else "choose an ASCII name"
+
+
+def _ascii(character: str) -> str:
+    if character.isascii():
+        return character
+    name = unicodedata.name(character, "")
+    if found := re.match(r"GREEK (SMALL|CAPITAL) (?:FINAL )?LETTER (\w+)$", name):
+        word = found[2].lower().replace("lamda", "lambda")
+        return word if found[1] == "SMALL" else word.capitalize()
+    folded = unicodedata.normalize("NFKD", character)
+    return "".join(c for c in folded if c.isascii() and (c.isalnum() or c == "_"))
+
+
+def _dot(context: Context) -> Problem:
+    owner, member = context.near(-1), context.near(1)
+    if owner.kind == "NAME" and member.kind == "NAME":
+        return Problem("attribute", _dot_message(owner.text), _dot_hint(context, owner.text))
+    return Problem("attribute", "`.` stands alone", "a point belongs to a number: `0.5`; elementwise needs no `.`")
+
+
+def _dot_message(owner: str) -> str:
+    if owner in _MODULES:
+        return f"there are no modules such as `{owner}`"
+    return "`.` is no operator: names have no parts"
+
+
+def _dot_hint(context: Context, owner: str) -> str:
+    i = context.at + 1
+    while context.tokens[i + 1].kind == "!dot" and context.tokens[i + 2].kind == "NAME":
+        i += 2  # torch.nn.functional.relu
+    member, called = context.tokens[i].text, context.tokens[i + 1].text == "("
+    if owner in _MODULES:
+        if member in BY_NAME:
+            return f"write `cast<{member}>(x)`" if called else f"write `{member}`"
+        return f"write `{brief(member)}(...)`" if called else f"write `{brief(member)}`"
+    if member in ("T", "mT", "H", "mH", "t", "transpose", "permute", "swapaxes", "reshape", "view", "flatten"):
+        return f"pass the view at the call, such as `k({brief(owner)}.T)`: kgen reads any strides"
+    if member in ("astype", "to", "type", "float", "half", "double", "int", "long", "bool", "bfloat16"):
+        argument = context.tokens[i + 2].text if called else ""
+        target = next(
+            (name for name in (argument, member) if name in BY_NAME), "int64" if member == "long" else "float"
+        )
+        return f"write `cast<{target}>({brief(owner)})`"
+    if member == "shape":
+        return f"write `size({brief(owner)}, 0)` for the extent of axis 0"
+    if member == "dtype":
+        return f"write `cast<typeof({brief(owner)})>(...)`"
+    if member in FUNCTIONS:
+        more = "" if not called or context.tokens[i + 2].text == ")" else ", ..."
+        return f"write `{member}({brief(owner)}{more})`"
+    if member in CONSTANTS:
+        return f"write `{member}`"
+    return f"write an input of its own for it, such as `{brief(owner)}_{brief(member)}`"
+
+
+def _bracket(context: Context) -> Problem:
+    token, before = context.token, context.near(-1)
+    opening = context.open_bracket()
+    if token.text in "]}":
+        if opening is None:
+            return Problem("unmatched-bracket", f"nothing opens this `{token.text}`", "remove it")
+        message = f"`{token.text}` does not close `{opening.text}`"
+        return Problem("unmatched-bracket", message, "write `)`", marks=(span(opening),))
+    if token.text == "{":
+        return Problem("bracket", "there are no blocks and no sets", "a function is written `def f(x) = expression`")
+    if before.kind == "EQUAL":
+        return Problem("bracket", "there are no lists", "a tuple is written `(0, 1)`, as in `axis=(0, 1)`")
+    if before.kind in ("NAME", "RPAR", "!bracket"):
+        name = brief(before.text) if before.kind == "NAME" else "x"
+        hint = f"pass the view `{name}[...]` at the call; the element's coordinate is `index(axis)`"
+        return Problem("indexing", "there is no indexing: an expression says what one element is", hint)
+    return Problem("bracket", "there are no lists", "group with `( )`")
+
+
+def _character(context: Context) -> Problem:
+    c = context.token.text
+    if c in _QUOTES:
+        return _string(context)
+    if c == "@":
+        return Problem(
+            "bad-operator", "there is no matrix product", "elementwise is `*`; over an axis `sum(a * b, axis=-1)`"
+        )
+    if c in _SIGNS:
+        return Problem("bad-character", f"`{c}` is no operator", f"write `{_SIGNS[c]}`")
+    code = f"U+{ord(c):04X}"
+    if c.isdigit():
+        return Problem("bad-character", f"`{c}` ({code}) is no digit", "digits are 0 to 9")
+    if not c.isprintable() or c.isspace():
+        name = unicodedata.name(c, "a control character").lower()
+        return Problem("bad-character", f"{name} ({code}) has no meaning", "remove it, or write a space")
+    what = f"`{c}`" if c.isascii() else f"`{c}` ({code})"
+    return Problem("bad-character", f"{what} has no meaning", "remove it")
+
+
+def _backslash(context: Context) -> Problem:
+    place = Span(context.token.start, context.token.start + 1)
+    hint = "put the expression in `( )`: an open bracket continues a line"
+    return Problem("bad-character", "`\\` does not continue a line", hint, place)
+
+
+_BY_KIND: dict[str, Callable[[Context], Problem]] = {
+    "!comment": comment,
+    "!assign": _assign,
+    "!operator": _operator,
+    "!triple": _string,
+    "!string": _string,
+    "!number": _number,
+    "!name": _name,
+    "!dot": _dot,
+    "!bracket": _bracket,
+    "!backslash": _backslash,
+    "!character": _character,
+}

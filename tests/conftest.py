@@ -1,0 +1,25 @@
+"""Options that every test folder shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", help="rewrite the expected texts of golden tests")
+
+
+@pytest.fixture
+def bless(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """``bless(path, text)`` asserts that a golden file holds the text; under ``--bless`` it writes it."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--bless"):
+            path.write_text(text, encoding="utf-8")
+        expected = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert text == expected, f"{path.name} differs; if intended: pytest --bless"
+
+    return compare

@@ -1,0 +1,146 @@
+"""What names mean: arguments and their order, params, outputs, hiding, lints."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgen.diagnostics import KgenError
+from kgen.dtypes import FLOAT16, FLOAT32, INT32
+from kgen.program import Program
+
+from .test_robust import program_of
+
+
+def arguments(program: Program) -> list[str]:
+    return [argument.name for argument in program.arguments]
+
+
+def lints(text: str) -> list[str]:
+    return [f"{lint.code} {lint.message.split('`')[1]}" for lint in program_of(text).lints]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("out = b * a + b", ["b", "a"]),
+        ("out = b * a\ninput a", ["a", "b"]),
+        ("inout p\ninput g\np = p - g * h", ["p", "g", "h"]),
+        ("input c\nlet t = b\nout = a + t + c", ["c", "b", "a"]),
+        ("out = cast<typeof(b)>(a) + b", ["b", "a"]),
+        ("let e = exp(x)\nout = e * pi", ["x"]),
+        ("input pi\nout = pi * e", ["pi"]),
+        ("param k = 2\nout = x * k", ["x"]),
+        ("def f(a, b) = a * b\nout = f(y, x)", ["y", "x"]),
+        ("out = index(0)", []),
+        ("out = (x - mean) * rsqrt(var + 1e-5) * gamma", ["x", "mean", "var", "gamma"]),
+        ("out = sum(x, axis=0) * y", ["x", "y"]),
+        ("out = half * float", ["half", "float"]),
+    ],
+)
+def test_arguments(text: str, names: list[str]) -> None:
+    """Listed inputs come first, the others by first occurrence in the text."""
+    assert arguments(program_of(text)) == names
+
+
+def test_declarations() -> None:
+    """Declared dtypes, roles and defaults arrive in the program."""
+    program = program_of(
+        "input a: half, b\ninout p: float\nparam k: int = 3\nparam s = 1 / 2\nparam n: f32\np = a * k + n"
+    )
+    assert [(a.name, a.role, a.dtype, a.used) for a in program.arguments] == [
+        ("a", "input", FLOAT16, True),
+        ("b", "input", None, False),
+        ("p", "inout", FLOAT32, True),
+    ]
+    assert [(p.name, p.dtype, p.default) for p in program.parameters] == [
+        ("k", INT32, 3),
+        ("s", None, 0.5),
+        ("n", FLOAT32, None),
+    ]
+    assert program.outputs == ()
+
+
+def test_outputs() -> None:
+    """Outputs are in order of assignment; later lines read them; an output may be called `out`."""
+    program = program_of("s: half = a + b\nlet t = s * 2\nout = t - s")
+    assert [(o.name, o.dtype) for o in program.outputs] == [("s", FLOAT16), ("out", None)]
+    assert arguments(program) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2 * (3 + 4) ** 2 // 5 % 7", 2 * (3 + 4) ** 2 // 5 % 7),
+        ("1 / 2", 0.5),
+        ("-128", -128),
+        ("2 ** -1", 0.5),
+        ("-7 // 2", -4),
+        ("-7 % 3", 2),
+        ("1 << 40", 1 << 40),
+        ("0xff & ~1 | 2 ^ 3", 0xFF & ~1 | 2 ^ 3),
+        ("1 < 2 < 3", True),
+        ("3 > 2 == 2", True),
+        ("1 < 2 > 5", False),
+        ("not 0", True),
+        ("2 and 3", True),
+        ("~true", False),
+        ("true + true", 2),
+        ("1 > 2 ? 3 : 4.5", 4.5),
+        ("1 + 2j", 1 + 2j),
+        ("-inf", float("-inf")),
+        ("pi / 2", 3.141592653589793 / 2),
+        ("2 ** 64 - 1", 2**64 - 1),
+    ],
+)
+def test_literal_expression(text: str, value: complex) -> None:
+    """A default of literals is evaluated as Python would."""
+    (parameter,) = program_of(f"param k = {text}\nout = x * k").parameters
+    assert parameter.default == value
+    assert type(parameter.default) is type(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["1 / 0", "1 % 0", "0 ** -1", "1 << -1", "2.5 | 1", "1j < 2", "9 ** 9 ** 9", "10.0 ** 400"]
+)
+def test_literal_without_value(text: str) -> None:
+    """A literal expression without a value is an error, not a crash."""
+    with pytest.raises(KgenError) as caught:
+        program_of(f"param k = {text}\nout = x * k")
+    assert caught.value.code == "bad-literal"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("input a, b\nout = a", ["unused-input b"]),
+        ("param k = 1\nout = a", ["unused-param k"]),
+        ("let t = a\nout = a", ["unused-let t"]),
+        ("inout p\np = a", []),
+        ("param k = 1\ndef f(x) = x * k\nout = f(a)", []),
+        ("out = a > 0 ? True : a", ["literal-word True"]),
+        ("out = x * gamma", ["function-as-value gamma"]),
+        ("input gamma\nout = x * gamma", []),
+        ("out = (float) - x", ["type-as-value float"]),
+        ("input a: half\nout = cast<typeof(a)>(b)", []),
+    ],
+)
+def test_lints(text: str, expected: list[str]) -> None:
+    """What is legal and probably not meant is a lint."""
+    assert lints(text) == expected
+
+
+def test_hiding() -> None:
+    """A binding hides a built-in function or constant in the whole program."""
+    program = program_of("def relu(x) = max(x, 0.1 * x)\nlet e = relu(a)\nout = e + pi")
+    assert list(program.defs) == ["relu"]
+    assert arguments(program) == ["a"]
+
+
+def test_names_of_other_kinds() -> None:
+    """A def's parameter may be called like anything, a function included, without hiding it elsewhere."""
+    assert arguments(program_of("def f(max, e, a) = max * e + a\nout = f(max(x, y), e, a)")) == ["x", "y", "a"]
+
+
+def test_def_may_read_params_declared_later() -> None:
+    """Params are declarations: where their line stands does not matter."""
+    assert program_of("def f(x) = x * k\nout = f(a)\nparam k = 2").parameters[0].default == 2
