@@ -1,0 +1,53 @@
+"""Primary contexts, the ones that torch, CuPy and the CUDA runtime use: pointers and streams are shared with them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kgen.diagnostics import error
+from kgen.runtime.cuda.driver import check, require
+
+_contexts: dict[int, Any] = {}
+_lock = threading.Lock()
+
+
+def primary(device: int) -> Any:
+    """The device's primary ``CUcontext``, retained for the life of the process."""
+    found = _contexts.get(device)
+    if found is not None:
+        return found
+    state = require()
+    if not 0 <= device < state.device_count:
+        have = f"{state.device_count} CUDA device{'s' if state.device_count > 1 else ''}"
+        raise error("no-gpu", f"there is no device cuda:{device}", f"this machine has {have}, counted from 0")
+    from cuda.bindings import driver
+
+    with _lock:
+        if device not in _contexts:
+            handle = check("cuDeviceGet", driver.cuDeviceGet(device))
+            _contexts[device] = check("cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle))
+    return _contexts[device]
+
+
+@contextmanager
+def on(device: int) -> Iterator[Any]:
+    """Makes the device's primary context current, and the caller's again afterwards.
+
+    A thread without a context gets none back: device 1's left current would become torch's current device there.
+    """
+    from cuda.bindings import driver
+
+    context = primary(device)
+    before = check("cuCtxGetCurrent", driver.cuCtxGetCurrent())
+    if int(before) == int(context):
+        yield context
+        return
+    check("cuCtxSetCurrent", driver.cuCtxSetCurrent(context))
+    try:
+        yield context
+    finally:
+        # The result is not checked: after a sticky error this fails as well, and the first error is the useful one.
+        driver.cuCtxSetCurrent(before)

@@ -1,0 +1,168 @@
+"""The CUDA driver: is there one, does it work, and what its error codes mean.
+
+``probe`` has to be the first thing that touches the driver.  Without libcuda the first call through a cuda.core object
+fails with a lock held and the *next* driver call hangs for ever; ``cuDriverGetVersion`` through the bindings fails
+cleanly instead.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.diagnostics import KgenError, error
+
+OLDEST_DRIVER = 13000  # the CUDA version that a driver of branch 580 reports
+_UPGRADE = "CUDA 13 needs an NVIDIA driver of version 580 or newer"
+
+#: Errors after which every further call in the process fails, whoever makes it.
+STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719})
+OUT_OF_MEMORY = 2
+NOT_INITIALIZED = 3
+NO_DEVICE = 100
+INVALID_CONTEXT = 201
+INVALID_HANDLE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class DriverState:
+    """What :func:`probe` found.  ``code``, ``reason`` and ``hint`` say why not, when not ``available``.
+
+    ``version`` is the newest CUDA version that the driver supports, as (13, 0).
+    """
+
+    available: bool
+    code: str = ""
+    reason: str = ""
+    hint: str | None = None
+    version: tuple[int, int] | None = None
+    device_count: int = 0
+
+    def problem(self) -> KgenError:
+        return error(self.code, self.reason, self.hint)
+
+
+class DriverError(Exception):
+    """A driver call failed.  Callers turn it into a :class:`~kgen.KgenError` that says what was being done."""
+
+    def __init__(self, call: str, code: int, name: str) -> None:
+        super().__init__(f"{call}: {name}")
+        self.call = call
+        self.code = code
+        self.name = name
+
+    @property
+    def is_sticky(self) -> bool:
+        return self.code in STICKY
+
+
+_lock = threading.Lock()
+_state: DriverState | None = None
+_forked = False  # this process is a copy of one whose driver was in use
+
+
+def probe() -> DriverState:
+    """The state of the driver, found out once per process."""
+    global _state
+    if _state is None:
+        with _lock:
+            if _state is None:
+                _state = _probe()
+    return _state
+
+
+def require() -> DriverState:
+    """The state, if there is a GPU to use; raises :class:`~kgen.KgenError` otherwise."""
+    state = probe()
+    if not state.available:
+        raise state.problem()
+    return state
+
+
+def _probe() -> DriverState:
+    if _forked:
+        return _forked_state()
+    try:
+        from cuda.bindings import driver
+    except ImportError as problem:
+        return DriverState(
+            False, "no-driver", f"cuda.bindings cannot be imported: {problem}", "pip install cuda-bindings"
+        )
+    try:
+        status, number = driver.cuDriverGetVersion()
+    except Exception as problem:  # DynamicLibNotFoundError or RuntimeError, by the bindings' version
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        hint = "on a machine with an NVIDIA GPU, install NVIDIA's driver"
+        return DriverState(False, "no-driver", f"the CUDA driver cannot be loaded: {reason}", hint)
+    if int(status) != 0:
+        return _failed(driver, "cuDriverGetVersion", int(status), None)
+    version = (number // 1000, number % 1000 // 10)
+    if number < OLDEST_DRIVER:
+        reason = f"this driver supports CUDA {version[0]}.{version[1]} only"
+        return DriverState(False, "driver-too-old", reason, _UPGRADE, version)
+    try:
+        (status,) = driver.cuInit(0)
+        if int(status) != 0:
+            return _failed(driver, "cuInit", int(status), version)
+        status, count = driver.cuDeviceGetCount()
+    except Exception as problem:
+        return DriverState(False, "no-driver", f"the CUDA driver cannot be used: {problem}", None, version)
+    if int(status) != 0 or count == 0:
+        return _failed(driver, "cuDeviceGetCount", int(status) or NO_DEVICE, version)
+    return DriverState(True, version=version, device_count=count)
+
+
+def _failed(driver: Any, call: str, code: int, version: tuple[int, int] | None) -> DriverState:
+    if code == NOT_INITIALIZED:
+        # cuInit itself says so only in a child whose parent had initialised the driver, through whatever library.
+        return _forked_state()
+    name = error_name(driver, code)
+    if code == NO_DEVICE:
+        hint = "is CUDA_VISIBLE_DEVICES empty?" if "CUDA_VISIBLE_DEVICES" in os.environ else None
+        return DriverState(False, "no-gpu", f"the CUDA driver finds no GPU ({name})", hint, version)
+    return DriverState(False, "no-driver", f"the CUDA driver does not work: {call} gives {name}", None, version)
+
+
+def _forked_state() -> DriverState:
+    return DriverState(
+        False,
+        "forked-process",
+        "CUDA was in use before this process was forked, and does not work in the child",
+        'start worker processes with multiprocessing.get_context("spawn")',
+    )
+
+
+def _after_fork() -> None:
+    global _forked, _state, _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+    if _state is not None and _state.available:
+        _forked = True
+        _state = _forked_state()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def error_name(driver: Any, code: int) -> str:
+    """``CUDA_ERROR_ILLEGAL_ADDRESS`` for 700."""
+    try:
+        return str(driver.CUresult(code).name)
+    except ValueError:
+        return f"CUDA error {code}"
+
+
+def check(call: str, result: tuple[Any, ...]) -> Any:
+    """The value of a bindings call ``(status, value...)``; raises :class:`DriverError` when it failed."""
+    status = int(result[0])
+    if status != 0:
+        from cuda.bindings import driver
+
+        if status == NOT_INITIALIZED and _forked:
+            raise _forked_state().problem()
+        raise DriverError(call, status, error_name(driver, status))
+    if len(result) == 1:
+        return None
+    return result[1] if len(result) == 2 else result[1:]

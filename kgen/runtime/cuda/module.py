@@ -1,0 +1,184 @@
+"""Loads a CUBIN and launches its kernels.
+
+The bindings, not ``cuda.core``'s Kernel and launch: those refuse parameters that are structs, while a prepacked
+``void*[]`` costs no more (0.23 to 0.36 us against 0.42 for four integers).  A CUmodule, not a context-free CUlibrary:
+it is loaded at once and into one context, so that the first launch may already be captured into a graph, and a launch
+on another device's stream is an error instead of a second, silent load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.diagnostics import KgenError, error
+from kgen.runtime.cuda.context import on
+from kgen.runtime.cuda.driver import INVALID_CONTEXT, INVALID_HANDLE, DriverError, check, error_name, require
+
+Dim3 = tuple[int, int, int]
+
+_FREE_SHARED = 48 * 1024  # more dynamic shared memory than this has to be asked for
+_PORTABLE_CLUSTER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAttributes:
+    """What the compiler made of a kernel; ``local_bytes`` above 0 means spilled registers or indexed local arrays."""
+
+    registers: int
+    local_bytes: int
+    shared_bytes: int
+    max_threads: int
+
+
+class CudaModule:
+    """The kernels of one CUBIN on one device.
+
+    Never unloaded: a captured graph may hold a kernel for as long as the process lives, and a CUBIN takes kilobytes.
+    """
+
+    def __init__(self, module: Any, device: int, alone: bool) -> None:
+        self.device = device
+        self._module = module
+        # With one device and its primary context, the only wrong context is none, and the launch itself says so.
+        self._alone = alone
+        self._functions: dict[str, Any] = {}
+        self._shared: dict[str, int] = {}
+        self._streams: dict[int, Any] = {}
+
+    @classmethod
+    def load(cls, cubin: bytes, device: int) -> CudaModule:
+        """Loads into the device's primary context, which torch and CuPy use as well."""
+        from cuda.bindings import driver
+
+        state = require()
+        with on(device):
+            try:
+                module = check("cuModuleLoadData", driver.cuModuleLoadData(cubin))
+            except DriverError as problem:
+                raise launch_failed("loading a kernel", problem) from problem
+        return cls(module, device, state.device_count == 1)
+
+    def prepare(self, kernel: str) -> KernelAttributes:
+        """Loads one kernel, as must be done before a capture, and says what it takes."""
+        from cuda.bindings import driver
+
+        with on(self.device):
+            function = self._function(kernel)
+            kinds = driver.CUfunction_attribute
+
+            def attribute(name: str) -> int:
+                kind = getattr(kinds, f"CU_FUNC_ATTRIBUTE_{name}")
+                return int(check("cuFuncGetAttribute", driver.cuFuncGetAttribute(kind, function)))
+
+            return KernelAttributes(
+                registers=attribute("NUM_REGS"),
+                local_bytes=attribute("LOCAL_SIZE_BYTES"),
+                shared_bytes=attribute("SHARED_SIZE_BYTES"),
+                max_threads=attribute("MAX_THREADS_PER_BLOCK"),
+            )
+
+    def launch(
+        self,
+        kernel: str,
+        grid: Dim3,
+        block: Dim3,
+        params: int,
+        *,
+        shared: int = 0,
+        stream: int = 0,
+        cluster: Dim3 = (1, 1, 1),
+        cooperative: bool = False,
+    ) -> None:
+        """Queues a kernel; does not wait.
+
+        ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``, ``stream`` a raw handle (0: the legacy
+        default stream), ``grid`` counts blocks, also with a cluster.
+        """
+        if not self._alone:
+            with on(self.device):
+                status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
+        else:
+            status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
+            if status in (INVALID_CONTEXT, INVALID_HANDLE):  # a new thread, or a context of somebody's own
+                with on(self.device):
+                    status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
+        if status != 0:
+            from cuda.bindings import driver
+
+            raise launch_failed(kernel, DriverError("cuLaunchKernel", status, error_name(driver, status)))
+
+    def _launch(
+        self, kernel: str, grid: Dim3, block: Dim3, params: int, shared: int, stream: int, cluster: Dim3, together: bool
+    ) -> int:
+        from cuda.bindings import driver
+
+        function = self._functions.get(kernel)
+        if function is None:
+            with on(self.device):
+                function = self._function(kernel)
+        if shared > _FREE_SHARED and shared > self._shared.get(kernel, 0):
+            self._allow(kernel, function, "MAX_DYNAMIC_SHARED_SIZE_BYTES", shared)
+            self._shared[kernel] = shared
+        handle = self._streams.get(stream)
+        if handle is None:
+            handle = self._streams[stream] = driver.CUstream(stream)
+        if cluster == (1, 1, 1) and not together:
+            return int(driver.cuLaunchKernel(function, *grid, *block, shared, handle, params, 0)[0])
+        if cluster[0] * cluster[1] * cluster[2] > _PORTABLE_CLUSTER:
+            self._allow(kernel, function, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+        config = _config(driver, grid, block, shared, handle, cluster, together)
+        return int(driver.cuLaunchKernelEx(config, function, params, 0)[0])
+
+    def _function(self, kernel: str) -> Any:
+        from cuda.bindings import driver
+
+        function = self._functions.get(kernel)
+        if function is None:
+            found = driver.cuModuleGetFunction(self._module, kernel.encode())
+            function = self._functions[kernel] = check(f"cuModuleGetFunction({kernel})", found)
+        return function
+
+    def _allow(self, kernel: str, function: Any, attribute: str, value: int) -> None:
+        from cuda.bindings import driver
+
+        kind = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
+        with on(self.device):
+            try:
+                check("cuFuncSetAttribute", driver.cuFuncSetAttribute(function, kind, value))
+            except DriverError as problem:
+                raise launch_failed(f"{kernel} ({attribute.lower()} = {value})", problem) from problem
+
+
+def _config(driver: Any, grid: Dim3, block: Dim3, shared: int, stream: Any, cluster: Dim3, together: bool) -> Any:
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = block
+    config.sharedMemBytes = shared
+    config.hStream = stream
+    attributes = []
+    if cluster != (1, 1, 1):
+        one = driver.CUlaunchAttribute()
+        one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        one.value.clusterDim.x, one.value.clusterDim.y, one.value.clusterDim.z = cluster
+        attributes.append(one)
+    if together:
+        one = driver.CUlaunchAttribute()
+        one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        one.value.cooperative = 1
+        attributes.append(one)
+    config.attrs = attributes
+    config.numAttrs = len(attributes)
+    return config
+
+
+def launch_failed(what: str, problem: DriverError) -> KgenError:
+    """The user's view of a driver error."""
+    if problem.is_sticky:
+        return error(
+            "launch-failed",
+            f"{what}: {problem.name}: a kernel that ran earlier, not necessarily kgen's, broke the CUDA context",
+            "no CUDA call of this process will work any more; in a new one, CUDA_LAUNCH_BLOCKING=1 or "
+            "`compute-sanitizer` names the kernel",
+        )
+    return error("launch-failed", f"{what}: {problem.name}")
