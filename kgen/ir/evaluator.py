@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.dtypes import FLOAT64, DType
+from kgen.dtypes import FLOAT64, INT64, DType
 from kgen.ir import exact, special
 from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
 from kgen.ir.reductions import reduce
@@ -122,6 +122,8 @@ def _scalar(frame: Frame, op: Op) -> Array:
 def _held(value: object, dtype: DType) -> Array:
     """A Python or NumPy scalar as a 0-d array, rounded once."""
     if dtype.is_float and isinstance(value, bool | int | float):
+        if isinstance(value, int) and abs(value) < 1 << 63:  # by way of float64 it could be rounded twice
+            return cast(np.asarray(int(value), np.int64), INT64, dtype, CastMode("rne", False))
         return cast(np.asarray(float(value)), FLOAT64, dtype, CastMode("rne", False))
     return np.asarray(value, numpy_dtype(dtype))
 

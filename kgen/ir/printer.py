@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from kgen.dtypes import DType
 from kgen.ir.kernel import Access, CastMode, Kernel, Op, Operand, Reduction, Shape, from_bits, to_bits
 
-#: The mode of a cast that is written without one: to nearest, but towards zero from a float to an integer.
-NEAREST, TRUNCATE = CastMode("rne", False), CastMode("rz", False)
 
-
-def default_mode(source: DType, target: DType) -> CastMode:
-    return TRUNCATE if source.is_float and target.is_int else NEAREST
+def default_mode(target: DType) -> CastMode:
+    """The mode of a cast that is written without one: towards zero to an integer, else to nearest."""
+    return CastMode("rz" if target.is_int else "rne", False)
 
 
 def print_kernel(kernel: Kernel, notes: Mapping[int, Sequence[str]] | None = None) -> str:
@@ -48,16 +46,15 @@ def _op(kernel: Kernel, number: int, op: Op) -> str:
     if op.name == "store" and isinstance(op.attr, Access):
         typed = "" if (op.dtype, op.shape) == accessed(kernel.operands, op.attr) else f" : {_type(op.dtype, op.shape)}"
         return f"store {arguments}, {_access(kernel, op)}{typed}"
-    words = [op.name + _modes(kernel, op), _attribute(kernel, op), arguments]
+    words = [op.name + _modes(op), _attribute(kernel, op), arguments]
     return f"%{number} = {' '.join(word for word in words if word)} : {_type(op.dtype, op.shape)}"
 
 
-def _modes(kernel: Kernel, op: Op) -> str:
+def _modes(op: Op) -> str:
     """What stands in ``<>``: how a cast rounds, which reduction, an exponent."""
     match op.attr:
         case CastMode(rounding, saturate):
-            earlier = bool(op.args) and op.args[0] < len(kernel.ops)
-            if earlier and op.attr == default_mode(kernel.ops[op.args[0]].dtype, op.dtype):
+            if op.attr == default_mode(op.dtype):
                 return ""
             return f"<{rounding}, sat>" if saturate else f"<{rounding}>"
         case Reduction(kind, axes, keepdims, correction):

@@ -84,8 +84,7 @@ def _op(line: str, ops: list[Op], operands: list[Operand], scalars: list[Scalar]
             raise ValueError(f"the op has no type: {line!r}")
         return Op(name, args, *typed, access, match["label"])
     dtype = BY_NAME[match["dtype"]]
-    source = ops[args[0]].dtype if args and args[0] < len(ops) else dtype
-    attr = _attr(name, match["modes"], word, dtype, source, operands, scalars)
+    attr = _attr(name, match["modes"], word, dtype, operands, scalars)
     return Op(name, args, dtype, _shape(match["shape"]), attr, match["label"])
 
 
@@ -94,7 +93,6 @@ def _attr(
     modes: str | None,
     word: str,
     dtype: DType,
-    source: DType,
     operands: list[Operand],
     scalars: list[Scalar],
 ) -> Attr:
@@ -113,7 +111,7 @@ def _attr(
             return int(modes or "")
         case "cast":
             if modes is None:
-                return default_mode(source, dtype)
+                return default_mode(dtype)
             rounding, *saturate = _words(modes)
             if rounding not in get_args(RoundingMode):
                 raise ValueError(f"no rounding is called {rounding!r}")

@@ -184,6 +184,8 @@ def test_scalars_are_rounded_to_their_dtype() -> None:
     (out,) = run(text, None, scalars=(1 + 2.0**-8 + 2.0**-40,))
     assert out.shape == ()
     assert float(out) == 1 + 2.0**-7
+    (out,) = run(text, None, scalars=(2**62 + 2**54 + 1,))  # as a float64 it would be the tie, and round down
+    assert float(out) == 2.0**62 + 2.0**55
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
@@ -280,6 +282,18 @@ def test_argmax_over_all_axes_counts_in_c_order() -> None:
     x[1, 2, 0] = 5
     assert int(reduced("argmax", x, target="i64")) == 20
     assert reduced("argmax", x, (1,), target="i64").tolist() == [[0, 0, 0, 0], [2, 0, 0, 0]]
+
+
+def test_a_constant_may_stand_for_an_array() -> None:
+    """What folding leaves of ``sum(a ** 0)``: a constant of a's shape, which the sum counts in full."""
+    text = """
+    kernel(a: f32[n0, n1]) -> (out: f32[n1])
+      %0 = const 1.0 : f32[n0, n1]
+      %1 = reduce<sum, axes=0> %0 : f32[n1]
+      store %1, out
+    """
+    (out,) = run(text, np.zeros((4, 3), np.float32), None)
+    assert out.tolist() == [4, 4, 4]
 
 
 def test_norm_and_logsumexp_do_not_overflow() -> None:
