@@ -1,0 +1,235 @@
+"""kgen's TensorIterator: from the layouts of some operands to one space to iterate over.
+
+Three steps, PyTorch's rules to the letter (aten/src/ATen/TensorIterator.cpp: ``compute_fast_setup_type``,
+``reorder_dimensions``, ``allocate_or_resize_outputs``, ``coalesce_dimensions``):
+
+1. order the logical axes, fastest first, after the first operand that decides each pair;
+2. lay an allocated output out densely in that order (:func:`output_strides`);
+3. merge neighbouring axes that every operand walks in one stride (:func:`iteration_space`).
+
+Strides are in elements everywhere: PyTorch's are bytes, but a rule only ever compares strides of one operand.
+
+One rule is ours: PyTorch has no negative strides, NumPy has.  Axes are ordered by the magnitude of their strides and
+the space keeps the sign, so an operand's pointer stays that of its logical element (0, ..., 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from kgen.layout.dense import (
+    CHANNELS_LAST,
+    Ints,
+    channels_last_strides,
+    contiguous_strides,
+    is_channels_last,
+    is_contiguous,
+    is_dense,
+)
+
+__all__ = [
+    "IterationSpace", "OperandLayout", "broadcast_strides", "contiguous_strides", "iteration_space", "output_strides",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OperandLayout:
+    """One operand as the caller holds it: its logical shape, and its strides in elements (negative and 0 allowed)."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IterationSpace:
+    """What a kernel loops over: dimension 0 is the fastest.
+
+    ``shape`` is never empty: a 0-d space is ``(1,)``.  ``strides[operand][dim]`` are in elements, operands in the order
+    given.  ``axes[dim]`` are the logical axes merged into that dimension, slowest first; each logical axis is in one.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    axes: tuple[tuple[int, ...], ...]
+
+    @property
+    def numel(self) -> int:
+        return prod(self.shape)
+
+    def dim_of(self, axis: int) -> int:
+        """The dimension that holds a logical axis; for a kept axis, its coordinate is that dimension's."""
+        return next(dim for dim, axes in enumerate(self.axes) if axis in axes)
+
+
+def iteration_space(
+    shape: tuple[int, ...],
+    operands: Sequence[OperandLayout],
+    *,
+    keep: frozenset[int] = frozenset(),
+    linear: bool = False,
+) -> IterationSpace:
+    """The coalesced space of a kernel over ``shape``.
+
+    ``operands``: outputs first, then inputs, each of a shape that broadcasts to ``shape``.  An allocated output comes
+    with its :func:`output_strides`; being dense in the order the inputs chose, it chooses that order again.
+    ``keep``: logical axes whose coordinate is read.  Such an axis shares its dimension with axes of size 1 only.
+    ``linear``: iterate in C order whatever the strides (PyTorch's ``enforce_linear_iteration``).
+    """
+    dense = _fast_setup(shape, operands, linear)
+    if dense is not None and not keep:
+        # Every operand is one dense run in this order, so nothing is left to compare (and empty arrays, whatever
+        # their strides, come here too).
+        return IterationSpace((prod(shape),), ((1,),) * len(operands), (dense.order[::-1],))
+    strides = [broadcast_strides(shape, operand) for operand in operands]
+    if dense is not None:
+        order = dense.order
+    elif linear:
+        order = _c_order(shape)
+    else:
+        order = _fastest_first(shape, strides)
+    return _coalesce(shape, strides, order, keep)
+
+
+def output_strides(shape: tuple[int, ...], inputs: Sequence[OperandLayout]) -> tuple[int, ...]:
+    """The strides, in elements, of an output that kgen allocates.
+
+    ``inputs`` in operand order; where another output is given by the caller, it comes before them.  Dense in the order
+    of :func:`iteration_space`, so the output takes after the first operand that decides.  Inputs with negative
+    strides count as if flipped back.  Under linear iteration outputs are contiguous: do not ask here.
+    """
+    upright = [
+        OperandLayout(x.shape, tuple(map(abs, x.strides))) if min(x.strides, default=0) < 0 else x for x in inputs
+    ]
+    dense = _fast_setup(shape, upright, False)
+    if dense is not None:
+        return dense.output
+    order = _fastest_first(shape, [broadcast_strides(shape, x) for x in upright])
+    if order == _c_order(shape):
+        return contiguous_strides(shape)  # differs from the loop below where an extent is 0
+    strides = [0] * len(shape)
+    step = 1
+    for axis in order:
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def broadcast_strides(shape: Ints, operand: OperandLayout) -> tuple[int, ...]:
+    """The strides of an operand seen with the broadcast shape: 0 along axes that it lacks or repeats.
+
+    An axis of size 1 in both keeps its stride, as in PyTorch, where it takes part in the ordering.
+    """
+    if operand.shape == shape:
+        return operand.strides
+    missing = len(shape) - len(operand.shape)
+    if missing < 0 or any(n not in (1, full) for n, full in zip(operand.shape, shape[missing:], strict=True)):
+        raise ValueError(f"an operand of shape {operand.shape} does not broadcast to {tuple(shape)}")
+    rest = zip(operand.shape, shape[missing:], operand.strides, strict=True)
+    return (0,) * missing + tuple([s if n == full else 0 for n, full, s in rest])
+
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    """What a fast set-up settles: the axes, fastest first, and the strides of an allocated output."""
+
+    order: tuple[int, ...]
+    output: tuple[int, ...]
+
+
+def _fast_setup(shape: Ints, operands: Iterable[OperandLayout], linear: bool) -> _Dense | None:
+    """Set when every operand has the full shape and is dense in one common order.
+
+    PyTorch's fast set-ups in its order: contiguous, channels-last, dense with identical strides.  Ambiguous layouts
+    (extents of 1) are therefore contiguous if they can be.  Linear iteration has the first only.
+    """
+    distinct: list[tuple[int, ...]] = []
+    for x in operands:
+        if x.shape != shape:
+            return None
+        if x.strides not in distinct:
+            distinct.append(x.strides)
+    in_c_order = contiguous_strides(shape)
+    if all(strides == in_c_order or is_contiguous(shape, strides) for strides in distinct):
+        return _Dense(_c_order(shape), in_c_order)
+    if linear:
+        return None
+    if all(is_channels_last(shape, strides) for strides in distinct):
+        return _Dense(CHANNELS_LAST, channels_last_strides(shape))
+    if len(distinct) == 1 and is_dense(shape, distinct[0]):
+        strides = distinct[0]
+        return _Dense(tuple(sorted(range(len(shape)), key=strides.__getitem__)), strides)
+    return None
+
+
+def _c_order(shape: Ints) -> tuple[int, ...]:
+    return tuple(range(len(shape) - 1, -1, -1))
+
+
+def _fastest_first(shape: Ints, strides: Sequence[Ints]) -> tuple[int, ...]:
+    """The logical axes, fastest first: PyTorch's insertion sort, starting from C order.
+
+    Its comparison is not transitive (0 is "cannot say"), so the result depends on this exact sequence of comparisons.
+    """
+    rank = len(shape)
+    order = list(range(rank - 1, -1, -1))
+    if not strides:
+        return _c_order(shape)
+    steps = list(zip(*[tuple(map(abs, s)) for s in strides], strict=True))  # steps[axis][operand]
+    for start in range(1, rank):
+        at = start
+        axis = order[at]
+        for before in range(start - 1, -1, -1):
+            verdict = _should_swap(shape, steps, order[before], axis)
+            if verdict > 0:
+                order[at], order[before] = order[before], axis
+                at = before
+            elif verdict < 0:
+                break
+    return tuple(order)
+
+
+def _should_swap(shape: Ints, steps: Sequence[Ints], first: int, second: int) -> int:
+    """1: ``first`` must come after ``second``; -1: it is right before it; 0: no operand can say.
+
+    Axes of size 1 take part with whatever stride they have: the source of some surprising output layouts, which are
+    PyTorch's and therefore ours.
+    """
+    for a, b in zip(steps[first], steps[second], strict=True):
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
+
+
+def _coalesce(shape: Ints, strides: Sequence[Ints], order: Ints, keep: frozenset[int]) -> IterationSpace:
+    """Merge each axis into the dimension before it where every operand's stride continues that dimension's."""
+    steps = list(zip(*strides, strict=True)) if strides else [()] * len(shape)
+    extents: list[int] = []
+    walks: list[tuple[int, ...]] = []  # walks[dim][operand]
+    axes: list[tuple[int, ...]] = []
+    kept = False  # the last dimension holds a kept axis
+    for axis in order:
+        extent, step = shape[axis], steps[axis]
+        if extents:
+            last = extents[-1]
+            if last == 1 or extent == 1:
+                merge = not ((kept and (axis in keep or extent != 1)) or (axis in keep and last != 1))
+            else:
+                merge = tuple([last * s for s in walks[-1]]) == step and not kept and axis not in keep
+            if merge:
+                if last == 1:
+                    walks[-1] = step
+                extents[-1] = last * extent
+                axes[-1] = (axis, *axes[-1])
+                kept = kept or axis in keep
+                continue
+        extents.append(extent)
+        walks.append(step)
+        axes.append((axis,))
+        kept = axis in keep
+    return IterationSpace(tuple(extents), tuple(zip(*walks, strict=True)), tuple(axes))
