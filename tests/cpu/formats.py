@@ -46,9 +46,10 @@ class Format:
         if mode != "rn":  # a finite number never passes the largest one towards zero
             away = np.zeros_like(sign) if mode == "rz" else sign == (mode == "rd")
             code = np.where((code == self.top) & np.isfinite(x) & ~away, self.top - 1, code)
-        return (code | (sign.astype(np.int64) << (self.exponent + self.fraction))).astype(
+        packed: Array = (code | (sign.astype(np.int64) << (self.exponent + self.fraction))).astype(
             np.uint16 if self.exponent + self.fraction > 7 else np.uint8
         )
+        return packed
 
     def probes(self, source: type[np.floating]) -> Array:
         """Every value, every midpoint, their neighbours in ``source``, and random bit patterns; both signs."""

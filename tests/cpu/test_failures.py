@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +125,34 @@ def test_a_crash_elsewhere_still_kills() -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.stdout == "caught\n"
     assert ran.returncode == -signal.SIGSEGV
+
+
+def test_a_process_forked_during_a_launch_can_launch(fibers: CpuModule) -> None:
+    """Whatever the other threads were holding at that moment."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            _still_works(fibers)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of a fork beside threads
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)  # a child that hangs fails the test
+                    try:
+                        _still_works(fibers)
+                        os._exit(0)
+                    finally:
+                        os._exit(1)
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_launches_from_many_python_threads_do_not_mix(plain: CpuModule, fibers: CpuModule) -> None:

@@ -15,6 +15,15 @@ struct sigaction former[caught_count];
 pthread_mutex_t install_mutex = PTHREAD_MUTEX_INITIALIZER;
 int launches = 0;
 
+// A process forked during a launch inherits the handlers, but no launch that would take them down.
+void forget_launches() {
+  pthread_mutex_init(&install_mutex, nullptr);
+  if (launches == 0) return;
+  launches = 0;
+  for (int i = 0; i < caught_count; i++) sigaction(caught[i], &former[i], nullptr);
+}
+__attribute__((constructor)) void watch_forks_of_handlers() { pthread_atfork(nullptr, nullptr, forget_launches); }
+
 void pass_on(int signal, siginfo_t* info, void* machine) {
   for (int i = 0; i < caught_count; i++) {
     if (caught[i] != signal) continue;

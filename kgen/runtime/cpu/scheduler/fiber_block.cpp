@@ -25,6 +25,13 @@ FiberBlock* pool = nullptr;
 
 const char* operation_names[] = {"__syncthreads", "__syncwarp", "a shuffle", "a vote", "a match", "a match"};
 
+// A process forked during a launch has neither its threads nor their blocks.
+void forget_pool() {
+  pthread_mutex_init(&pool_mutex, nullptr);
+  pool = nullptr;
+}
+__attribute__((constructor)) void watch_forks_of_pool() { pthread_atfork(nullptr, nullptr, forget_pool); }
+
 inline unsigned lowest(unsigned lanes) { return (unsigned)__builtin_ctz(lanes); }
 
 }  // namespace
@@ -283,7 +290,12 @@ bool FiberBlock::complete_warp(unsigned warp, unsigned mask) {
     default:
       break;
   }
-  for (unsigned rest = need; rest; rest &= rest - 1) state_[warp * warp_size + lowest(rest)] = runnable;
+  State* state = state_ + warp * warp_size;
+  if (need == ~0u) {
+    memset(state, runnable, warp_size);
+  } else {
+    for (unsigned rest = need; rest; rest &= rest - 1) state[lowest(rest)] = runnable;
+  }
   here_[warp] &= ~need;
   return true;
 }
