@@ -152,8 +152,8 @@ class _Verifier:
         shape = broadcast([argument.shape for argument in arguments])
         if shape is None:
             self.complain(f"shapes {', '.join(str(list(x.shape)) for x in arguments)} do not broadcast")
-        elif shape != op.shape:
-            self.complain(f"the arguments give the shape {list(shape)}, not {list(op.shape)}")
+        elif broadcast([shape, op.shape]) != op.shape:  # wider is fine: folding may leave a constant as the argument
+            self.complain(f"arguments of shape {list(shape)} do not broadcast to {list(op.shape)}")
 
     def _attribute(self, op: Op, arguments: list[Op]) -> None:
         match op.name, op.attr:

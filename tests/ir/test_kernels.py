@@ -296,6 +296,22 @@ def test_a_constant_may_stand_for_an_array() -> None:
     assert out.tolist() == [4, 4, 4]
 
 
+def test_values_are_as_wide_as_their_ops() -> None:
+    """An op may be wider than its arguments: the value broadcasts to the op's shape, also where it is reduced."""
+    text = """
+    kernel(a: f32[n0, n1], b: f32[n1]) -> (out: f32[n1], wide: f32[1, n1])
+      %0 = load b : f32[n1]
+      %1 = neg %0 : f32[n0, n1]
+      %2 = reduce<sum, axes=0> %1 : f32[n1]
+      %3 = neg %0 : f32[1, n1]
+      store %2, out
+      store %3, wide
+    """
+    out, wide = run(text, np.zeros((4, 2), np.float32), np.array([1, 2], np.float32), None, None)
+    assert out.tolist() == [-4, -8]
+    assert wide.tolist() == [[-1, -2]]
+
+
 def test_norm_and_logsumexp_do_not_overflow() -> None:
     """Both stay finite where the squares or exponentials do not."""
     assert float(reduced("norm", np.array([3e200, 4e200]))) == pytest.approx(5e200, rel=1e-15)

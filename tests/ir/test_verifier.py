@@ -38,6 +38,7 @@ GOOD_OPS = [
     "%6 = size n0 : i64[]",
     "%6 = const nan : f64[]",
     "%6 = const 2.5 : f32[n0, n1]",
+    "%6 = sqrt %4 : f32[n0, n1]",
     "%6 = load b[., 0] : f32[1, n1]",
 ]
 
@@ -61,7 +62,8 @@ BAD_OPS = {
     "%6 = lt %1, %1 : f32[n1]": "lt gives bool, not float32",
     "%6 = clz %2 : i64[n1]": "clz gives int32, not int64",
     "%6 = sqrt %1 : f64[n1]": "sqrt gives float32, not float64",
-    "%6 = sqrt %1 : f32[n0, n1]": "the arguments give the shape ['n1'], not ['n0', 'n1']",
+    "%6 = sqrt %5 : f32[n1]": "arguments of shape ['n0', 'n1'] do not broadcast to ['n1']",
+    "%6 = sqrt %1 : f32[n0]": "arguments of shape ['n1'] do not broadcast to ['n0']",
     "%6 = const 0x100 : u8[]": "0x100 is no bit pattern of uint8",
     "%6 = const 0x2 : bool[]": "0x2 is no bit pattern of bool",
     "%6 = const 0x0 : f16[]": "no constants of float16",
