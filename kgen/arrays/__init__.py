@@ -1,0 +1,140 @@
+"""Array libraries, one adapter each, found by an object's type; no library is imported to look for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kgen.arrays.base import Adapter, Device
+from kgen.diagnostics import KgenError, error
+
+__all__ = ["Adapter", "Device", "adapter_of"]
+
+
+def _numpy() -> Adapter:
+    from kgen.arrays.numpy_ import NumpyAdapter
+
+    return NumpyAdapter()
+
+
+def _buffer() -> Adapter:
+    from kgen.arrays.numpy_ import BufferAdapter
+
+    return BufferAdapter()
+
+
+def _torch() -> Adapter:
+    from kgen.arrays.torch_ import TorchAdapter
+
+    return TorchAdapter()
+
+
+def _cupy() -> Adapter:
+    from kgen.arrays.cupy_ import CupyAdapter
+
+    return CupyAdapter()
+
+
+def _jax() -> Adapter:
+    from kgen.arrays.jax_ import JaxAdapter
+
+    return JaxAdapter()
+
+
+def _numba() -> Adapter:
+    from kgen.arrays.numba_ import NumbaAdapter
+
+    return NumbaAdapter()
+
+
+def _generic() -> Adapter:
+    from kgen.arrays.generic import GenericAdapter
+
+    return GenericAdapter()
+
+
+# (top package, class in the type's MRO, or None for any of that package) -> adapter
+_LIBRARIES: tuple[tuple[str, tuple[str, ...], Callable[[], Adapter]], ...] = (
+    ("numpy", ("ndarray", "generic"), _numpy),
+    ("torch", ("Tensor",), _torch),
+    ("cupy", ("ndarray",), _cupy),
+    ("jaxlib", ("ArrayImpl", "Array"), _jax),
+    ("jax", ("Array", "ArrayImpl", "Tracer"), _jax),
+    ("numba", ("DeviceNDArray", "DeviceNDArrayBase", "MappedNDArray", "ManagedNDArray"), _numba),
+)
+
+# What people pass that looks like an array and is none: (top package, class or "" for any) -> what to write.
+_NEARLY = {
+    ("pandas", ""): "pass x.to_numpy()",
+    ("polars", ""): "pass x.to_numpy()",
+    ("scipy", ""): "pass x.toarray(): sparse arrays have no strides",
+    ("builtins", "list"): "pass numpy.asarray(x)",
+    ("builtins", "tuple"): "pass numpy.asarray(x)",
+    ("builtins", "range"): "pass numpy.arange(...)",
+    ("builtins", "str"): "kernels compute with numbers",
+    ("builtins", "bytes"): "pass numpy.frombuffer(x, dtype)",
+    ("builtins", "bytearray"): "pass numpy.frombuffer(x, dtype)",
+    ("builtins", "NoneType"): "is a variable unset?",
+}
+
+_made: dict[Callable[[], Adapter], Adapter] = {}
+_of_type: dict[type, Adapter | None] = {bool: None, int: None, float: None, complex: None}
+
+
+def adapter_of(x: Any) -> Adapter | None:
+    """The adapter of an array's library, or None for a Python scalar.
+
+    Raises :class:`~kgen.KgenError` ("not-an-array") for anything else, with what to pass instead.
+    """
+    try:
+        return _of_type[type(x)]
+    except KeyError:
+        return _find(x)
+
+
+def _find(x: Any) -> Adapter | None:
+    kind = type(x)
+    make = _library(kind)
+    if make is None:
+        make = _protocol(x)
+    if make is None:
+        if isinstance(x, bool | int | float | complex):  # a subclass, such as an IntEnum
+            return None
+        raise _not_an_array(kind)
+    found = _made.get(make)
+    if found is None:
+        found = _made[make] = make()
+    _of_type[kind] = found
+    return found
+
+
+def _library(kind: type) -> Callable[[], Adapter] | None:
+    """By name, through the bases: a subclass of torch.Tensor may live anywhere."""
+    for base in kind.__mro__:
+        top = base.__module__.partition(".")[0]
+        for package, names, make in _LIBRARIES:
+            if top == package and base.__name__ in names:
+                return make
+    return None
+
+
+def _protocol(x: Any) -> Callable[[], Adapter] | None:
+    if hasattr(x, "__cuda_array_interface__") or (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
+        return _generic
+    if hasattr(x, "__array_interface__"):
+        return _buffer
+    if isinstance(x, str | bytes | bytearray):
+        return None
+    try:
+        memoryview(x)
+    except TypeError:
+        return None
+    return _buffer
+
+
+def _not_an_array(kind: type) -> KgenError:
+    top = kind.__module__.partition(".")[0]
+    hint = _NEARLY.get((top, kind.__name__)) or _NEARLY.get((top, ""))
+    name = kind.__qualname__ if top == "builtins" else f"{top}.{kind.__name__}"
+    accepted = "arrays of torch, CuPy, JAX, Numba and NumPy, and others with DLPack or __cuda_array_interface__"
+    return error("not-an-array", f"a {name} is no array", hint or f"kgen takes {accepted}")

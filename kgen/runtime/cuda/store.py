@@ -40,7 +40,7 @@ class CubinStore:
         if disk is None:
             return None
         try:
-            entry = disk.get(key)
+            entry: bytes | None = disk.get(key)
         except OSError as problem:
             self._give_up(problem)
             return None

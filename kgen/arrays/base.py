@@ -1,0 +1,160 @@
+"""What kgen asks of an array library, and what the adapters share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+from kgen.diagnostics import KgenError, error
+from kgen.dtypes import DTYPES, DType
+from kgen.spec import Spec
+
+
+class Device(NamedTuple):
+    """Where an array's data is."""
+
+    kind: Literal["cpu", "cuda"]
+    index: int = 0  # type: ignore[assignment]  # hides tuple.index, which nobody needs of a device
+
+    def __str__(self) -> str:
+        return "cpu" if self.kind == "cpu" else f"cuda:{self.index}"
+
+
+CPU = Device("cpu", 0)
+_CUDA: dict[int, Device] = {}
+
+
+def cuda(index: int) -> Device:
+    """``cuda:index``; the same object every time."""
+    found = _CUDA.get(index)
+    if found is None:
+        found = _CUDA[index] = Device("cuda", index)
+    return found
+
+
+class Adapter(Protocol):
+    """One array library.  Stateless: every method takes the array.
+
+    ``spec`` works wherever shape, dtype and strides are known, also without data (torch's meta tensors).  ``pointer``
+    is for arrays that came out of ``normalise``, and refuses arrays whose memory may not be read as it is.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def immutable(self) -> bool:
+        """Never an ``out=`` or ``inout`` argument (JAX)."""
+        ...
+
+    @property
+    def waits(self) -> bool:
+        """A call has to wait for its kernels: the library cannot be told that they still read its arrays."""
+        ...
+
+    def normalise(self, x: Any) -> Any:
+        """``x`` itself, or what a kernel can read in its stead (a copy of unaligned data, a view of a foreign array).
+
+        An array to be written has to come back as itself or as a view of the same memory: see :meth:`writable`.
+        """
+        ...
+
+    def spec(self, x: Any) -> Spec: ...
+
+    def pointer(self, x: Any) -> int:
+        """The address of element (0, ..., 0)."""
+        ...
+
+    def device(self, x: Any) -> Device | None:
+        """None where the data has no device of its own: NumPy."""
+        ...
+
+    def writable(self, x: Any) -> bool:
+        """Whether a kernel may write into ``x`` where it is."""
+        ...
+
+    def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
+        """A new array with exactly these strides (in elements), on the device of ``like``.
+
+        What comes back has a ``spec`` and a ``pointer``; :meth:`finish` makes it the library's own.
+        """
+        ...
+
+    def finish(self, x: Any, stream: int = 0) -> Any:
+        """The caller's result, from what ``empty`` gave, once its kernels are queued on ``stream``."""
+        ...
+
+    def stream(self, device: Device) -> int:
+        """The caller's current stream, as a raw handle; 0 is the legacy default stream."""
+        ...
+
+    def ready(self, x: Any, stream: int) -> None:
+        """Lets ``stream`` wait for whatever still writes ``x``, where the library says so."""
+        ...
+
+    def item(self, x: Any) -> bool | int | float | complex:
+        """The value of a 0-d array; waits for it."""
+        ...
+
+
+class Defaults:
+    """What most libraries answer."""
+
+    immutable = False
+    waits = False
+
+    def normalise(self, x: Any) -> Any:
+        return x
+
+    def writable(self, x: Any) -> bool:
+        return True
+
+    def finish(self, x: Any, stream: int = 0) -> Any:
+        return x
+
+    def stream(self, device: Device) -> int:
+        return 0
+
+    def ready(self, x: Any, stream: int) -> None:
+        return
+
+
+def unsupported_dtype(dtype: object) -> KgenError:
+    names = ", ".join(t.short for t in DTYPES)
+    return error("unsupported-dtype", f"kgen has no dtype for `{dtype}`", f"it has {names}")
+
+
+def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """The lowest and highest element that an array touches, counted from element (0, ..., 0), in elements.
+
+    ``(0, -1)`` for an array without elements.
+    """
+    low = high = 0
+    for n, step in zip(shape, strides, strict=True):
+        if n == 0:
+            return 0, -1
+        if step < 0:
+            low += (n - 1) * step
+        else:
+            high += (n - 1) * step
+    return low, high
+
+
+def is_c_order(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements lie in C order without gaps; strides of extents of 1 do not matter."""
+    step = 1
+    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+        if n != 1:
+            if s != step and n != 0:
+                return False
+            step *= n
+    return True
+
+
+def as_python(value: Any, dtype: DType) -> bool | int | float | complex:
+    """A library's scalar as Python's of the same kind."""
+    if dtype.is_bool:
+        return bool(value)
+    if dtype.is_int:
+        return int(value)
+    return complex(value) if dtype.is_complex else float(value)

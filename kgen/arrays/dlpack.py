@@ -1,0 +1,104 @@
+"""Reads DLPack capsules, with the dtypes that NumPy's own reader does not know (bfloat16, fp8)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from kgen.arrays.base import CPU, Device, cuda
+from kgen.diagnostics import error
+from kgen.dtypes import BFLOAT16, BOOL, BY_NAME, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
+from kgen.spec import Spec, c_strides
+
+
+class _Device(ctypes.Structure):
+    _fields_ = (("kind", ctypes.c_int32), ("index", ctypes.c_int32))
+
+
+class _DataType(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("rank", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    )
+
+
+class ManagedTensor(ctypes.Structure):
+    """``DLManagedTensor``, the struct of a capsule named "dltensor"."""
+
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+
+
+class _Versioned(ctypes.Structure):
+    """``DLManagedTensorVersioned``, the struct of a capsule named "dltensor_versioned"."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_READ_ONLY = 1
+_ON_HOST = (1, 3)  # kDLCPU, kDLCUDAHost
+_ON_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+# DLDataTypeCode of dlpack.h 1.1
+_CODES = {"int": 0, "uint": 1, "float": 2, "complex": 5}
+_SPECIAL: dict[DType, int] = {BFLOAT16: 4, BOOL: 6, FLOAT8_E4M3FN: 10, FLOAT8_E5M2: 12}
+
+
+def type_code(dtype: DType) -> int:
+    """DLPack's code of a dtype; with its width in bits it names the dtype."""
+    return _SPECIAL[dtype] if dtype in _SPECIAL else _CODES[dtype.name.rstrip("0123456789")]
+
+
+_FROM_CODE: dict[tuple[int, int], DType] = {(type_code(t), t.bits): t for t in BY_NAME.values()}
+
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype = ctypes.c_void_p
+_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype = ctypes.c_int
+_is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def read_capsule(capsule: Any) -> tuple[Spec, int, Device, bool]:
+    """Spec, address, device and whether it is read-only.  Good for as long as the capsule lives unconsumed."""
+    if _is_valid(capsule, b"dltensor_versioned"):
+        versioned = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned") or 0)
+        if versioned.major != 1:
+            raise error("not-an-array", f"the array speaks DLPack {versioned.major}, kgen speaks 1")
+        tensor, readonly = versioned.tensor, bool(versioned.flags & _READ_ONLY)
+    elif _is_valid(capsule, b"dltensor"):
+        tensor, readonly = ManagedTensor.from_address(_pointer(capsule, b"dltensor") or 0).tensor, False
+    else:
+        raise error("not-an-array", "__dlpack__ did not return a DLPack capsule")
+    code, bits, lanes = tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
+    dtype = _FROM_CODE.get((code, bits)) if lanes == 1 else None
+    if dtype is None:
+        raise error("unsupported-dtype", f"kgen has no dtype for DLPack's (code {code}, {bits} bits, {lanes} lanes)")
+    shape = tuple(tensor.shape[i] for i in range(tensor.rank))
+    strides = tuple(tensor.strides[i] for i in range(tensor.rank)) if tensor.strides else c_strides(shape)
+    address = (tensor.data or 0) + tensor.offset
+    return Spec(shape, dtype, strides), address, device_of(tensor.device.kind, tensor.device.index), readonly
+
+
+def device_of(kind: int, index: int) -> Device:
+    """DLPack's device as kgen's; raises :class:`~kgen.KgenError` for other kinds of device."""
+    if kind in _ON_CUDA:
+        return cuda(index)
+    if kind in _ON_HOST:
+        return CPU
+    raise error("unsupported-device", f"the array is on DLPack device {kind}", "kgen runs on CUDA devices and the CPU")

@@ -1,0 +1,154 @@
+"""Arrays of any other library, through ``__cuda_array_interface__`` or DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgen.arrays.base import CPU, Defaults, Device, as_python, cuda
+from kgen.arrays.dlpack import device_of, read_capsule
+from kgen.arrays.numpy_ import TO_NUMPY, at_address, dtype_of, empty
+from kgen.arrays.owned import OwnedArray
+from kgen.diagnostics import error
+from kgen.dtypes import DType
+from kgen.spec import Spec, c_strides
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A foreign array's memory.  ``keep`` holds it alive; ``stream`` is where it may still be being written."""
+
+    spec: Spec
+    pointer: int
+    device: Device
+    readonly: bool
+    keep: object
+    stream: int | None = None
+
+
+class GenericAdapter(Defaults):
+    """``normalise`` reads the protocol once; the other methods take what it gives, or do it again."""
+
+    name = "array"
+
+    def normalise(self, x: Any) -> Any:
+        if isinstance(x, View | OwnedArray):
+            return x
+        if hasattr(x, "__cuda_array_interface__"):
+            return read_interface(x)
+        return read_dlpack(x)
+
+    def spec(self, x: Any) -> Spec:
+        found: Spec = self.normalise(x).spec
+        return found
+
+    def pointer(self, x: Any) -> int:
+        return int(self.normalise(x).pointer)
+
+    def device(self, x: Any) -> Device | None:
+        found: Device = self.normalise(x).device
+        return found
+
+    def writable(self, x: Any) -> bool:
+        view = self.normalise(x)
+        return not (isinstance(view, View) and view.readonly)
+
+    def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
+        device = self.device(like) or CPU
+        return OwnedArray(shape, strides, dtype, device) if device.kind == "cuda" else empty(shape, strides, dtype)
+
+    def finish(self, x: Any, stream: int = 0) -> Any:
+        if isinstance(x, OwnedArray):
+            x.stream = stream
+        return x
+
+    def ready(self, x: Any, stream: int) -> None:
+        view = self.normalise(x)
+        if view.device.kind == "cuda" and view.stream is not None:
+            from kgen.runtime.cuda.memory import order
+
+            order(view.device.index, view.stream, stream)
+
+    def item(self, x: Any) -> bool | int | float | complex:
+        view = self.normalise(x)
+        return item_at(view.pointer, view.spec, view.device, view.stream or 0)
+
+
+def item_at(address: int, spec: Spec, device: Device, stream: int) -> bool | int | float | complex:
+    """The value at an address."""
+    kind = TO_NUMPY[spec.dtype]
+    if device.kind == "cuda":
+        from kgen.runtime.cuda.memory import Staging, synchronise
+
+        synchronise(device.index, stream)
+        host = np.empty((), kind)
+        with Staging(device.index) as staging:
+            staging.download(address, host.ctypes.data, kind.itemsize)
+    else:
+        bits = at_address(address, (kind.itemsize,), (1,), np.dtype(np.uint8), None, True)
+        host = np.frombuffer(bits.tobytes(), kind).reshape(())
+    return as_python(host.item(), spec.dtype)
+
+
+def read_interface(x: Any) -> View:
+    """A view from ``__cuda_array_interface__``, version 2 or 3."""
+    found = x.__cuda_array_interface__
+    if found.get("mask") is not None:
+        raise error("not-an-array", "a masked array's mask would be lost", "pass the data without it")
+    shape = tuple(int(n) for n in found["shape"])
+    try:
+        kind = np.dtype(found["typestr"])
+    except TypeError as problem:
+        raise error("unsupported-dtype", f"kgen has no dtype for `{found['typestr']}`") from problem
+    dtype = _interface_dtype(kind, x)
+    steps = found.get("strides")
+    if steps is None:
+        strides = c_strides(shape)
+    else:
+        if any(s % dtype.size for s in steps):
+            raise error("bad-strides", f"strides of {tuple(steps)} bytes do not fit elements of {dtype.size}")
+        strides = tuple(int(s) // dtype.size for s in steps)
+    address, readonly = found["data"]
+    address = int(address or 0)
+    stream = found.get("stream")
+    if stream == 0:
+        raise error("not-an-array", "__cuda_array_interface__ names stream 0, which it forbids as ambiguous")
+    if address and not any(n == 0 for n in shape):
+        from kgen.runtime.cuda.memory import device_of as device_of_pointer
+
+        device = cuda(device_of_pointer(address))
+    else:
+        device = cuda(0)
+    # The protocol's 1 is the legacy default stream, which raw handles call 0; 2 is the same number in both.
+    return View(Spec(shape, dtype, strides), address, device, bool(readonly), x, 0 if stream == 1 else stream)
+
+
+def _interface_dtype(kind: np.dtype[Any], x: Any) -> DType:
+    """A typestr cannot spell bfloat16 and fp8 (``<V2``); the object's own dtype may say."""
+    if kind.kind == "V":
+        own = getattr(x, "dtype", None)
+        if isinstance(own, np.dtype) and own.itemsize == kind.itemsize:
+            return dtype_of(own)
+        if isinstance(own, DType) and own.size == kind.itemsize:
+            return own
+    if not kind.isnative:
+        raise error("unsupported-dtype", f"the array's bytes are swapped (`{kind.str}`)")
+    return dtype_of(kind)
+
+
+def read_dlpack(x: Any) -> View:
+    """A view from ``__dlpack__``; on a GPU, made ready for the legacy default stream, where :meth:`stream` launches."""
+    on_cuda = device_of(*x.__dlpack_device__()).kind == "cuda"
+    arguments = {"stream": 1} if on_cuda else {}
+    try:
+        try:
+            capsule = x.__dlpack__(max_version=(1, 1), **arguments)
+        except TypeError:  # a producer from before DLPack 1.0
+            capsule = x.__dlpack__(**arguments)
+    except (BufferError, RuntimeError, ValueError) as problem:
+        raise error("not-an-array", f"the {type(x).__name__} cannot be exported: {problem}") from problem
+    spec, pointer, device, readonly = read_capsule(capsule)
+    return View(spec, pointer, device, readonly, (capsule, x))

@@ -1,0 +1,163 @@
+"""NumPy arrays, with ml_dtypes for bfloat16 and fp8; also NumPy scalars and objects with the buffer protocol."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from kgen.arrays.base import Defaults, Device, as_python, is_c_order, span, unsupported_dtype
+from kgen.diagnostics import error
+from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
+from kgen.spec import Spec
+
+_OWN = {BFLOAT16: ml_dtypes.bfloat16, FLOAT8_E4M3FN: ml_dtypes.float8_e4m3fn, FLOAT8_E5M2: ml_dtypes.float8_e5m2}
+
+#: NumPy's dtype of each of ours, and the other way round (native byte order only).
+TO_NUMPY: dict[DType, np.dtype[Any]] = {t: np.dtype(_OWN.get(t, t.name)) for t in DTYPES}
+FROM_NUMPY: dict[np.dtype[Any], DType] = {n: t for t, n in TO_NUMPY.items()}
+
+
+def dtype_of(dtype: np.dtype[Any]) -> DType:
+    """kgen's dtype, also of a byte-swapped one; raises :class:`~kgen.KgenError` ("unsupported-dtype")."""
+    found = FROM_NUMPY.get(dtype)
+    if found is None:
+        found = FROM_NUMPY.get(dtype.newbyteorder("=")) if dtype.fields is None else None
+    if found is None:
+        raise unsupported_dtype(dtype)
+    return found
+
+
+class NumpyAdapter(Defaults):
+    """A result for arrays that were copied (unaligned, byte-swapped) is an ordinary array."""
+
+    name = "numpy"
+
+    def normalise(self, x: Any) -> np.ndarray[Any, Any]:
+        if not isinstance(x, np.ndarray):
+            x = np.asarray(x)  # a NumPy scalar: 0-d
+        dtype = x.dtype
+        if dtype not in FROM_NUMPY:
+            x = x.astype(TO_NUMPY[dtype_of(dtype)])
+        if isinstance(x, np.ma.MaskedArray):
+            raise error("not-an-array", "a masked array's mask would be lost", "pass x.filled(value) or x.data")
+        if not x.flags.aligned or any(s % x.itemsize for s in x.strides):
+            x = np.array(x, order="C")
+        return x  # type: ignore[no-any-return]
+
+    def spec(self, x: Any) -> Spec:
+        dtype = FROM_NUMPY.get(x.dtype)
+        size = x.itemsize
+        strides = x.strides
+        if dtype is None or any(s % size for s in strides):
+            normal = self.normalise(x)
+            dtype, strides = FROM_NUMPY[normal.dtype], normal.strides
+        return Spec(x.shape, dtype, tuple(s // size for s in strides) if size != 1 else strides)
+
+    def pointer(self, x: Any) -> int:
+        return address_of(x)
+
+    def device(self, x: Any) -> Device | None:
+        return None
+
+    def writable(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray) and x.flags.writeable and self.normalise(x) is x
+
+    def empty(
+        self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any = None
+    ) -> np.ndarray[Any, Any]:
+        return empty(shape, strides, dtype)
+
+    def item(self, x: Any) -> bool | int | float | complex:
+        return as_python(x.item(), dtype_of(x.dtype))
+
+
+class BufferAdapter(NumpyAdapter):
+    """``array.array``, ``memoryview`` and other buffers, read in place; results are NumPy's."""
+
+    name = "buffer"
+
+    def normalise(self, x: Any) -> np.ndarray[Any, Any]:
+        return super().normalise(x if isinstance(x, np.ndarray) else np.asarray(x))
+
+    def spec(self, x: Any) -> Spec:
+        return super().spec(self.normalise(x))
+
+    def pointer(self, x: Any) -> int:
+        return address_of(self.normalise(x))
+
+    def writable(self, x: Any) -> bool:
+        view = np.asarray(x)
+        return view.flags.writeable and self.normalise(view) is view
+
+    def item(self, x: Any) -> bool | int | float | complex:
+        return super().item(self.normalise(x))
+
+
+def empty(shape: Sequence[int], strides: Sequence[int], dtype: DType) -> np.ndarray[Any, Any]:
+    """A new array with these strides, over no more memory than they span."""
+    kind = TO_NUMPY[dtype]
+    if is_c_order(shape, strides):
+        return np.empty(shape, kind)
+    low, high = span(shape, strides)
+    memory = np.empty(high - low + 1, kind)
+    steps = tuple(s * kind.itemsize for s in strides)
+    return np.ndarray(tuple(shape), kind, memory, -low * kind.itemsize, steps)
+
+
+def at_address(
+    address: int, shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any], keep: object, readonly: bool
+) -> np.ndarray[Any, Any]:
+    """An array over memory that ``keep`` keeps alive; the memory is not touched, so it may be a device's.
+
+    ``dtype`` has to be one of NumPy's own: an ``__array_interface__`` cannot spell ml_dtypes.
+    """
+    return np.asarray(_Interface(address, shape, [s * dtype.itemsize for s in strides], dtype.str, keep, readonly))
+
+
+class _Interface:
+    """Becomes the array's base, and so lives as long as it does."""
+
+    def __init__(
+        self, address: int, shape: Sequence[int], steps: Sequence[int], typestr: str, keep: object, readonly: bool
+    ) -> None:
+        self.keep = keep
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, readonly),
+            "shape": tuple(shape),
+            "strides": tuple(steps),
+            "typestr": typestr,
+        }
+
+
+def _find_address_of() -> Callable[[Any], int]:
+    """``x.ctypes.data`` costs 1 us; the struct's ``data`` field, after the object header, 0.25.
+
+    The field's place is part of NumPy's C ABI, but not something that Python promises: so it is tried first.
+    """
+    offset = object.__basicsize__
+    read = ctypes.c_size_t.from_address
+
+    def direct(x: Any) -> int:
+        return read(id(x) + offset).value
+
+    def public(x: Any) -> int:
+        return int(x.ctypes.data)
+
+    whole = np.zeros(6)
+    trials = (whole, whole[2:], whole[::-1], whole.reshape(2, 3).T, np.zeros((), np.int8))
+    try:
+        works = type(direct) is type(public) and all(
+            isinstance(t, np.ndarray) and direct(t) == public(t) for t in trials
+        )
+    except Exception:
+        works = False
+    return direct if works else public
+
+
+#: The address of an array's first element.  Only for ``np.ndarray``: see :func:`_find_address_of`.
+address_of: Callable[[Any], int] = _find_address_of()
