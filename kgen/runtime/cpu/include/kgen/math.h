@@ -95,9 +95,9 @@ static inline long long abs(long long x) { return x < 0 ? -x : x; }
     return (float)NAME((double)x, (double)y, (double)z, (double)w);            \
   }
 
-static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+static inline double kgen_rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline double rcbrt(double x) { return 1.0 / cbrt(x); }
-KGEN_FLOAT_OF(rsqrt)
+KGEN_FLOAT_OF(kgen_rsqrt)
 KGEN_FLOAT_OF(rcbrt)
 
 // sin(pi x): x is first brought to within 1/4 of a multiple of 1/2, exactly, so that large and half-integer x are right.
@@ -117,20 +117,20 @@ inline double sine_of_turns(double x, int quadrant) {
 }  // namespace kgen
 
 // An integer gives a zero with the sign of x.
-static inline double sinpi(double x) {
+static inline double kgen_sinpi(double x) {
   return x == rint(x) && fabs(x) < HUGE_VAL ? copysign(0.0, x) : kgen::sine_of_turns(x, 0);
 }
 // A half gives plus zero.
-static inline double cospi(double x) { return kgen::sine_of_turns(fabs(x), 1) + 0.0; }
+static inline double kgen_cospi(double x) { return kgen::sine_of_turns(fabs(x), 1) + 0.0; }
 static inline void sincospi(double x, double* sine, double* cosine) {
-  *sine = sinpi(x);
-  *cosine = cospi(x);
+  *sine = kgen_sinpi(x);
+  *cosine = kgen_cospi(x);
 }
-KGEN_FLOAT_OF(sinpi)
-KGEN_FLOAT_OF(cospi)
+KGEN_FLOAT_OF(kgen_sinpi)
+KGEN_FLOAT_OF(kgen_cospi)
 static inline void sincospif(float x, float* sine, float* cosine) {
-  *sine = sinpif(x);
-  *cosine = cospif(x);
+  *sine = kgen_sinpif(x);
+  *cosine = kgen_cospif(x);
 }
 
 // Lengths: long double has the range for the squares, and bits to spare.
@@ -160,3 +160,11 @@ KGEN_FLOAT_OF_3(rnorm3d)
 KGEN_FLOAT_OF_4(norm4d)
 KGEN_FLOAT_OF_4(rnorm4d)
 static inline float rhypotf(float x, float y) { return (float)rhypot((double)x, (double)y); }
+
+// C23 has these too, and newer C libraries declare them: only macros work with old and new.
+#define rsqrt(x) kgen_rsqrt(x)
+#define rsqrtf(x) kgen_rsqrtf(x)
+#define sinpi(x) kgen_sinpi(x)
+#define sinpif(x) kgen_sinpif(x)
+#define cospi(x) kgen_cospi(x)
+#define cospif(x) kgen_cospif(x)
