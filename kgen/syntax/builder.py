@@ -10,8 +10,8 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import BY_NAME
 from kgen.source import Span
 from kgen.syntax import tree
-from kgen.syntax.hints import TYPE_HINTS
 from kgen.syntax.lexer import Token
+from kgen.syntax.type_hints import TYPE_HINTS
 
 _MODES = ("rne", "rz", "ru", "rd")
 _UNARY = {"!": "not"}

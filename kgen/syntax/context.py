@@ -92,3 +92,7 @@ def shown(token: Token) -> str:
 
 def span(token: Token) -> Span:
     return Span(token.start, token.end)
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())

@@ -108,8 +108,8 @@ def _tokens(text: str, position: int, stop: int, tables: Tables) -> tuple[list[T
                 opened.clear()
             kind = words.get(word, kind)
         elif kind == "SEPARATOR":
-            kind = word
-            if word == ";":  # it ends a statement wherever it stands
+            kind = word[0]
+            if kind == ";":  # it ends a statement wherever it stands
                 unclosed.update(opened)
                 opened.clear()
         elif kind == "END":
@@ -136,7 +136,7 @@ def _tokens(text: str, position: int, stop: int, tables: Tables) -> tuple[list[T
 @lru_cache(maxsize=4)
 def _scanner(operators: tuple[str, ...], *patterns: tuple[str, str]) -> re.Pattern[str]:
     symbols = sorted((re.escape(o) for o in operators if not o.isalpha()), key=len, reverse=True)
-    groups = [*patterns, ("SEPARATOR", r"\n|;")]
+    groups = [*patterns, ("SEPARATOR", r"\n[ \t\f\n]*|;")]
     groups += [(f"MISTAKE_{name[1:]}", pattern) for name, pattern in _MISTAKES.items()]
     groups += [("OPERATOR", "|".join(symbols)), ("END", r"\Z"), ("MISTAKE_character", r".")]
     return re.compile(r"[ \t\f]*(?:#[^\n]*)?(?:" + "|".join(f"(?P<{name}>{p})" for name, p in groups) + ")")

@@ -2,14 +2,13 @@
 
 Tables of plain values need no lark to load: importing lark takes 50 ms and building the tables 60 more, reading
 them back 1 ms.  A wheel carries them as ``_data/kgen.lark.bin``; without that file, or when its digest shows that
-it belongs to another grammar or Python, they are built in memory.
+it belongs to another grammar, they are built in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import marshal
-import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -53,8 +52,15 @@ class Tables:
 def load() -> Tables:
     """The tables: from the wheel when it has the right ones, else built."""
     data = resources.built(FILE)
-    if data is None or data[:_DIGEST_SIZE] != _digest():
-        data = build()
+    if data is not None and data[:_DIGEST_SIZE] == _digest():
+        try:
+            return _unpack(data)
+        except (EOFError, TypeError, ValueError):
+            pass  # cut short, or a Python that reads marshal differently after all
+    return _unpack(build())
+
+
+def _unpack(data: bytes) -> Tables:
     plain = marshal.loads(data[_DIGEST_SIZE:])
     plain["rules"] = tuple(Rule(*row) for row in plain["rules"])
     return Tables(**plain)
@@ -118,6 +124,6 @@ def _row(rule: Any) -> tuple[str, int, str, bool, bool]:
 
 
 def _digest() -> bytes:
-    # Not lark's version: what lark built is in the file, and lark takes no part in reading it.
-    seed = "\0".join((_FORMAT, sys.implementation.cache_tag or sys.version, resources.grammar()))
-    return hashlib.sha256(seed.encode()).digest()
+    # Not lark's version: what lark built is in the file, and lark takes no part in reading it.  Not Python's either:
+    # one wheel serves all of them, and every Python 3 reads version 2 of marshal's format.
+    return hashlib.sha256(f"{_FORMAT}\0{resources.grammar()}".encode()).digest()

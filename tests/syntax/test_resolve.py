@@ -100,6 +100,45 @@ def test_literal_expression(text: str, value: complex) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("half", "65519.9", 65519.9),
+        ("half", "65520", None),
+        ("half", "-1e5", None),
+        ("half", "-inf", float("-inf")),
+        ("float", "3.4028235e38", 3.4028235e38),
+        ("float", "2", 2.0),
+        ("double", "2 ** 1024", None),
+        ("double", "10 ** 308", 1e308),
+        ("float8_e4m3fn", "463.0", 463.0),
+        ("float8_e4m3fn", "464", None),
+        ("u8", "255", 255),
+        ("u8", "-1", None),
+        ("i8", "-128", -128),
+        ("i8", "128", None),
+        ("int", "true", 1),
+        ("int", "1.0", None),
+        ("bool", "true", True),
+        ("bool", "0", None),
+        ("c64", "1 + 2j", 1 + 2j),
+        ("c64", "10 ** 400", None),
+        ("c64", "3", 3 + 0j),
+    ],
+)
+def test_typed_default(kind: str, text: str, value: complex | None) -> None:
+    """A default becomes a value of its param's type, or is an error where it does not fit."""
+    program = f"param k: {kind} = {text}\nout = x * k"
+    if value is None:
+        with pytest.raises(KgenError) as caught:
+            program_of(program)
+        assert caught.value.code == "bad-default"
+    else:
+        default = program_of(program).parameters[0].default
+        assert default == value
+        assert type(default) is type(value)
+
+
+@pytest.mark.parametrize(
     "text", ["1 / 0", "1 % 0", "0 ** -1", "1 << -1", "2.5 | 1", "1j < 2", "9 ** 9 ** 9", "10.0 ** 400"]
 )
 def test_literal_without_value(text: str) -> None:

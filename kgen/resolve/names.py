@@ -1,4 +1,4 @@
-"""Tree -> program: what every name means, in which order the arguments come, and what is wrong with either.
+"""The walk over a tree that gives every name its meaning.
 
 Names are collected first, since a binding hides a built-in function or constant in the whole program; then every
 statement is walked in order.  All errors of a program are reported together.
@@ -6,15 +6,15 @@ statement is walked in order.  All errors of a program are reported together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from kgen.diagnostics import Reporter
-from kgen.dtypes import BY_NAME, DType, Kind
+from kgen.dtypes import BY_NAME
 from kgen.functions import CALL_KEYWORDS, CONSTANTS, FUNCTIONS
-from kgen.literals import LiteralError, evaluate
-from kgen.program import Argument, Output, Parameter, Program, Weak
-from kgen.resolve_calls import CallChecker
+from kgen.program import Argument, Output, Parameter, Program
+from kgen.resolve.bindings import WHAT, Binding, Bindings
+from kgen.resolve.calls import CallChecker
+from kgen.resolve.defaults import parameter
 from kgen.source import Source, Span
 from kgen.syntax.tree import (
     Assign,
@@ -34,30 +34,8 @@ from kgen.syntax.tree import (
     postorder,
 )
 
-Role = Literal["input", "inout", "param", "let", "output", "def"]
-
-_WHAT: dict[Role, str] = {
-    "input": "an input",
-    "inout": "an inout argument",
-    "param": "a param",
-    "let": "a temporary",
-    "output": "an output",
-    "def": "a function",
-}
 #: Words of Python and C that are names here, so that they would silently become inputs.
 _LITERAL_WORDS = {"True": "true", "False": "false", "INFINITY": "inf", "NAN": "nan", "M_PI": "pi", "PI": "pi"}
-
-
-@dataclass(slots=True)
-class Binding:
-    """What a name stands for, and the statement (by number) that says so."""
-
-    role: Role
-    span: Span
-    position: int
-    used: bool = False
-    updated: Span | None = None  # where an inout is assigned
-    update_position: int = -1
 
 
 def resolve(tree: Tree, source: Source, reporter: Reporter) -> Program:
@@ -72,12 +50,13 @@ class _Resolver:
         self.tree = tree
         self.source = source
         self.reporter = reporter
-        self.bindings: dict[str, Binding] = {}
+        self.bound = Bindings(source, reporter)
+        self.bindings = self.bound.names
+        self.defs = self.bound.defs
         self.arguments: list[Argument] = []
         self.parameters: list[Parameter] = []
         self.outputs: list[Output] = []
         self.statements: list[Let | Assign] = []
-        self.defs: dict[str, Def] = {}
         self.implicit: dict[str, Span] = {}  # undeclared names that are read -> where first
         self.typeofs: list[Name] = []
         self.constants: dict[str, float] = {}
@@ -87,7 +66,7 @@ class _Resolver:
 
     def run(self) -> Program:
         for position, statement in enumerate(self.tree.statements):
-            self._bind_statement(position, statement)
+            self.bound.add(position, statement)
         self.constants = {k: v for k, v in CONSTANTS.items() if k not in self.bindings}
         self.calls = CallChecker(self.reporter, self.defs, self.constants)
         for position, statement in enumerate(self.tree.statements):
@@ -104,84 +83,6 @@ class _Resolver:
             lints=lints,
         )
 
-    # --- bindings ---
-
-    def _bind_statement(self, position: int, statement: Statement) -> None:
-        match statement:
-            case Input(names=names):
-                for declared in names:
-                    self._bind(declared.name, "input", declared.span, position)
-            case Inout(names=names):
-                for declared in names:
-                    self._bind(declared.name, "inout", declared.span, position)
-            case Param(name=declared):
-                self._bind(declared.name, "param", declared.span, position)
-            case Def():
-                if self._bind(statement.name, "def", statement.name_span, position):
-                    self.defs[statement.name] = statement
-            case Let():
-                self._bind(statement.name, "let", statement.name_span, position)
-            case Assign():
-                self._bind(statement.name, "output", statement.name_span, position)
-
-    def _bind(self, name: str, role: Role, span: Span, position: int) -> bool:
-        if role in ("input", "inout", "param") and name in CALL_KEYWORDS:
-            self._call_keyword(name, role, span)
-        old = self.bindings.get(name)
-        if old is None:
-            self.bindings[name] = Binding(role, span, position)
-            return True
-        if role == "output" and old.role == "inout" and old.updated is None:
-            old.updated, old.update_position = span, position
-            return False
-        self._rebound(name, role, span, old)
-        return False
-
-    def _call_keyword(self, name: str, role: Role, span: Span) -> None:
-        self.reporter.error(
-            "call-keyword",
-            f"{_WHAT[role]} cannot be called `{name}`: calls of the kernel take `{name}=`",
-            span,
-            hint=f"choose another name, such as `{name}_`",
-        )
-
-    def _rebound(self, name: str, role: Role, span: Span, old: Binding) -> None:
-        report = self.reporter.error
-        first = old.updated or old.span
-        line = self.source.line_of(first.start)
-        if role not in ("let", "output"):
-            message = f"`{name}` is already {_WHAT[old.role]} (line {line})"
-            report("defined-twice", message, span, marks=[first], hint="define each name once")
-        elif old.role == "input":
-            hint = f"write `inout {name}` instead of `input {name}` to update it in place, or assign another name"
-            report(
-                "assign-input",
-                f"`{name}` is an input (line {line}), which is not assigned",
-                span,
-                marks=[first],
-                hint=hint,
-            )
-        elif old.role == "param":
-            hint = "params are passed by value: give the result another name"
-            report(
-                "assign-param",
-                f"`{name}` is a param (line {line}), which is not assigned",
-                span,
-                marks=[first],
-                hint=hint,
-            )
-        elif old.role == "def":
-            message = f"`{name}` is already a function (line {line})"
-            report("defined-twice", message, span, marks=[first], hint="define each name once")
-        else:
-            what = "updated" if old.role == "inout" else "assigned"
-            hint = f"choose another name for this one; for a step in between write `let {name}_1 = ...`"
-            if old.role == "inout" and role == "let":
-                old.updated = old.updated or span  # one complaint is enough
-                hint = f"an inout argument is assigned without `let`: `{name} = ...`"
-                what = "declared"
-            report("assigned-twice", f"`{name}` is already {what} in line {line}", span, marks=[first], hint=hint)
-
     # --- statements ---
 
     def _walk_statement(self, position: int, statement: Statement) -> None:
@@ -193,7 +94,7 @@ class _Resolver:
                 for declared in names:
                     self._argument(declared, "inout")
             case Param():
-                self._param(statement)
+                self.parameters.append(parameter(statement, self.constants, self.reporter))
             case Def():
                 self._walk(statement.body, position, statement)
             case Let():
@@ -221,56 +122,6 @@ class _Resolver:
                 marks=[binding.span],
                 hint=f"write `inout {statement.name}: {_text(self.source, statement.type.span)}` there",
             )
-
-    def _param(self, statement: Param) -> None:
-        name, default = statement.name, statement.default
-        dtype = name.type.dtype if name.type is not None else None
-        value: Weak | None = None
-        if default is not None:
-            try:
-                value = evaluate(default, self.constants)
-            except LiteralError as problem:
-                message, hint = f"this has no value: {problem}", "write the value itself"
-                self.reporter.error("bad-literal", message, problem.node.span, hint=hint)
-                value = 0
-            else:
-                if value is None:
-                    hint = f"leave it out and pass `{name.name}=` at the call"
-                    self.reporter.error("bad-default", "a default is made of literals only", default.span, hint=hint)
-                elif dtype is not None:
-                    value = self._fit(value, dtype, default.span)
-        self.parameters.append(Parameter(name.name, dtype, value, name.span))
-
-    def _fit(self, value: Weak, dtype: DType, span: Span) -> Weak:
-        """The default of a typed param as a value of its type, which it has to fit."""
-        kind = Kind.BOOL if isinstance(value, bool) else Kind.INT if isinstance(value, int) else None
-        kind = kind if kind is not None else Kind.FLOAT if isinstance(value, float) else Kind.COMPLEX
-        report = self.reporter.error
-        shown = _show(value)
-        if dtype.is_bool and kind is not Kind.BOOL:
-            report("bad-default", f"the default {shown} is no bool", span, hint="write `true` or `false`")
-        elif kind > dtype.kind:
-            hint = f"write a default of type {dtype}, or declare a wider type"
-            report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
-        elif dtype.is_int and not dtype.int_min <= int(value.real) <= dtype.int_max:
-            hint = f"{dtype} holds {dtype.int_min} to {dtype.int_max}"
-            report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
-        elif dtype.is_float:
-            return self._fit_float(value, dtype, span)
-        elif dtype.is_int:
-            return int(value.real)
-        elif dtype.is_complex:
-            return complex(value)
-        return value
-
-    def _fit_float(self, value: Weak, dtype: DType, span: Span) -> Weak:
-        largest = _largest(dtype)
-        if abs(value) > largest and abs(value) != float("inf"):
-            message = f"the default {_show(value)} does not fit {dtype}"
-            self.reporter.error("bad-default", message, span, hint=f"{dtype} holds up to {largest:g}")
-            return 0.0
-        assert not isinstance(value, complex)
-        return float(value)
 
     # --- expressions ---
 
@@ -350,7 +201,7 @@ class _Resolver:
         if first is not span:
             return
         if name in CALL_KEYWORDS:
-            self._call_keyword(name, "input", span)
+            self.bound.call_keyword(name, "input", span)
         elif name in _LITERAL_WORDS:
             message = f"`{name}` is an ordinary name, so it is an input here"
             self.reporter.lint("literal-word", message, span, hint=f"the value is written `{_LITERAL_WORDS[name]}`")
@@ -384,7 +235,7 @@ class _Resolver:
         elif binding.role != "def":
             line = self.source.line_of(binding.span.start)
             hides = ", which hides the function" if name in FUNCTIONS else ", not a function"
-            message = f"`{name}` is {_WHAT[binding.role]} (line {line}){hides}"
+            message = f"`{name}` is {WHAT[binding.role]} (line {line}){hides}"
             hint = f"rename the one in line {line}" if name in FUNCTIONS else "to multiply write `*`"
             self.reporter.error("not-a-function", message, node.function_span, marks=[binding.span], hint=hint)
         else:
@@ -438,7 +289,7 @@ class _Resolver:
         for name, binding in self.bindings.items() if self.intact else ():
             if binding.used or binding.role not in ("input", "param", "let"):
                 continue
-            message = f"`{name}` is {_WHAT[binding.role]} that nothing reads"
+            message = f"`{name}` is {WHAT[binding.role]} that nothing reads"
             hint = {
                 "input": "it keeps its place among the arguments; leave it out if that is not meant",
                 "param": "leave it out",
@@ -468,14 +319,3 @@ class _Resolver:
 
 def _text(source: Source, span: Span) -> str:
     return source.text[span.start : span.end]
-
-
-def _show(value: Weak) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _largest(dtype: DType) -> float:
-    if dtype.name == "float8_e4m3fn":
-        return 448.0  # its top exponent still holds numbers
-    bias = (1 << (dtype.exponent - 1)) - 1
-    return (2.0 - 2.0**-dtype.mantissa) * 2.0**bias

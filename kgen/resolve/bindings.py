@@ -1,0 +1,120 @@
+"""What the statements of a program bind: one meaning for each name, and the complaints about a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kgen.diagnostics import Reporter
+from kgen.functions import CALL_KEYWORDS
+from kgen.source import Source, Span
+from kgen.syntax.tree import Assign, Def, Inout, Input, Let, Param, Statement
+
+Role = Literal["input", "inout", "param", "let", "output", "def"]
+
+WHAT: dict[Role, str] = {
+    "input": "an input",
+    "inout": "an inout argument",
+    "param": "a param",
+    "let": "a temporary",
+    "output": "an output",
+    "def": "a function",
+}
+
+
+@dataclass(slots=True)
+class Binding:
+    """What a name stands for, and the statement (by number) that says so."""
+
+    role: Role
+    span: Span
+    position: int
+    used: bool = False
+    updated: Span | None = None  # where an inout is assigned
+    update_position: int = -1
+
+
+class Bindings:
+    """``names`` is what each name stands for; ``defs`` are the functions of the program."""
+
+    def __init__(self, source: Source, reporter: Reporter) -> None:
+        self.source = source
+        self.reporter = reporter
+        self.names: dict[str, Binding] = {}
+        self.defs: dict[str, Def] = {}
+
+    def add(self, position: int, statement: Statement) -> None:
+        match statement:
+            case Input(names=names):
+                for declared in names:
+                    self._bind(declared.name, "input", declared.span, position)
+            case Inout(names=names):
+                for declared in names:
+                    self._bind(declared.name, "inout", declared.span, position)
+            case Param(name=declared):
+                self._bind(declared.name, "param", declared.span, position)
+            case Def():
+                if self._bind(statement.name, "def", statement.name_span, position):
+                    self.defs[statement.name] = statement
+            case Let():
+                self._bind(statement.name, "let", statement.name_span, position)
+            case Assign():
+                self._bind(statement.name, "output", statement.name_span, position)
+
+    def _bind(self, name: str, role: Role, span: Span, position: int) -> bool:
+        if role in ("input", "inout", "param") and name in CALL_KEYWORDS:
+            self.call_keyword(name, role, span)
+        old = self.names.get(name)
+        if old is None:
+            self.names[name] = Binding(role, span, position)
+            return True
+        if role == "output" and old.role == "inout" and old.updated is None:
+            old.updated, old.update_position = span, position
+            return False
+        self._rebound(name, role, span, old)
+        return False
+
+    def call_keyword(self, name: str, role: Role, span: Span) -> None:
+        self.reporter.error(
+            "call-keyword",
+            f"{WHAT[role]} cannot be called `{name}`: calls of the kernel take `{name}=`",
+            span,
+            hint=f"choose another name, such as `{name}_`",
+        )
+
+    def _rebound(self, name: str, role: Role, span: Span, old: Binding) -> None:
+        report = self.reporter.error
+        first = old.updated or old.span
+        line = self.source.line_of(first.start)
+        if role not in ("let", "output"):
+            message = f"`{name}` is already {WHAT[old.role]} (line {line})"
+            report("defined-twice", message, span, marks=[first], hint="define each name once")
+        elif old.role == "input":
+            hint = f"write `inout {name}` instead of `input {name}` to update it in place, or assign another name"
+            report(
+                "assign-input",
+                f"`{name}` is an input (line {line}), which is not assigned",
+                span,
+                marks=[first],
+                hint=hint,
+            )
+        elif old.role == "param":
+            hint = "params are passed by value: give the result another name"
+            report(
+                "assign-param",
+                f"`{name}` is a param (line {line}), which is not assigned",
+                span,
+                marks=[first],
+                hint=hint,
+            )
+        elif old.role == "def":
+            message = f"`{name}` is already a function (line {line})"
+            report("defined-twice", message, span, marks=[first], hint="define each name once")
+        else:
+            what = "updated" if old.role == "inout" else "assigned"
+            hint = f"choose another name for this one; for a step in between write `let {name}_1 = ...`"
+            if old.role == "inout" and role == "let":
+                old.updated = old.updated or span  # one complaint is enough
+                hint = f"an inout argument is assigned without `let`: `{name} = ...`"
+                what = "declared"
+            report("assigned-twice", f"`{name}` is already {what} in line {line}", span, marks=[first], hint=hint)

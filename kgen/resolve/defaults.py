@@ -1,0 +1,88 @@
+"""Defaults of params: literal expressions, which fit the type that the param declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+from kgen.diagnostics import Reporter
+from kgen.dtypes import DType, Kind
+from kgen.literals import LiteralError, evaluate
+from kgen.program import Parameter, Weak
+from kgen.source import Span
+from kgen.syntax.tree import Param
+
+_SHOWN = 40  # characters of a value in a message
+
+
+def parameter(statement: Param, constants: Mapping[str, float], reporter: Reporter) -> Parameter:
+    """The parameter of a ``param`` line."""
+    name, default = statement.name, statement.default
+    dtype = name.type.dtype if name.type is not None else None
+    value: Weak | None = None
+    if default is not None:
+        try:
+            value = evaluate(default, constants)
+        except LiteralError as problem:
+            message, hint = f"this has no value: {problem}", "write the value itself"
+            reporter.error("bad-literal", message, problem.node.span, hint=hint)
+            value = 0
+        else:
+            if value is None:
+                hint = f"leave it out and pass `{name.name}=` at the call"
+                reporter.error("bad-default", "a default is made of literals only", default.span, hint=hint)
+            elif dtype is not None:
+                value = _fit(value, dtype, default.span, reporter)
+    return Parameter(name.name, dtype, value, name.span)
+
+
+def _fit(value: Weak, dtype: DType, span: Span, reporter: Reporter) -> Weak:
+    """The default of a typed param as a value of its type, which it has to fit."""
+    kind = Kind.BOOL if isinstance(value, bool) else Kind.INT if isinstance(value, int) else None
+    kind = kind if kind is not None else Kind.FLOAT if isinstance(value, float) else Kind.COMPLEX
+    report = reporter.error
+    shown = _show(value)
+    if dtype.is_bool and kind is not Kind.BOOL:
+        report("bad-default", f"the default {shown} is no bool", span, hint="write `true` or `false`")
+    elif kind > dtype.kind:
+        hint = f"write a default of type {dtype}, or declare a wider type"
+        report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
+    elif dtype.is_int and not dtype.int_min <= int(value.real) <= dtype.int_max:
+        hint = f"{dtype} holds {dtype.int_min} to {dtype.int_max}"
+        report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
+    elif dtype.kind >= Kind.FLOAT and any(_overflow(dtype.real) <= abs(x) != inf for x in (value.real, value.imag)):
+        hint = f"{dtype.real} holds up to {_largest(dtype.real):g}"
+        report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
+    else:
+        return _convert(value, dtype)
+    return value
+
+
+def _convert(value: Weak, dtype: DType) -> Weak:
+    if dtype.is_complex:
+        return complex(value)
+    if dtype.is_bool:
+        return bool(value)
+    return int(value.real) if dtype.is_int else float(value.real)
+
+
+def _show(value: Weak) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _largest(dtype: DType) -> float:
+    if dtype.name == "float8_e4m3fn":
+        return 448.0  # its top exponent still holds numbers
+    return (2.0 - 2.0**-dtype.mantissa) * 2.0 ** _bias(dtype)
+
+
+def _overflow(dtype: DType) -> int:
+    """The least number that does not round to a finite one."""
+    if dtype.name == "float8_e4m3fn":
+        return 464
+    return ((1 << (dtype.mantissa + 2)) - 1) << (_bias(dtype) - dtype.mantissa - 1)
+
+
+def _bias(dtype: DType) -> int:
+    return (1 << (dtype.exponent - 1)) - 1

@@ -1,0 +1,169 @@
+"""Mistakes in the shape of a statement: C declarations, ``return``, ``x++``, types and defaults in the wrong place.
+
+Each rule is a function of :class:`Context` that returns a :class:`Problem` or None; ``hints.py`` has their order.
+"""
+
+from __future__ import annotations
+
+from kgen.dtypes import BY_NAME
+from kgen.functions import RESERVED
+from kgen.source import Span
+from kgen.syntax.context import Context, Problem, brief, shown, span, words
+from kgen.syntax.lexer import END, STATEMENT_WORDS
+
+_CONTROL = words("if else elif for while do switch case break continue return import from class struct with try")
+_C_WORDS = words(
+    "const auto static unsigned signed long short char void var volatile constexpr inline extern size_t "
+    "__global__ __device__ __shared__ __host__"
+)
+#: What may stand between two values, so that a line which starts with it continues the one before.
+INFIX = words("+ - * / // % ** << >> < <= > >= == != & && | || ^ ? : , and or")
+
+
+def increment(c: Context) -> Problem | None:
+    """``x++``, ``++x``."""
+    for i in (c.at - 2, c.at):
+        if i < 0 or i + 2 >= len(c.tokens):
+            continue
+        one, two = c.tokens[i], c.tokens[i + 1]
+        if one.text == two.text and one.text in "+-" and one.end == two.start:
+            name = brief(c.tokens[i - 1 if i else i + 2].text)
+            at = Span(one.start, two.end)
+            hint = f"write `y = {name} {one.text} 1`; a name is assigned once"
+            return Problem("assignment-operator", f"there is no `{one.text * 2}`", hint, at)
+    return None
+
+
+def reserved(c: Context) -> Problem | None:
+    word = c.token.text
+    binds = "NAME" in c.expected and not c.wants_value and c.near(-1).kind != "LESSTHAN"
+    assigns = c.at == 0 and c.near(1).text in ("=", ":")
+    if word in RESERVED and (assigns or (binds and c.at > 0)):
+        return Problem(
+            "reserved-name",
+            f"`{word}` is a word of the language, not a name",
+            f"choose another name, such as `{word}_`",
+        )
+    return None
+
+
+def control(c: Context) -> Problem | None:
+    word = c.first
+    if c.at > 1 or word not in _CONTROL:
+        return None
+    if word == "return":
+        value = brief(c.text[c.tokens[0].end : c.tokens[-1].start])
+        return Problem(
+            "syntax", "there is no `return`: what is assigned is returned", f"write `out = {value}`", span(c.tokens[0])
+        )
+    hint = "each line is `name = expression`; a choice is written `c ? a : b`"
+    return Problem("syntax", f"there are no statements such as `{word}`", hint, span(c.tokens[0]))
+
+
+def declaration(c: Context) -> Problem | None:
+    """``float x = ...``, ``const float x = ...``."""
+    names = 0
+    while c.tokens[names].kind in ("NAME", "STAR"):
+        names += 1
+    if c.at != 1 or names < 2:
+        return None
+    word, name = c.tokens[0], c.tokens[names - 1]
+    if c.tokens[names].kind == "EQUAL":
+        value = brief(c.text[c.tokens[names].end : c.tokens[-1].start])
+        hint = f"write `let {name.text} = {value}` for a temporary, `{name.text} = {value}` for an output"
+        if word.text in BY_NAME:
+            hint = (
+                f"write `let {name.text} = cast<{word.text}>(...)`, or `{name.text}: {word.text} = ...` for an output"
+            )
+        return Problem("syntax", f"{shown(word)} starts no statement: types come from the arrays", hint, span(word))
+    if word.text in BY_NAME or word.text in _C_WORDS:
+        hint = "a statement is `name = expression`; an input's type is stated by `input x: float`"
+        return Problem("syntax", f"{shown(word)} starts no statement", hint, span(word))
+    return None
+
+
+def input_line(c: Context) -> Problem | None:
+    if c.first not in ("input", "inout", "param"):
+        return None
+    word, before = c.first, c.near(-1)
+    if c.token.kind == END and c.at == 1:
+        return Problem("syntax", f"`{word}` names nothing", f"write `{word} a`")
+    if c.token.kind == "NAME" and before.kind == "NAME" and c.near(-2).text != ":":
+        if before.text in BY_NAME or before.text in _C_WORDS:
+            kind = before.text if before.text in BY_NAME else "float"
+            message, hint = "the type follows the name", f"write `{word} {brief(c.token.text)}: {kind}`"
+        else:
+            message, hint = "a comma is missing", f"write `{word} {brief(before.text)}, {brief(c.token.text)}`"
+        return Problem("syntax", message, hint, marks=(span(before),))
+    if word == "param" and c.token.text == ",":
+        return Problem("syntax", "`param` declares one name", "write a `param` line for each")
+    if word != "param" and c.token.text == "=":
+        hint = f"`param {brief(before.text)} = ...` declares a scalar with a default"
+        return Problem("syntax", f"an `{word}` is an array and has no default", hint)
+    return None
+
+
+def def_line(c: Context) -> Problem | None:
+    if c.first != "def":
+        return None
+    name = c.near(1 - c.at).text if c.at > 1 else "f"
+    if c.token.text == ":" and c.open_bracket() is not None and not c.wants_value and "PLUS" not in c.expected:
+        hint = "a def takes whatever it is given: write the name alone, and `cast<T>(x)` in its body"
+        return Problem("syntax", "parameters of a `def` have no types", hint)
+    if c.token.text == "=" and c.open_bracket() is not None and "COMMA" in c.expected and "PLUS" not in c.expected:
+        return Problem("syntax", "parameters of a `def` have no defaults", "pass every argument at the call")
+    if "EQUAL" in c.expected and c.token.text == ":":
+        header = brief(c.text[c.tokens[0].start : c.token.start])
+        after = c.near(2 if c.near(1).text == "return" else 1)
+        body = brief(c.text[after.start : c.tokens[-1].start]) if after.kind != END else "expression"
+        return Problem("syntax", "a `def` is one expression after `=`", f"write `{header} = {body}`")
+    if "EQUAL" in c.expected and c.near(-1).text == ")":
+        return Problem(
+            "syntax", "`=` is expected after the parameters of a `def`", f"write `def {brief(name)}(...) = expression`"
+        )
+    if c.at <= 2 and c.token.text != "(" and "LPAR" in c.expected:
+        hint = f"write `def {brief(name)}(x) = expression`; a value is named by `let {brief(name)} = ...`"
+        return Problem("syntax", "a `def` is a function with parameters", hint)
+    return None
+
+
+def let_line(c: Context) -> Problem | None:
+    if c.first != "let" or c.at not in (1, 2):
+        return None
+    if c.at == 1:
+        return Problem("syntax", "a name is expected after `let`", "write `let x = expression`")
+    name = brief(c.tokens[1].text)
+    if c.token.text == ":":
+        kind = c.near(1).text if c.near(1).text in BY_NAME else "float"
+        return Problem("syntax", "a `let` has no type", f"write `let {name} = cast<{kind}>(...)`")
+    return Problem("syntax", "`=` is expected after the name of a `let`", f"write `let {name} = expression`")
+
+
+def statement_start(c: Context) -> Problem | None:
+    """The line is no assignment: an expression by itself, several names, a call that is assigned to."""
+    if c.at > 1 or c.first in STATEMENT_WORDS:
+        return None
+    token = c.token
+    equal = next((i for i, t in enumerate(c.tokens) if t.kind == "EQUAL"), None)
+    if c.at == 0 and token.text in INFIX:
+        hint = "only an open bracket continues a line: put the whole expression in `( )`"
+        return Problem("syntax", f"a statement cannot start with {shown(token)}", hint)
+    if token.text == "==":
+        return Problem("syntax", "`==` compares", f"write `{brief(c.first)} = ...` to assign")
+    if equal is not None and token.text == "(" and c.at == 1:
+        return Problem(
+            "syntax",
+            "a call cannot be assigned",
+            f"to define a function write `def {brief(c.first)}(x) = ...`",
+            span(c.tokens[0]),
+        )
+    if equal is not None and token.text == ",":
+        return Problem("syntax", "a statement assigns one name", "write a line for each name")
+    if c.at == 1 and token.kind == "NAME":
+        hint = "write `" + brief(c.first) + " = ...`, or a `#` before a comment"
+        return Problem("syntax", f"{shown(token)} is not expected after {shown(c.tokens[0])}", hint)
+    value = c.whole()
+    if equal is None:
+        at = Span(c.tokens[0].start, max(c.tokens[-2].end, c.tokens[0].end))
+        return Problem("syntax", "the value of this line has no name", f"write `out = {value}`", at)
+    return Problem("syntax", "only a name can be assigned", "write `name = expression`")

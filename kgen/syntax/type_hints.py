@@ -1,0 +1,36 @@
+"""Types of other languages and libraries, and what they are called here."""
+
+from __future__ import annotations
+
+from kgen.dtypes import BY_NAME
+
+TYPE_HINTS: dict[str, str] = {
+    "char": "write `int8` or `uint8`",
+    "uchar": "write `uint8`",
+    "byte": "write `uint8`",
+    "short": "write `int16`",
+    "ushort": "write `uint16`",
+    "uint": "write `uint32`",
+    "unsigned": "write `uint32`",
+    "long": "write `int64`",
+    "ulong": "write `uint64`",
+    "size_t": "write `uint64`",
+    "signed": "write `int32`",
+    "integer": "write `int32` or `int64`",
+    "bf": "write `bf16`",
+    "nv_bfloat16": "write `bfloat16`",
+    "__nv_bfloat16": "write `bfloat16`",
+    "__half": "write `half`",
+    "fp16": "write `half`",
+    "fp32": "write `float`",
+    "fp64": "write `double`",
+    "fp8": "write `float8_e4m3fn` or `float8_e5m2`",
+    "float8": "write `float8_e4m3fn` or `float8_e5m2`",
+    "float8_e4m3": "write `float8_e4m3fn`",
+    "complex": "write `complex64` or `complex128`",
+    "cfloat": "write `complex64`",
+    "single": "write `float`",
+    "string": "there are no strings",
+    "void": "every value has a type: write one such as `float`",
+}
+TYPE_HINTS |= {f"{name}_t": f"write `{name}`" for name in BY_NAME if name.lstrip("u").startswith("int")}

@@ -1,0 +1,146 @@
+"""Mistakes inside an expression: missing operators and values, tuples, C casts, words of other languages.
+
+Each rule is a function of :class:`Context` that returns a :class:`Problem` or None; ``hints.py`` has their order.
+"""
+
+from __future__ import annotations
+
+from kgen.dtypes import BY_NAME
+from kgen.source import Span
+from kgen.syntax.context import Context, Problem, brief, shown, span
+from kgen.syntax.lexer import END, STATEMENT_WORDS
+from kgen.syntax.statement_hints import INFIX
+
+_WORD_OPERATORS = {"is": "==", "in": "==", "xor": "^", "mod": "%", "div": "//", "eq": "==", "ne": "!=", "then": "?"}
+
+
+def closing(c: Context) -> Problem | None:
+    if c.token.text != ")":
+        return None
+    if c.open_bracket() is None:
+        return Problem("unmatched-bracket", "nothing opens this `)`", "remove it, or write the `(` that belongs to it")
+    if c.near(-1).text == "(":
+        return Problem("syntax", "there is nothing between these brackets", "write a value", marks=(span(c.near(-1)),))
+    return None
+
+
+def words(c: Context) -> Problem | None:
+    """Words of Python and others in an expression."""
+    word, before = c.token.text, c.near(-1)
+    if "lambda" in (word, before.text):
+        at = span(before if before.text == "lambda" else c.token)
+        return Problem(
+            "syntax", "there is no `lambda`", "write `def f(x) = expression` on its own line and call `f(x)`", at
+        )
+    if not c.wants_operator or c.token.kind != "NAME":
+        return None
+    if word in ("if", "else"):
+        return Problem("syntax", f"`{word}` is no operator", "a choice is written `condition ? a : b`")
+    if word == "for":
+        return Problem("syntax", "there are no loops", "say what one element is; `sum(x, axis=0)` adds along an axis")
+    if word in _WORD_OPERATORS:
+        return Problem("syntax", f"`{word}` is no operator", f"write `{_WORD_OPERATORS[word]}`")
+    return None
+
+
+def cast(c: Context) -> Problem | None:
+    before = c.near(-1)
+    if before.kind in ("CAST", "BITCAST"):
+        word = before.text
+        return Problem("bad-cast", f"`{word}` needs a type in `< >`", f"write `{word}<float>(x)`", span(before))
+    if before.text == ">" and c.expected == {"LPAR"}:
+        return Problem("bad-cast", "the operand of a cast stands in brackets", f"write `({c.rest()})`")
+    if "MORETHAN" in c.expected and not c.wants_operator and c.token.kind == "NAME" and before.kind == "NAME":
+        return Problem(
+            "bad-cast",
+            f"a type is one word, not `{brief(before.text)} {brief(c.token.text)}`",
+            "write the size: `uint8`, `int64`, `float`",
+        )
+    if before.text == ")" and c.is_value and c.near(-2).text in BY_NAME and c.near(-3).text == "(":
+        kind = c.near(-2).text
+        at = Span(c.near(-3).start, before.end)
+        return Problem("bad-cast", f"`({kind})` is no cast", f"write `cast<{kind}>({c.rest()})`", at)
+    return None
+
+
+def equal(c: Context) -> Problem | None:
+    if c.token.text != "=" or c.at < 2:
+        return None
+    hint = "write `==` to compare"
+    if c.open_bracket() is None:
+        hint += "; a second value needs a line of its own"
+    return Problem("syntax", "`=` does not stand inside an expression", hint)
+
+
+def comma(c: Context) -> Problem | None:
+    if c.token.text != "," or not c.wants_operator:
+        return None
+    opening = c.open_bracket()
+    if opening is None:
+        return Problem("syntax", "a statement has one value", "write a line for each output: `s = ...` and `d = ...`")
+    hint = "a tuple is only the value of a keyword, as in `axis=(0, 1)`"
+    return Problem("syntax", "`,` does not stand in these brackets", hint, marks=(span(opening),))
+
+
+def missing_operator(c: Context) -> Problem | None:
+    if not c.wants_operator or not (c.is_value or c.token.kind in ("BANG", "TILDE", "NOT")):
+        return None
+    before = c.near(-1)
+    hint = "to multiply write `*`"
+    if c.open_bracket() is not None and c.token.text != "(":
+        hint += "; arguments are parted by `,`"
+    if c.token.kind in STATEMENT_WORDS:
+        hint = "end the statement before it with a newline or `;`"
+    message = f"an operator is missing between {shown(before)} and {shown(c.token)}"
+    return Problem("syntax", message, hint, marks=(span(before),))
+
+
+def incomplete(c: Context) -> Problem | None:
+    before = c.near(-1)
+    if c.token.kind == END:
+        last = Span(before.start, before.end)
+        if c.wants_value:
+            hint = "write a value; only an open bracket continues a line"
+            return Problem("syntax", f"a value is missing after {shown(before)}", hint, last)
+        if "COLON" in c.expected and _question(c) is not None:
+            return Problem("syntax", "`?` has no `:`", "write `condition ? a : b`", _question(c))
+        return Problem("syntax", f"the statement ends after {shown(before)}", _expected_hint(c), last)
+    if c.token.kind == "NOT" and c.wants_value:
+        return Problem(
+            "syntax", "`not` binds looser than what stands before it", "write `!x`, or `(not x)`", marks=(span(before),)
+        )
+    if c.token.text == ":" and c.wants_operator:
+        return Problem("syntax", "`:` has no `?`", "a choice is written `condition ? a : b`")
+    if c.token.text in (")", ",") and "COLON" in c.expected and _question(c) is not None:
+        return Problem("syntax", "`?` has no `:`", "write `condition ? a : b`", _question(c))
+    if c.token.text in STATEMENT_WORDS:
+        return Problem("syntax", f"`{c.token.text}` starts a statement", "write it on a line of its own, or after `;`")
+    return None
+
+
+def _question(c: Context) -> Span | None:
+    return next((span(token) for token in reversed(c.tokens[: c.at]) if token.kind == "QMARK"), None)
+
+
+def _expected_hint(c: Context) -> str | None:
+    if "EQUAL" in c.expected:
+        return "write `name = expression`"
+    if "LPAR" in c.expected:
+        return "`(` is expected"
+    return "a name is expected" if "NAME" in c.expected else "each line is `name = expression`"
+
+
+def otherwise(c: Context) -> Problem:
+    if c.wants_value:
+        return Problem("syntax", f"a value is expected, not {shown(c.token)}", _value_hint(c))
+    if c.wants_operator:
+        hint = "an operator or the end of the statement is expected"
+        return Problem("syntax", f"{shown(c.token)} does not fit here", hint)
+    return Problem("syntax", f"{shown(c.token)} does not fit here", _expected_hint(c))
+
+
+def _value_hint(c: Context) -> str | None:
+    pair = c.near(-1).text + c.token.text
+    if pair in ("&&&", "|||"):
+        return f"write `{pair[:2]}`"
+    return "two operators stand side by side" if c.near(-1).text in INFIX else "write a name or a number"
