@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.layout.iterator import (
@@ -210,6 +210,7 @@ layouts = st.integers(0, 4).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(layouts)
 def test_the_space_visits_each_element_once(
     case: tuple[tuple[int, ...], list[tuple[int, ...]], frozenset[int], bool],
@@ -234,6 +235,7 @@ def test_the_space_visits_each_element_once(
         assert slowest_last == rows(shape, strides, [])
 
 
+@settings(deadline=None)
 @given(layouts)
 def test_an_allocated_output_is_dense_in_the_order_of_the_space(
     case: tuple[tuple[int, ...], list[tuple[int, ...]], frozenset[int], bool],

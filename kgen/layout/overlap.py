@@ -1,0 +1,110 @@
+"""Do two arrays share memory, does one overlap itself: exact answers, from addresses and strides alone.
+
+PyTorch calls whatever is not dense "too hard" and lets it through (MemoryOverlap.cpp), racy calls included; NumPy
+decides exactly (``numpy.shares_memory``), and so does this, with cheap tests first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kgen.layout.dense import Ints
+from kgen.layout.diophantine import solvable
+
+
+class Overlap(Enum):
+    """NONE: no byte in common.  SAME: the same elements under the same indices.  PARTIAL: any other way of sharing."""
+
+    NONE = "none"
+    SAME = "same"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The bytes of an array: ``pointer`` is the address of its element (0, ..., 0), ``strides`` are in elements."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+
+
+def self_overlap(shape: Ints, strides: Ints) -> bool:
+    """Whether two different indices reach one element.
+
+    Exact, except that True also stands for a search that exceeded ``diophantine.WORK_LIMIT``.
+    """
+    if 0 in shape:
+        return False
+    axes = sorted([(abs(s), n - 1) for n, s in zip(shape, strides, strict=True) if n > 1])
+    # Take two indices that meet, and k the last of the axes (by stride) in which they differ.  Their difference has
+    # x[k] * s[k] == sum of x[j] * s[j] over j < k, with x[k] >= 1 and |x[j]| <= m[j], the largest index.  Put
+    # y[j] = m[j] - x[j] and z = x[k] - 1, none negative: sum of y[j] * s[j], plus z * s[k], is reach - s[k].
+    reach = 0  # of the axes before k: the sum of m[j] * s[j]
+    terms: list[tuple[int, int]] = []
+    for step, last in axes:
+        if step == 0:
+            return True
+        # Nested axes, as in every slice or permutation of a dense array, never get past the first test.
+        if step <= reach and solvable([*terms, (step, last - 1)], reach - step) is not False:
+            return True
+        reach += step * last
+        terms.append((step, 2 * last))
+    return False
+
+
+def overlap(a: Region, b: Region) -> Overlap:
+    """How two regions share memory, in bytes.
+
+    Exact, except that PARTIAL also stands for a search that exceeded ``diophantine.WORK_LIMIT``.
+    """
+    if 0 in a.shape or 0 in b.shape:
+        return Overlap.NONE
+    start_a, end_a, terms_a = _extent(a)
+    start_b, end_b, terms_b = _extent(b)
+    if end_a <= start_b or end_b <= start_a:
+        return Overlap.NONE
+    if a.pointer == b.pointer and a.itemsize == b.itemsize and _walked(a) == _walked(b):
+        return Overlap.SAME
+    # One has no gaps and holds the other's first or last byte.
+    if _is_solid(a.itemsize, terms_a) and (start_a <= start_b or end_b <= end_a):
+        return Overlap.PARTIAL
+    if _is_solid(b.itemsize, terms_b) and (start_b <= start_a or end_a <= end_b):
+        return Overlap.PARTIAL
+    # start_a + sum x * s + u == start_b + sum y * t + v, with u and v bytes within the items.  Counting y and v down
+    # from b's last byte makes every coefficient positive: sum x * s + sum y' * t + (u + v') == end_b - 1 - start_a.
+    within = (1, a.itemsize + b.itemsize - 2)
+    met = solvable([*terms_a, *terms_b, within], end_b - 1 - start_a)
+    return Overlap.NONE if met is False else Overlap.PARTIAL
+
+
+def _walked(region: Region) -> list[tuple[int, int]]:
+    return [(n, s) for n, s in zip(region.shape, region.strides, strict=True) if n != 1]
+
+
+def _extent(region: Region) -> tuple[int, int, list[tuple[int, int]]]:
+    """The first byte, one past the last, and the axes as (byte step > 0, largest index), none of them empty."""
+    start = region.pointer
+    end = start + region.itemsize
+    terms: list[tuple[int, int]] = []
+    for n, s in zip(region.shape, region.strides, strict=True):
+        if n > 1 and s:
+            span = (n - 1) * s * region.itemsize
+            if s > 0:
+                end += span
+            else:
+                start += span
+            terms.append((abs(s) * region.itemsize, n - 1))
+    return start, end, terms
+
+
+def _is_solid(itemsize: int, terms: list[tuple[int, int]]) -> bool:
+    """Whether the bytes from first to last are all the region's: each axis moves by no more than what is filled."""
+    filled = itemsize
+    for step, last in sorted(terms):
+        if step > filled:
+            return False
+        filled += step * last
+    return True
