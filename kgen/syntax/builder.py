@@ -87,6 +87,8 @@ class Builder:
             return self._type(word)
         if word.text != "typeof":
             hint = "write `typeof(x)` for the type of `x`"
+            if word.text in BY_NAME:
+                hint = f"write `cast<{word.text}>({children[2].text[:40]})`"
             self.reporter.error("unknown-type", f"`{word.text}(...)` is no type", _span(word), hint=hint)
         of = tree.Name(span=_span(children[2]), id=children[2].text)
         return tree.TypeName(span=_between(word, children[-1]), dtype=None, of=of)

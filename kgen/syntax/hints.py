@@ -95,6 +95,7 @@ _RULES: tuple[Callable[[Context], Problem | None], ...] = (
     statement_hints.input_line,
     statement_hints.def_line,
     statement_hints.let_line,
+    statement_hints.type_place,
     value_hints.words,
     value_hints.cast,
     statement_hints.statement_start,

@@ -88,8 +88,10 @@ def input_line(c: Context) -> Problem | None:
     word, before = c.first, c.near(-1)
     if c.token.kind == END and c.at == 1:
         return Problem("syntax", f"`{word}` names nothing", f"write `{word} a`")
-    if c.token.kind == "NAME" and before.kind == "NAME" and c.near(-2).text != ":":
-        if before.text in BY_NAME or before.text in _C_WORDS:
+    if c.token.kind == "NAME" and before.kind == "NAME":
+        if c.near(-2).text == ":":
+            message, hint = "a comma is missing", f"write `{brief(before.text)}, {brief(c.token.text)}`"
+        elif before.text in BY_NAME or before.text in _C_WORDS:
             kind = before.text if before.text in BY_NAME else "float"
             message, hint = "the type follows the name", f"write `{word} {brief(c.token.text)}: {kind}`"
         else:
@@ -125,6 +127,13 @@ def def_line(c: Context) -> Problem | None:
         hint = f"write `def {brief(name)}(x) = expression`; a value is named by `let {brief(name)} = ...`"
         return Problem("syntax", "a `def` is a function with parameters", hint)
     return None
+
+
+def type_place(c: Context) -> Problem | None:
+    """``input a: 3``, ``out : = a``."""
+    if c.near(-1).text != ":" or "NAME" not in c.expected or c.wants_value:
+        return None
+    return Problem("syntax", "a type is expected after `:`", "write one such as `half`, or leave `:` out")
 
 
 def let_line(c: Context) -> Problem | None:
