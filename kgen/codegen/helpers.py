@@ -1,0 +1,70 @@
+"""The device helpers that generated texts may use: ``templates/device/<name>.cu``, one small function each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from kgen import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A device function; ``requires`` names the helpers that it calls, ``headers`` what its text needs.
+
+    Overloads of one function, such as ``wrap_add`` of int and of long long, are helpers of their own.
+    """
+
+    name: str
+    requires: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return _text(self.name)
+
+
+@cache
+def _text(name: str) -> str:
+    return resources.text("templates", f"device/{name}.cu").rstrip("\n")
+
+
+def _per_width(*names: str, suffixes: str) -> list[Helper]:
+    return [Helper(f"{name}_{suffix}") for name in names for suffix in suffixes.split()]
+
+
+_ROWS = (
+    *_per_width("wrap_add", "wrap_sub", "wrap_mul", "wrap_neg", "wrap_abs", suffixes="i32 i64"),
+    *_per_width("floor_div", "floor_mod", suffixes="i32 i64"),
+    *_per_width("shift_left", "shift_right", suffixes="i32 u32 i64 u64"),
+    *_per_width("int_pow", suffixes="u32 u64"),
+    Helper("int_pow_i32", ("int_pow_u32",)),
+    Helper("int_pow_i64", ("int_pow_u64",)),
+    *_per_width("nan_min", "nan_max", "finite", suffixes="f32 f64"),
+    *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "sign_of", "small_pow")),
+    *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign")),
+    *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
+    *(Helper(name) for name in ("to_float2", "to_double2", "nonzero")),
+    Helper("finite_f16", headers=("cuda_fp16.h",)),
+    Helper("finite_bf16", headers=("cuda_bf16.h",)),
+    *(Helper(name, headers=("cuda_fp8.h",)) for name in ("to_e4m3", "to_e5m2", "directed_fp8", "fp8_from_bits")),
+)
+
+HELPERS: Mapping[str, Helper] = MappingProxyType({helper.name: helper for helper in _ROWS})
+
+
+def helper_texts(names: Iterable[str]) -> list[str]:
+    """The texts of these helpers and of what they require: each once, what is required first."""
+    ordered: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        if name not in ordered:
+            for required in HELPERS[name].requires:
+                add(required)
+            ordered[name] = None
+
+    for name in names:
+        add(name)
+    return [HELPERS[name].text for name in ordered]

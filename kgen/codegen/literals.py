@@ -1,0 +1,59 @@
+"""Constants as C++ literals: the shortest digits that read back as the same value, with the suffix of the type.
+
+NVRTC knows neither INFINITY nor NAN, so those are given by their bits.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from kgen.codegen.expressions import Expr, Level
+from kgen.dtypes import DType
+from kgen.ir.kernel import from_bits
+
+# 8- and 16-bit constants are plain ints: C computes on them as int anyway.
+_INT_SUFFIX = {"uint32": "u", "int64": "ll", "uint64": "ull"}
+_FROM_BITS = {"float32": "__int_as_float(0x{:08x})", "float64": "__longlong_as_double(0x{:016x})"}
+
+
+def constant(bits: int, dtype: DType) -> Expr:
+    """The constant with this bit pattern (bool, an integer, float32 or float64)."""
+    if dtype.is_bool:
+        return Expr("true" if bits else "false", Level.PRIMARY)
+    value = from_bits(bits, dtype)
+    if dtype.is_int:
+        return integer(int(value), dtype)
+    if not math.isfinite(value):
+        return Expr(_FROM_BITS[dtype.name].format(bits), Level.POSTFIX)
+    digits = _shortest32(float(value)) if dtype.size == 4 else repr(float(value))
+    return _signed(digits + ("f" if dtype.size == 4 else ""))
+
+
+def integer(value: int, dtype: DType) -> Expr:
+    """An integer constant of ``dtype``."""
+    suffix = _INT_SUFFIX.get(dtype.name, "")
+    if dtype.signed and dtype.size >= 4 and value == dtype.int_min:
+        # C has no negative literals, and 2147483648 is no int.
+        return Expr(f"({value + 1}{suffix} - 1)", Level.PRIMARY)
+    return _signed(f"{value}{suffix}")
+
+
+def literal_value(expr: Expr) -> int | None:
+    """The value of an integer literal's text, None for any other expression."""
+    digits = expr.code.rstrip("ul")
+    return int(digits) if digits.removeprefix("-").isdecimal() else None
+
+
+def _signed(text: str) -> Expr:
+    return Expr(text, Level.UNARY if text.startswith("-") else Level.PRIMARY)
+
+
+def _shortest32(value: float) -> str:
+    """The shortest digits that round to this float32."""
+    packed = struct.pack("<f", value)
+    for precision in range(1, 9):
+        nearby = float(f"{value:.{precision}g}")
+        if abs(nearby) < 3.4028236e38 and struct.pack("<f", nearby) == packed:
+            return repr(nearby)
+    return repr(float(f"{value:.9g}"))

@@ -1,0 +1,5 @@
+// a << n; a negative n, or one past the width, leaves 0.
+static __device__ __forceinline__ long long shift_left(long long a, long long n)
+{
+    return 0 <= n && n < 64 ? (long long)((unsigned long long)a << n) : 0;
+}

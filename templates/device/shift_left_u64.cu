@@ -1,0 +1,5 @@
+// a << n; an n past the width leaves 0.
+static __device__ __forceinline__ unsigned long long shift_left(unsigned long long a, unsigned long long n)
+{
+    return n < 64 ? a << n : 0;
+}

@@ -1,0 +1,5 @@
+// a * b that wraps: signed overflow is undefined, unsigned is not.
+static __device__ __forceinline__ long long wrap_mul(long long a, long long b)
+{
+    return (long long)((unsigned long long)a * (unsigned long long)b);
+}

@@ -1,0 +1,106 @@
+"""Every use of every op that the spelling table has to write, and a text with one kernel for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from kgen.codegen.helpers import helper_texts
+from kgen.codegen.spelling import ROWS, Expr, headers_of, register_type, spell, storage_type
+from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT32, DType, Kind
+from kgen.ir.kernel import Attr, CastMode
+from kgen.ir.ops import OPS
+from kgen.syntax.tree import RoundingMode
+
+PRIMARY = 100
+MODES: tuple[RoundingMode, ...] = get_args(RoundingMode)
+_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
+_FIXED = {("where", 0): BOOL, ("jn", 0): INT32, ("yn", 0): INT32, ("ldexp", 1): INT32}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One use of an op."""
+
+    name: str
+    attr: Attr
+    dtype: DType
+    of: tuple[DType, ...]
+
+    def __str__(self) -> str:
+        attr = f"<{self.attr}>" if self.attr is not None else ""
+        return f"{self.name}{attr}({', '.join(map(str, self.of))}) -> {self.dtype}"
+
+
+def arithmetic() -> Iterator[Case]:
+    """Ops whose result follows from their row: each with every dtype that it accepts."""
+    for name, row in OPS.items():
+        if row.result == "stated" or name not in ROWS:
+            continue
+        for dtype in DTYPES:
+            if _LETTERS.get(dtype.kind, "?") not in row.accepts or dtype.is_narrow:
+                continue
+            of = tuple(_FIXED.get((name, i), dtype) for i in range(row.arity))
+            result = {"same": dtype, "bool": BOOL, "int32": INT32}[row.result]
+            for attr in range(9) if name == "powi" else (None,):
+                yield Case(name, attr, result, of)
+
+
+def casts() -> Iterator[Case]:
+    """Every pair of dtypes, rounding mode and saturation that the checker can ask for."""
+    for source in DTYPES:
+        for dtype in DTYPES:
+            if source.is_complex and not (dtype.is_complex or dtype.is_bool):
+                continue
+            plain = source.is_complex or dtype.is_complex or dtype.is_bool
+            for mode in ("rne",) if plain else MODES:
+                for saturate in (False,) if plain else (False, True):
+                    yield Case("cast", CastMode(mode, saturate), dtype, (source,))
+
+
+def rest() -> Iterator[Case]:
+    """Bit casts and complex values."""
+    for source in DTYPES:
+        for dtype in DTYPES:
+            if source.size == dtype.size:
+                yield Case("bitcast", None, dtype, (source,))
+    for whole, part in ((COMPLEX64, FLOAT32), (COMPLEX128, FLOAT64)):
+        yield Case("complex", None, whole, (part, part))
+        yield Case("real", None, part, (whole,))
+        yield Case("imag", None, part, (whole,))
+
+
+def all_cases() -> list[Case]:
+    return [*arithmetic(), *casts(), *rest()]
+
+
+def text(cases: Sequence[Case]) -> str:
+    """One file in which kernel ``k<i>`` maps arrays by case ``i``, as the emitter would write it."""
+    headers: dict[str, None] = {}
+    helpers: dict[str, None] = {}
+    kernels: list[str] = []
+    for number, case in enumerate(cases):
+        args = [Expr("abcd"[i], PRIMARY) for i in range(len(case.of))]
+        spelling = spell(case.name, case.attr, case.dtype, args, case.of)
+        headers |= dict.fromkeys(h for h in (*spelling.headers, *headers_of(case.dtype)))
+        helpers |= dict.fromkeys(spelling.helpers)
+        pointers = [f"const {storage_type(t)}* {'abcd'[i]}_ptr" for i, t in enumerate(case.of)]
+        loads = [f"    const {register_type(t)} {'abcd'[i]} = {'abcd'[i]}_ptr[i];" for i, t in enumerate(case.of)]
+        kernels.append(
+            "\n".join(
+                [
+                    f"// {case}",
+                    f'extern "C" __global__ void k{number}({storage_type(case.dtype)}* out, {", ".join(pointers)}, int n)',
+                    "{",
+                    "    const int i = blockIdx.x * 128 + threadIdx.x;",
+                    "    if (i >= n) return;",
+                    *loads,
+                    f"    const {register_type(case.dtype)} result = {spelling.expr.code};",
+                    "    out[i] = result;",
+                    "}",
+                ]
+            )
+        )
+    includes = [f"#include <{header}>" for header in headers]
+    return "\n\n".join(["\n".join(includes), *helper_texts(helpers), *kernels]) + "\n"
