@@ -60,6 +60,7 @@ _LIBRARIES: tuple[tuple[str, tuple[str, ...], Callable[[], Adapter]], ...] = (
     ("cupy", ("ndarray",), _cupy),
     ("jaxlib", ("ArrayImpl", "Array"), _jax),
     ("jax", ("Array", "ArrayImpl", "Tracer"), _jax),
+    ("numba_cuda", ("DeviceNDArray", "DeviceNDArrayBase", "MappedNDArray", "ManagedNDArray"), _numba),
     ("numba", ("DeviceNDArray", "DeviceNDArrayBase", "MappedNDArray", "ManagedNDArray"), _numba),
 )
 

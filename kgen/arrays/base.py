@@ -119,6 +119,18 @@ class Defaults:
         return
 
 
+class SpecCache(dict[Any, Spec]):
+    """Specs by what a library says of an array: a lookup costs a third of making one.  Emptied when it is large."""
+
+    _MOST = 4096
+
+    def keep(self, key: Any, spec: Spec) -> Spec:
+        if len(self) >= self._MOST:
+            self.clear()
+        self[key] = spec
+        return spec
+
+
 def unsupported_dtype(dtype: object) -> KgenError:
     names = ", ".join(t.short for t in DTYPES)
     return error("unsupported-dtype", f"kgen has no dtype for `{dtype}`", f"it has {names}")

@@ -151,4 +151,4 @@ def read_dlpack(x: Any) -> View:
     except (BufferError, RuntimeError, ValueError) as problem:
         raise error("not-an-array", f"the {type(x).__name__} cannot be exported: {problem}") from problem
     spec, pointer, device, readonly = read_capsule(capsule)
-    return View(spec, pointer, device, readonly, (capsule, x))
+    return View(spec, pointer, device, readonly, (capsule, x), 0 if on_cuda else None)

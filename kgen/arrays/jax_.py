@@ -15,8 +15,10 @@ from kgen.arrays.base import CPU, Defaults, Device, as_python, cuda
 from kgen.arrays.numpy_ import dtype_of
 from kgen.arrays.owned import OwnedArray
 from kgen.diagnostics import error
-from kgen.dtypes import DType
+from kgen.dtypes import COMPLEX128, FLOAT64, INT64, UINT64, DType
 from kgen.spec import Spec, c_strides
+
+_WIDE = (FLOAT64, INT64, UINT64, COMPLEX128)
 
 
 class JaxAdapter(Defaults):
@@ -73,18 +75,18 @@ class JaxAdapter(Defaults):
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> OwnedArray:
         """In C order whatever ``strides`` say: JAX arrays have no others."""
+        if dtype in _WIDE and not self._jax.config.jax_enable_x64:
+            raise error(
+                "unsupported-dtype",
+                f"the result is {dtype}, and JAX would cut it to half the width",
+                'jax.config.update("jax_enable_x64", True), or cast in the program',
+            )
         return OwnedArray(shape, c_strides(tuple(shape)), dtype, self.device(like) or CPU)
 
     def finish(self, x: Any, stream: int = 0) -> Any:
         if not isinstance(x, OwnedArray):
             return x
         x.stream = stream
-        if x.dtype.size == 8 and not x.dtype.is_complex and not self._jax.config.jax_enable_x64:
-            raise error(
-                "unsupported-dtype",
-                f"the result is {x.dtype}, and JAX would cut it to 32 bits",
-                'jax.config.update("jax_enable_x64", True), or cast in the program',
-            )
         return self._jax.dlpack.from_dlpack(x)
 
     def item(self, x: Any) -> bool | int | float | complex:

@@ -9,10 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from kgen.arrays.base import Defaults, Device, as_python, is_c_order, span, unsupported_dtype
+from kgen.arrays.base import Defaults, Device, SpecCache, as_python, is_c_order, span, unsupported_dtype
 from kgen.diagnostics import error
 from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
-from kgen.spec import Spec
+from kgen.spec import Spec, c_strides
 
 _OWN = {BFLOAT16: ml_dtypes.bfloat16, FLOAT8_E4M3FN: ml_dtypes.float8_e4m3fn, FLOAT8_E5M2: ml_dtypes.float8_e5m2}
 
@@ -36,6 +36,9 @@ class NumpyAdapter(Defaults):
 
     name = "numpy"
 
+    def __init__(self) -> None:
+        self._specs = SpecCache()
+
     def normalise(self, x: Any) -> np.ndarray[Any, Any]:
         if not isinstance(x, np.ndarray):
             x = np.asarray(x)  # a NumPy scalar: 0-d
@@ -44,18 +47,21 @@ class NumpyAdapter(Defaults):
             x = x.astype(TO_NUMPY[dtype_of(dtype)])
         if isinstance(x, np.ma.MaskedArray):
             raise error("not-an-array", "a masked array's mask would be lost", "pass x.filled(value) or x.data")
-        if not x.flags.aligned or any(s % x.itemsize for s in x.strides):
+        # Aligned strides of complex numbers may still be a multiple of half an element.
+        if not x.flags.aligned or (dtype.kind == "c" and element_strides(x.shape, x.strides, x.itemsize) is None):
             x = np.array(x, order="C")
         return x  # type: ignore[no-any-return]
 
     def spec(self, x: Any) -> Spec:
-        dtype = FROM_NUMPY.get(x.dtype)
-        size = x.itemsize
-        strides = x.strides
-        if dtype is None or any(s % size for s in strides):
+        key = (x.dtype, x.shape, x.strides)
+        found = self._specs.get(key)
+        if found is None:
             normal = self.normalise(x)
-            dtype, strides = FROM_NUMPY[normal.dtype], normal.strides
-        return Spec(x.shape, dtype, tuple(s // size for s in strides) if size != 1 else strides)
+            strides = element_strides(normal.shape, normal.strides, normal.itemsize)
+            if strides is None:  # of an address that is aligned by chance
+                strides = c_strides(normal.shape)
+            found = self._specs.keep(key, Spec(normal.shape, FROM_NUMPY[normal.dtype], strides))
+        return found
 
     def pointer(self, x: Any) -> int:
         return address_of(x)
@@ -95,6 +101,13 @@ class BufferAdapter(NumpyAdapter):
 
     def item(self, x: Any) -> bool | int | float | complex:
         return super().item(self.normalise(x))
+
+
+def element_strides(shape: Sequence[int], strides: Sequence[int], size: int) -> tuple[int, ...] | None:
+    """Strides in elements, or None where one of them splits an element; those of extents of 1 do not matter."""
+    if any(s % size for n, s in zip(shape, strides, strict=True) if n > 1):
+        return None
+    return tuple(s // size for s in strides)
 
 
 def empty(shape: Sequence[int], strides: Sequence[int], dtype: DType) -> np.ndarray[Any, Any]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kgen.arrays.base import CPU, Defaults, Device, as_python, cuda, is_c_order, unsupported_dtype
+from kgen.arrays.base import CPU, Defaults, Device, SpecCache, as_python, cuda, unsupported_dtype
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec
@@ -22,15 +22,21 @@ class TorchAdapter(Defaults):
         pairs = ((getattr(torch, t.name, None), t) for t in DTYPES)  # unsigned and fp8 came with torch 2.1 to 2.3
         self.from_torch: dict[Any, DType] = {theirs: ours for theirs, ours in pairs if theirs is not None}
         self.to_torch: dict[DType, Any] = {ours: theirs for theirs, ours in self.from_torch.items()}
+        self._specs = SpecCache()
         self._strided = torch.strided
+        self._hip = bool(getattr(torch.version, "hip", None))  # AMD's GPUs call themselves cuda in torch
         self._plain = {torch.Tensor, torch.nn.Parameter}
         self._grad_enabled: Callable[[], bool] = torch.is_grad_enabled
         self._raw_stream = self._find_raw_stream()
 
     def spec(self, x: Any) -> Spec:
-        dtype = self.from_torch.get(x.dtype)
         if x.layout is not self._strided:
             raise error("not-an-array", f"a torch tensor of layout {x.layout} has no strides", "pass x.to_dense()")
+        key = (x.dtype, x.shape, x.stride())
+        return self._specs.get(key) or self._specs.keep(key, self._describe(x))
+
+    def _describe(self, x: Any) -> Spec:
+        dtype = self.from_torch.get(x.dtype)
         if dtype is None:
             if x.is_quantized:
                 raise error("unsupported-dtype", f"the tensor is quantized ({x.dtype})", "pass x.dequantize()")
@@ -50,20 +56,27 @@ class TorchAdapter(Defaults):
         if x.is_neg() or x.is_conj():
             lazy = "conjugate" if x.is_conj() else "negative"
             raise error("lazy-tensor", f"the tensor is a lazy {lazy} view", f"pass x.resolve_{lazy[:4].rstrip('a')}()")
-        return int(x.data_ptr())
+        try:
+            return x.data_ptr()  # type: ignore[no-any-return]
+        except RuntimeError as problem:  # inside torch.func.vmap and the like
+            raise self._no_memory(x) from problem
 
     def _refuse_wrapper(self, x: Any) -> None:
         """Subclasses that dispatch for themselves (FakeTensor, DTensor, NestedTensor) hold no data of their own."""
         own = getattr(type(x), "__torch_dispatch__", None)
         if own is not getattr(self._torch.Tensor, "__torch_dispatch__", None):
-            raise error(
-                "not-an-array",
-                f"a torch {type(x).__name__} has no memory of its own",
-                "pass the plain tensor inside it, or use k.meta(), which needs no data",
-            )
+            raise self._no_memory(x)
+
+    @staticmethod
+    def _no_memory(x: Any) -> KgenError:
+        return error(
+            "not-an-array",
+            f"this torch {type(x).__name__} has no memory of its own",
+            "pass the plain tensor inside it, or use k.meta(), which needs no data",
+        )
 
     def device(self, x: Any) -> Device | None:
-        if x.is_cuda:
+        if x.is_cuda and not self._hip:
             return cuda(x.get_device())
         if x.is_cpu:
             return CPU
@@ -78,8 +91,6 @@ class TorchAdapter(Defaults):
         theirs = self.to_torch.get(dtype)
         if theirs is None:
             raise error("unsupported-dtype", f"this version of torch has no {dtype}", "install a newer one")
-        if is_c_order(shape, strides):
-            return self._torch.empty(tuple(shape), dtype=theirs, device=like.device)
         return self._torch.empty_strided(tuple(shape), tuple(strides), dtype=theirs, device=like.device)
 
     def stream(self, device: Device) -> int:
@@ -93,7 +104,7 @@ class TorchAdapter(Defaults):
             return int(torch.cuda.current_stream(index).cuda_stream)
 
         private: Callable[[int], int] | None = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-        if private is None or getattr(torch.version, "hip", None):
+        if private is None:
             return public
         try:
             agrees = not torch.cuda.is_initialized() or private(0) == public(0)

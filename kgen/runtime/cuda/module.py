@@ -37,7 +37,8 @@ class CudaModule:
     Never unloaded: a captured graph may hold a kernel for as long as the process lives, and a CUBIN takes kilobytes.
     """
 
-    def __init__(self, module: Any, device: int, alone: bool) -> None:
+    def __init__(self, driver: Any, module: Any, device: int, alone: bool) -> None:
+        self._driver = driver  # an import statement in a launch would cost as much as the launch
         self.device = device
         self._module = module
         # With one device and its primary context, the only wrong context is none, and the launch itself says so.
@@ -57,12 +58,11 @@ class CudaModule:
                 module = check("cuModuleLoadData", driver.cuModuleLoadData(cubin))
             except DriverError as problem:
                 raise launch_failed("loading a kernel", problem) from problem
-        return cls(module, device, state.device_count == 1)
+        return cls(driver, module, device, state.device_count == 1)
 
     def prepare(self, kernel: str) -> KernelAttributes:
         """Loads one kernel, as must be done before a capture, and says what it takes."""
-        from cuda.bindings import driver
-
+        driver = self._driver
         with on(self.device):
             function = self._function(kernel)
             kinds = driver.CUfunction_attribute
@@ -95,24 +95,26 @@ class CudaModule:
         ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``, ``stream`` a raw handle (0: the legacy
         default stream), ``grid`` counts blocks, also with a cluster.
         """
-        if not self._alone:
-            with on(self.device):
-                status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
-        else:
+        if self._alone:
             status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
-            if status in (INVALID_CONTEXT, INVALID_HANDLE):  # a new thread, or a context of somebody's own
-                with on(self.device):
-                    status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
-        if status != 0:
-            from cuda.bindings import driver
+            if not status:
+                return
+            if status not in (INVALID_CONTEXT, INVALID_HANDLE):  # a new thread, or a context of somebody's own
+                raise self._failed(kernel, status)
+        with on(self.device):
+            status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
+        if status:
+            raise self._failed(kernel, status)
 
-            raise launch_failed(kernel, DriverError("cuLaunchKernel", status, error_name(driver, status)))
+    def _failed(self, kernel: str, status: int) -> KgenError:
+        code = int(status)
+        return launch_failed(kernel, DriverError("cuLaunchKernel", code, error_name(self._driver, code)))
 
     def _launch(
         self, kernel: str, grid: Dim3, block: Dim3, params: int, shared: int, stream: int, cluster: Dim3, together: bool
     ) -> int:
-        from cuda.bindings import driver
-
+        """The status, which is 0 (and false) for success."""
+        driver = self._driver
         function = self._functions.get(kernel)
         if function is None:
             with on(self.device):
@@ -124,24 +126,21 @@ class CudaModule:
         if handle is None:
             handle = self._streams[stream] = driver.CUstream(stream)
         if cluster == (1, 1, 1) and not together:
-            return int(driver.cuLaunchKernel(function, *grid, *block, shared, handle, params, 0)[0])
+            return driver.cuLaunchKernel(function, *grid, *block, shared, handle, params, 0)[0]  # type: ignore[no-any-return]
         if cluster[0] * cluster[1] * cluster[2] > _PORTABLE_CLUSTER:
             self._allow(kernel, function, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
         config = _config(driver, grid, block, shared, handle, cluster, together)
-        return int(driver.cuLaunchKernelEx(config, function, params, 0)[0])
+        return driver.cuLaunchKernelEx(config, function, params, 0)[0]  # type: ignore[no-any-return]
 
     def _function(self, kernel: str) -> Any:
-        from cuda.bindings import driver
-
         function = self._functions.get(kernel)
         if function is None:
-            found = driver.cuModuleGetFunction(self._module, kernel.encode())
+            found = self._driver.cuModuleGetFunction(self._module, kernel.encode())
             function = self._functions[kernel] = check(f"cuModuleGetFunction({kernel})", found)
         return function
 
     def _allow(self, kernel: str, function: Any, attribute: str, value: int) -> None:
-        from cuda.bindings import driver
-
+        driver = self._driver
         kind = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
         with on(self.device):
             try:
