@@ -25,7 +25,7 @@ class Access(Enum):
 def classify(space: IterationSpace, operand: int) -> Access:
     """The class of one operand.  Dimensions of size 1 do not count: their strides are never walked."""
     strides = space.strides[operand]
-    if space.numel <= 1 or _is_dense(space.shape, strides):
+    if 0 in space.shape or _is_dense(space.shape, strides):
         return Access.CONTIGUOUS
     if not any(s for n, s in zip(space.shape, strides, strict=True) if n > 1):
         return Access.SCALAR
@@ -36,13 +36,20 @@ def index_bits(space: IterationSpace, itemsizes: Sequence[int]) -> Literal[32, 6
     """32 when indices and byte offsets fit in a signed 32-bit integer: each flat index, and for every operand (of
     ``itemsizes`` bytes) the offset of every byte from its pointer, negative ones included.
     """
+    shape = space.shape
+    if 0 in shape:
+        return 32
     if space.numel > _INT32_MAX:
         return 64
     for strides, itemsize in zip(space.strides, itemsizes, strict=True):
-        spans = [(n - 1) * s for n, s in zip(space.shape, strides, strict=True) if n > 1]
-        lowest = itemsize * sum(x for x in spans if x < 0)
-        highest = itemsize * sum(x for x in spans if x > 0) + itemsize - 1
-        if lowest < -_INT32_MAX - 1 or highest > _INT32_MAX:
+        lowest = highest = 0
+        for n, s in zip(shape, strides, strict=True):
+            span = (n - 1) * s
+            if span < 0:
+                lowest += span
+            else:
+                highest += span
+        if lowest * itemsize < -_INT32_MAX - 1 or (highest + 1) * itemsize - 1 > _INT32_MAX:
             return 64
     return 32
 
