@@ -57,13 +57,13 @@ def cast(c: Context) -> Problem | None:
             "write the size: `uint8`, `int64`, `float`",
         )
     if "MORETHAN" in c.expected and not c.wants_operator and not c.wants_value:
-        word = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
-        if word == "bitcast" and c.token.text == ",":
+        opened = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
+        if opened == "bitcast" and c.token.text == ",":
             return Problem(
                 "bad-cast", "a bitcast keeps the bits: it takes a type and nothing else", "write `bitcast<int>(x)`"
             )
-        if word is not None:
-            hint = f"write `{word}<float>(x)`"
+        if opened is not None:
+            hint = f"write `{opened}<float>(x)`"
             return Problem("bad-cast", f"`>` is missing after {shown(before)}", hint, span(before))
     if before.text == ")" and c.is_value and c.near(-2).text in BY_NAME and c.near(-3).text == "(":
         kind = c.near(-2).text
