@@ -72,7 +72,12 @@ FUNCTIONS: dict[str, Function] = {
         "equal=== not_equal=!= less=< less_equal=<= greater=> greater_equal=>=",
         is_complex=True,
     ),
-    **_rows("operator", (1,), "negative=- positive=+ bitwise_invert=~ invert=~ bitwise_not=~ logical_not=not", is_complex=True),
+    **_rows(
+        "operator",
+        (1,),
+        "negative=- positive=+ bitwise_invert=~ invert=~ bitwise_not=~ logical_not=not",
+        is_complex=True,
+    ),
     **_rows("special", (2,), "logical_xor maximum minimum", is_complex=True),
     **_rows("special", (3,), "where select=where", is_complex=True),
     **_rows("special", (1,), "real imag conj conjugate=conj angle", is_complex=True),

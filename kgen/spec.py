@@ -39,7 +39,11 @@ def spec(shape: int | Sequence[int], dtype: object, strides: Sequence[int] | Non
         raise error("bad-shape", f"{len(extents)} dimensions; at most 64 are supported")
     steps = c_strides(extents) if strides is None else tuple(int(s) for s in strides)
     if len(steps) != len(extents):
-        raise error("bad-strides", f"{len(steps)} strides for {len(extents)} dimensions", "strides are in elements, one a dimension")
+        raise error(
+            "bad-strides",
+            f"{len(steps)} strides for {len(extents)} dimensions",
+            "strides are in elements, one a dimension",
+        )
     return Spec(extents, as_dtype(dtype), steps)
 
 
@@ -60,8 +64,16 @@ def as_dtype(dtype: object) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    name = (
+        dtype
+        if isinstance(dtype, str)
+        else getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    )
     found = BY_NAME.get(str(name).removeprefix("torch."))
     if found is None:
-        raise error("unknown-dtype", f"`{name}` is not a dtype of kgen", f"one of {', '.join(dict.fromkeys(t.short for t in BY_NAME.values()))}")
+        raise error(
+            "unknown-dtype",
+            f"`{name}` is not a dtype of kgen",
+            f"one of {', '.join(dict.fromkeys(t.short for t in BY_NAME.values()))}",
+        )
     return found

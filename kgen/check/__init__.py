@@ -50,7 +50,11 @@ class _Checker:
     """The statements of one program, in order."""
 
     def __init__(
-        self, program: Program, args: Mapping[str, ArgType], shape: Sequence[int | None], out_dtypes: Mapping[str, DType]
+        self,
+        program: Program,
+        args: Mapping[str, ArgType],
+        shape: Sequence[int | None],
+        out_dtypes: Mapping[str, DType],
     ) -> None:
         self.program = program
         self.args = args
@@ -201,7 +205,9 @@ class _Checker:
 
     def _update(self, statement: Assign, value: Value) -> None:
         operand = self.operands[self.numbers[statement.name]]
-        typed = self.ctx.typed(value, operand.dtype if not isinstance(value, Typed) and value.kind <= operand.dtype.kind else None)
+        typed = self.ctx.typed(
+            value, operand.dtype if not isinstance(value, Typed) and value.kind <= operand.dtype.kind else None
+        )
         if typed is None:
             return
         joined = self.ctx.dims.broadcast(operand.shape, typed.shape)
@@ -281,5 +287,3 @@ class _Renamer:
     def op(self, op: Op) -> Op:
         attr = self.dim(op.attr) if op.name == "size" and isinstance(op.attr, str) else op.attr
         return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)
-
-

@@ -22,7 +22,11 @@ Args = list[Value]
 
 def call(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     """A call of a built-in function."""
-    function = FUNCTIONS[node.function] if node.function in FUNCTIONS else Function("prelude", node.function, (len(args),), True)
+    function = (
+        FUNCTIONS[node.function]
+        if node.function in FUNCTIONS
+        else Function("prelude", node.function, (len(args),), True)
+    )
     if function.rule == "reduction" and not args:
         from kgen.check.reductions import reduction
 
@@ -47,7 +51,9 @@ def _float(ctx: Context, scope: Scope, node: Call, function: Function, args: Arg
     if fold is not None and all(isinstance(a, Literal) and not isinstance(a.value, complex) for a in args):
         return operators.literal(ctx, fold, [a for a in args if isinstance(a, Literal)], node.span)
     if not any(isinstance(a, Typed) for a in args) and all(a.kind in (Kind.INT, Kind.FLOAT) for a in args):
-        return WeakScalar(Kind.FLOAT, function.target, node.span, args=tuple(a for a in args if not isinstance(a, Typed)))
+        return WeakScalar(
+            Kind.FLOAT, function.target, node.span, args=tuple(a for a in args if not isinstance(a, Typed))
+        )
     values = _promoted(ctx, node, args, to_float=True)
     if values is None:
         return None
@@ -77,20 +83,33 @@ def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args
     name = function.target
     dtype = value.dtype
     if dtype.is_bool:
-        ctx.error("no-function", f"`{node.function}` is not defined for bool", node.function_span, marks=(args[0].span,), hint="cast it: cast<int>(b)")
+        ctx.error(
+            "no-function",
+            f"`{node.function}` is not defined for bool",
+            node.function_span,
+            marks=(args[0].span,),
+            hint="cast it: cast<int>(b)",
+        )
         return None
     if dtype.is_complex:
         if name == "abs":
             return magnitude(ctx, value, node.span)
         if name == "sign":
             return _complex_sign(ctx, value, node)
-        ctx.error("no-function", f"`{node.function}` is not defined for complex numbers", node.function_span, hint="take real(z) and imag(z)")
+        ctx.error(
+            "no-function",
+            f"`{node.function}` is not defined for complex numbers",
+            node.function_span,
+            hint="take real(z) and imag(z)",
+        )
         return None
     if dtype.is_int and name not in ("abs", "sign"):
         return value
     if name == "abs" and dtype.is_int and not dtype.signed:
         if ctx.site is None:
-            ctx.reporter.lint("abs-of-unsigned", f"`abs` of {dtype} changes nothing", node.function_span, marks=(args[0].span,))
+            ctx.reporter.lint(
+                "abs-of-unsigned", f"`abs` of {dtype} changes nothing", node.function_span, marks=(args[0].span,)
+            )
         return value
     return ctx.op(name, [value], dtype, node.function_span, span=node.span)
 
@@ -144,7 +163,13 @@ def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: A
     if n is None or values is None:
         return None
     if not n.dtype.is_int or n.dtype.size > 4 or n.dtype.name == "uint32":
-        ctx.error("no-function", f"`{node.function}` needs an int32 order, not {n.dtype}", node.function_span, marks=(args[order].span,), hint="write cast<int>(n)")
+        ctx.error(
+            "no-function",
+            f"`{node.function}` needs an int32 order, not {n.dtype}",
+            node.function_span,
+            marks=(args[order].span,),
+            hint="write cast<int>(n)",
+        )
         return None
     pair = [ctx.convert(n, INT32), values[0]]
     if order == 1:
@@ -186,7 +211,13 @@ def _extremum(ctx: Context, node: Call, name: str, args: Args) -> Value | None:
         return None
     dtype = values[0].dtype
     if dtype.is_complex:
-        ctx.error("no-function", f"`{node.function}` is not defined for complex numbers", node.function_span, marks=[a.span for a in args], hint="complex numbers have no order")
+        ctx.error(
+            "no-function",
+            f"`{node.function}` is not defined for complex numbers",
+            node.function_span,
+            marks=[a.span for a in args],
+            hint="complex numbers have no order",
+        )
         return None
     op = name if not dtype.is_bool else {"min": "and", "max": "or"}[name]
     result: Typed | None = values[0]
@@ -228,7 +259,9 @@ def _part(name: str) -> Callable[[Context, Scope, Call, Args], Value | None]:
             zero = ctx.const(0 if value.dtype.kind < Kind.FLOAT else 0.0, value.dtype, node.span)
             return Typed(value.dtype, zero.id, value.shape, node.span)
         if name == "conj":
-            return Typed(value.dtype, value.id, value.shape, node.span, ctx.builder.op("neg", (value.imag,), span=node.span))
+            return Typed(
+                value.dtype, value.id, value.shape, node.span, ctx.builder.op("neg", (value.imag,), span=node.span)
+            )
         return Typed(value.dtype.real, value.id if name == "real" else value.imag, value.shape, node.span)
 
     return rule
@@ -241,7 +274,9 @@ def _angle(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         return None
     value = values[0]
     if value.imag is not None:
-        return Typed(value.dtype.real, ctx.builder.op("atan2", (value.imag, value.id), span=node.span), value.shape, node.span)
+        return Typed(
+            value.dtype.real, ctx.builder.op("atan2", (value.imag, value.id), span=node.span), value.shape, node.span
+        )
     zero = ctx.const(0.0, value.dtype, node.span)
     return ctx.op("atan2", [zero, value], value.dtype, node.function_span, span=node.span)
 

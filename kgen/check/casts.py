@@ -71,7 +71,9 @@ def _exact(ctx: Context, operand: Value, dtype: DType | None) -> Typed | None:
     if operand.kind is Kind.FLOAT:
         return ctx.typed(operand, FLOAT64)
     if operand.kind is Kind.COMPLEX:
-        return ctx.typed(operand, COMPLEX128 if dtype is COMPLEX128 or dtype is None else dtype if dtype.is_complex else COMPLEX128)
+        return ctx.typed(
+            operand, COMPLEX128 if dtype is COMPLEX128 or dtype is None else dtype if dtype.is_complex else COMPLEX128
+        )
     return ctx.typed(operand, BOOL)
 
 

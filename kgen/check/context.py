@@ -110,7 +110,11 @@ class Context:
             return value
         if dtype.is_complex:
             real = self.cast(value.id, dtype.real, value.span)
-            imag = self.builder.const(0.0, dtype.real) if value.imag is None else self.cast(value.imag, dtype.real, value.span)
+            imag = (
+                self.builder.const(0.0, dtype.real)
+                if value.imag is None
+                else self.cast(value.imag, dtype.real, value.span)
+            )
             return Typed(dtype, real, value.shape, value.span, imag)
         return Typed(dtype, self.cast(value.id, dtype.compute, value.span), value.shape, value.span)
 
@@ -240,7 +244,14 @@ class Context:
         return f"`{text}`" if len(text) <= 24 else "the marked operand"
 
     def op(
-        self, name: str, values: Sequence[Typed], dtype: DType, at: Span, *, span: Span | None = None, attr: int | None = None
+        self,
+        name: str,
+        values: Sequence[Typed],
+        dtype: DType,
+        at: Span,
+        *,
+        span: Span | None = None,
+        attr: int | None = None,
     ) -> Typed | None:
         """One op on real operands that already share a dtype; its value has the language dtype ``dtype``.
 
@@ -274,5 +285,3 @@ def _wider(number: int) -> str:
         if low <= number <= high:
             return dtype
     return "float64"
-
-

@@ -89,7 +89,9 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
             return _name(scope, node)
         case Unary():
             args = of(node.operand)
-            return args and operators.unary(ctx, node.op, args[0], Span(node.span.start, node.span.start + len(node.op)), node.span)
+            return args and operators.unary(
+                ctx, node.op, args[0], Span(node.span.start, node.span.start + len(node.op)), node.span
+            )
         case Binary():
             args = of(node.left, node.right)
             return args and operators.binary(ctx, node.op, args[0], args[1], node.op_span, node.span)
@@ -212,5 +214,3 @@ def place_of(ctx: Context, scope: Scope, root: Expr) -> Shape | None:
     if value is None:
         return None
     return value.shape if isinstance(value, Typed) else ()
-
-

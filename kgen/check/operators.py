@@ -68,7 +68,11 @@ def _binary_op(op: str, dtype: DType) -> tuple[str | None, DType]:
 
 def _no_operator(ctx: Context, op: str, dtype: DType, a: Value, b: Value, at: Span) -> None:
     if op in _BITS:
-        hint = "`**` is the power: x ** 2" if op == "^" else "bit operators need integers; bitcast<uint32>(x) has a float's bits"
+        hint = (
+            "`**` is the power: x ** 2"
+            if op == "^"
+            else "bit operators need integers; bitcast<uint32>(x) has a float's bits"
+        )
         if dtype.is_bool:
             hint = "cast one of them first: cast<int>(a) << b"
     elif dtype.is_bool:
@@ -110,11 +114,15 @@ def unary(ctx: Context, op: str, a: Value, at: Span, span: Span) -> Value | None
     dtype = value.dtype
     if op == "~":
         if dtype.kind > Kind.INT:
-            ctx.error("no-operator", f"`~` is not defined for {dtype}", at, marks=(a.span,), hint="it needs integers or bools")
+            ctx.error(
+                "no-operator", f"`~` is not defined for {dtype}", at, marks=(a.span,), hint="it needs integers or bools"
+            )
             return None
         return ctx.op("not", [value], dtype, at, span=span)
     if dtype.is_bool:
-        ctx.error("no-operator", f"unary `{op}` is not defined for bool", at, marks=(a.span,), hint="write `not a` or `~a`")
+        ctx.error(
+            "no-operator", f"unary `{op}` is not defined for bool", at, marks=(a.span,), hint="write `not a` or `~a`"
+        )
         return None
     if op == "+":
         return value
@@ -151,7 +159,13 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     """One comparison; integers compare by value whatever their signs."""
     if isinstance(a, Literal) and isinstance(b, Literal):
         return literal(ctx, literals.BINARY[op], [a, b], span)
-    if isinstance(a, Typed) and isinstance(b, Typed) and a.dtype.is_int and b.dtype.is_int and promote(a.dtype, b.dtype) is None:
+    if (
+        isinstance(a, Typed)
+        and isinstance(b, Typed)
+        and a.dtype.is_int
+        and b.dtype.is_int
+        and promote(a.dtype, b.dtype) is None
+    ):
         return _compare_mixed_signs(ctx, op, a, b, at, span)
     dtype = ctx.common([a, b], at)
     if dtype is None:
@@ -162,7 +176,9 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     if left.imag is None or right.imag is None:
         return ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
     if op not in ("==", "!="):
-        ctx.error("no-operator", "complex numbers have no order", at, marks=(a.span, b.span), hint="compare abs(z) or real(z)")
+        ctx.error(
+            "no-operator", "complex numbers have no order", at, marks=(a.span, b.span), hint="compare abs(z) or real(z)"
+        )
         return None
     real = ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
     if real is None:
@@ -180,8 +196,10 @@ def _compare_mixed_signs(ctx: Context, op: str, a: Typed, b: Typed, at: Span, sp
         return None
     signed = a if a.dtype.signed else b
     negative = ctx.builder.op("lt", (signed.id, ctx.builder.const(0, signed.dtype)), span=span)
-    if_negative = op == "!=" or (op in ("<", "<=")) == (signed is a) and op != "=="
-    answer = ctx.builder.op("where", (negative, ctx.builder.const(if_negative, BOOL), unsigned.id), shape=unsigned.shape, span=span)
+    if_negative = op == "!=" or ((op in ("<", "<=")) == (signed is a) and op != "==")
+    answer = ctx.builder.op(
+        "where", (negative, ctx.builder.const(if_negative, BOOL), unsigned.id), shape=unsigned.shape, span=span
+    )
     return Typed(BOOL, answer, unsigned.shape, span)
 
 
@@ -256,7 +274,9 @@ def _whole_power(ctx: Context, base: Typed, exponent: int, at: Span, span: Span)
 
 def _complex_whole_power(ctx: Context, base: Typed, exponent: int, at: Span, span: Span) -> Typed | None:
     """By squaring, as ``powi`` does it on real numbers."""
-    one = Typed(base.dtype, ctx.builder.const(1.0, base.dtype.real), base.shape, span, ctx.builder.const(0.0, base.dtype.real))
+    one = Typed(
+        base.dtype, ctx.builder.const(1.0, base.dtype.real), base.shape, span, ctx.builder.const(0.0, base.dtype.real)
+    )
     result: Typed | None = None
     square: Typed | None = base
     n = abs(exponent)
@@ -269,5 +289,3 @@ def _complex_whole_power(ctx: Context, base: Typed, exponent: int, at: Span, spa
     if result is None:
         result = one
     return complex_binary(ctx, "div", one, result, at, span) if exponent < 0 else result
-
-

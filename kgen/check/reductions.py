@@ -38,7 +38,12 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     if value is None:
         return None
     if value.imag is not None:
-        ctx.error("not-yet", f"`{kind}` of complex numbers is not there yet", node.function_span, hint="reduce real(z) and imag(z)")
+        ctx.error(
+            "not-yet",
+            f"`{kind}` of complex numbers is not there yet",
+            node.function_span,
+            hint="reduce real(z) and imag(z)",
+        )
         return None
     dtype = _result(ctx, node, kind, value.dtype)
     over = _axes(ctx, node, value.shape)
@@ -51,9 +56,7 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
         ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span)
         return None
     source = value if kind in _TRUTHS or kind in _COUNTS else ctx.convert(value, dtype)
-    shape: Shape = tuple(
-        dim if i not in over else 1 for i, dim in enumerate(value.shape) if keepdims or i not in over
-    )
+    shape: Shape = tuple(dim if i not in over else 1 for i, dim in enumerate(value.shape) if keepdims or i not in over)
     held = dtype.compute
     number = ctx.builder.op(
         "reduce", (source.id,), dtype=held, shape=shape, attr=Reduction(kind, over, keepdims, degrees), span=node.span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgen.check.context import Context
-from kgen.check.values import Literal, Typed, Value
+from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.kernel import Access, Dim, Op, Shape
 from kgen.source import Span
@@ -25,7 +25,12 @@ def integer(ctx: Context, node: Expr | Tuple | TypeName, what: str) -> int | Non
         node = node.operand
     if isinstance(node, Number) and isinstance(node.value, int) and not isinstance(node.value, bool):
         return sign * node.value
-    ctx.error("not-a-literal", f"{what} has to be a literal integer", node.span, hint="write a number; it is part of the program, not data")
+    ctx.error(
+        "not-a-literal",
+        f"{what} has to be a literal integer",
+        node.span,
+        hint="write a number; it is part of the program, not data",
+    )
     return None
 
 
@@ -61,7 +66,9 @@ def _dimension(ctx: Context, node: Call, shape: Shape, axis: int | None, at: Spa
         return None
     rank = len(shape)
     if not -rank <= axis < rank:
-        ctx.error("bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=_range_hint(rank))
+        ctx.error(
+            "bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=_range_hint(rank)
+        )
         return None
     return axis if axis < 0 else axis - rank
 
@@ -77,7 +84,9 @@ def index(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     if scope.place[right] == 1:
         return ctx.const(0, INT64, node.span)
     shape: Shape = (scope.place[right], *([1] * (-right - 1)))
-    return Typed(INT64, ctx.builder.op("index", (), dtype=INT64, shape=shape, attr=right, span=node.span), shape, node.span)
+    return Typed(
+        INT64, ctx.builder.op("index", (), dtype=INT64, shape=shape, attr=right, span=node.span), shape, node.span
+    )
 
 
 def size(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
@@ -96,7 +105,9 @@ def size(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     dim = shape[right]
     if dim == 1:
         return ctx.const(1, INT64, node.span)
-    return Typed(INT64, ctx.builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(dim), span=node.span), (), node.span)
+    return Typed(
+        INT64, ctx.builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(dim), span=node.span), (), node.span
+    )
 
 
 def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
@@ -116,7 +127,12 @@ def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     numbers = [value.id] if value.imag is None else [value.id, value.imag]
     moved = _expand_ops(ctx, numbers, len(value.shape), places)
     if moved is None:
-        ctx.error("not-yet", "expand() of a reduction is not there yet", node.function_span, hint="keep the axis: keepdims=true")
+        ctx.error(
+            "not-yet",
+            "expand() of a reduction is not there yet",
+            node.function_span,
+            hint="keep the axis: keepdims=true",
+        )
         return None
     shape = _insert(value.shape, places)
     return Typed(value.dtype, moved[value.id], shape, node.span, None if value.imag is None else moved[value.imag])

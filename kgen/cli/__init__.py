@@ -1,0 +1,56 @@
+"""The command line: ``kgen compile | run | explain | doctor``.
+
+Subcommands are imported when they are called, so that each starts as fast as it can.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from kgen.diagnostics import KgenError
+from kgen.version import VERSION
+
+_COMMANDS = {
+    "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, IR); needs no GPU",
+    "run": "run a program on .npy files, on the GPU or the CPU, whatever is here",
+    "explain": "what was decided for a program: types, policies, and why",
+    "doctor": "what this machine has, and what to install",
+}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"kgen.cli.{cmd_name}_").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="kgen")
+def cli() -> None:
+    """A line of text in, an expert's CUDA kernel out."""
+
+
+def main() -> None:
+    """Entry point: a user's mistake is printed as a diagnostic, without a traceback, and exits with 1."""
+    try:
+        cli.main(standalone_mode=False)
+    except KgenError as problem:
+        click.echo(str(problem), err=True)
+        sys.exit(1)
+    except click.ClickException as problem:
+        problem.show()
+        sys.exit(problem.exit_code)
+    except click.Abort:
+        sys.exit(130)

@@ -18,7 +18,13 @@ def dce(kernel: Kernel) -> Kernel:
         if live[number]:
             for arg in kernel.ops[number].args:
                 live[arg] = True
-    kept = sorted({op.attr for op, alive in zip(kernel.ops, live, strict=True) if alive and op.name == "scalar" and isinstance(op.attr, int)})
+    kept = sorted(
+        {
+            op.attr
+            for op, alive in zip(kernel.ops, live, strict=True)
+            if alive and op.name == "scalar" and isinstance(op.attr, int)
+        }
+    )
     moved: dict[int, int] = {}
     ops: list[Op] = []
     for number, op in enumerate(kernel.ops):

@@ -1,11 +1,11 @@
 """Identities that hold for every value of the dtype, signed zeros and NaN included.
 
-    x * 1, x / 1, x - 0.0, x + -0.0      ->  x
-    x / 2^k                              ->  x * 2^-k     (both are the correctly rounded quotient)
-    x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
-    not not b, neg neg x                 ->  b, x
-    where(c, x, x)                       ->  x
-    cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and cut back)
+x * 1, x / 1, x - 0.0, x + -0.0      ->  x
+x / 2^k                              ->  x * 2^-k     (both are the correctly rounded quotient)
+x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
+not not b, neg neg x                 ->  b, x
+where(c, x, x)                       ->  x
+cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and cut back)
 """
 
 from __future__ import annotations

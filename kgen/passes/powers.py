@@ -1,7 +1,7 @@
 """Small whole powers become multiplications, by squaring, in the order that defines their result.
 
-    %1 = powi<3> %0 : f32[n0]    ->    %1 = mul %0, %0 : f32[n0]
-                                       %2 = mul %1, %0 : f32[n0]
+%1 = powi<3> %0 : f32[n0]    ->    %1 = mul %0, %0 : f32[n0]
+                                   %2 = mul %1, %0 : f32[n0]
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
             moved.append(len(builder.ops) - 1)
             continue
         number = rule(builder, here, [builder.ops[a] for a in here.args])
+        if number is not None:
+            number = _of_shape(builder, number, here)
         if number is None:
             number = builder.add(here)
         elif op.label is not None and builder.ops[number].label is None and builder.ops[number].args:
@@ -29,6 +31,14 @@ def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
             builder.ops[number] = Op(new.name, new.args, new.dtype, new.shape, new.attr, op.label, new.span)
         moved.append(number)
     return Kernel(kernel.operands, kernel.scalars, tuple(builder.ops))
+
+
+def _of_shape(builder: Builder, number: int, op: Op) -> int | None:
+    """The replacement, if it has the shape of what it replaces: a reduction may count on that."""
+    found = builder.ops[number]
+    if found.shape == op.shape:
+        return number
+    return builder.add(Op("const", (), op.dtype, op.shape, found.attr)) if found.name == "const" else None
 
 
 def constant(op: Op) -> bool | int | float | None:

@@ -43,21 +43,17 @@ def choose(
     """
     names = [step.kernel.operands[t.operand].name for t in step.touches]
     classes = [classify(space, i) for i in range(len(step.touches))]
-    bits = index_bits(space, itemsizes)
     coordinates = coordinates_of(step, space)
-    reasons = [_bits_reason(bits)]
     offenders = [name for name, c in zip(names, classes, strict=True) if c is Access.STRIDED]
-    writes_scalar = any(c is Access.SCALAR and t.writes for c, t in zip(classes, step.touches, strict=True))
-    if not offenders and not writes_scalar:
+    if not offenders:
+        bits: Literal[32, 64] = 32 if space.numel < 2**31 else 64  # addresses are formed from pointers, in 64 bits
         schedule = _contiguous(step, space, classes, itemsizes, alignments, aliased, bits, coordinates, target)
-        reasons.append(_group_reason(schedule, names, itemsizes))
+        reason = _group_reason(schedule, names, itemsizes)
     else:
+        bits = index_bits(space, itemsizes)
         schedule = _strided(step, space, classes, aliased, bits, coordinates)
-        if offenders:
-            reasons.append(f"strided: {_list(offenders)} not contiguous in the order in which the outputs are walked")
-        else:
-            reasons.append("strided: the output is a single element")
-    return Choice(schedule, tuple(reasons))
+        reason = f"strided: {_list(offenders)} not contiguous in the order in which the outputs are walked"
+    return Choice(schedule, (reason, _bits_reason(schedule)))
 
 
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
@@ -115,7 +111,7 @@ def _strided(
     bits: Literal[32, 64],
     coordinates: tuple[tuple[int, int], ...],
 ) -> Schedule:
-    strided = [i for i, c in enumerate(classes) if c is Access.STRIDED or (c is Access.SCALAR and step.touches[i].writes)]
+    strided = [i for i, c in enumerate(classes) if c is Access.STRIDED]
     _, pattern_of = stride_patterns(space, strided)
     patterns = dict(zip(strided, pattern_of, strict=True))
     touches: list[TouchSchedule] = []
@@ -129,15 +125,20 @@ def _strided(
     return Schedule("strided", STRIDED_BLOCK, 1, len(space.shape), bits, tuple(touches), coordinates)
 
 
-def _bits_reason(bits: int) -> str:
-    if bits == 32:
-        return "32-bit indices: every byte offset is below 2 GiB"
-    return "64-bit indices: a byte offset can pass 2 GiB"
+def _bits_reason(schedule: Schedule) -> str:
+    what = "every element number" if schedule.template == "contiguous" else "every byte offset"
+    if schedule.index_bits == 32:
+        return f"32-bit indices: {what} is below 2^31"
+    return f"64-bit indices: not {what} is below 2^31"
 
 
 def _group_reason(schedule: Schedule, names: Sequence[str], itemsizes: Sequence[int]) -> str:
     widest = max((s, n) for s, n, t in zip(itemsizes, names, schedule.touches, strict=True) if t.access == "vector")
-    narrow = [n for n, t, s in zip(names, schedule.touches, itemsizes, strict=True) if t.access == "vector" and t.alignment == s and s < 16 and schedule.group > 1]
+    narrow = [
+        n
+        for n, t, s in zip(names, schedule.touches, itemsizes, strict=True)
+        if t.access == "vector" and t.alignment == s and s < 16 and schedule.group > 1
+    ]
     text = f"contiguous: {schedule.group} elements a thread, so that `{widest[1]}` moves in 16-byte accesses"
     return text + (f"; element by element for {_list(narrow)}, not aligned to 16 bytes" if narrow else "")
 
@@ -147,5 +148,3 @@ def _list(names: Sequence[str]) -> str:
     if len(quoted) == 1:
         return f"{quoted[0]} is" if not quoted[0].startswith("is") else quoted[0]
     return ", ".join(quoted[:-1]) + f" and {quoted[-1]} are"
-
-

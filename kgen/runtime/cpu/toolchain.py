@@ -47,7 +47,8 @@ def find() -> Toolchain:
     zig = importlib.util.find_spec("ziglang")
     if zig is not None and zig.origin is not None:
         # -nostdlib++: zig would spend a minute building libc++, which we do not use.
-        command = (sys.executable, "-m", "ziglang", "cc", "-x", "c++", "-nostdlib++")
+        # -mcpu=baseline: by default it compiles for this very machine, and the cache may be shared with others.
+        command = (sys.executable, "-m", "ziglang", "cc", "-x", "c++", "-nostdlib++", "-mcpu=baseline")
         return Toolchain(command, "the ziglang package", _identity(zig.origin))
     raise error(
         "no-host-compiler",

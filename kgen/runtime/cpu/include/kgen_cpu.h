@@ -27,3 +27,5 @@
 #include "kgen/math.h"
 #include "kgen/special_functions.h"
 #include "kgen/entry.h"
+// Last.
+#include "kgen/undefine.h"

@@ -59,7 +59,11 @@ static inline double __fma_rn(double a, double b, double c) { return fma(a, b, c
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float fdividef(float a, float b) { return a / b; }
 static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }  // NaN gives 0
-static inline float saturate(float x) { return __saturatef(x); }
+// A template, so that a text may have a function of this name.
+template <class T>
+inline float saturate(T x) {
+  return __saturatef(x);
+}
 
 // CUDA's min and max: of two integers, the usual conversions decide the type; of two floats, a NaN loses.
 #define KGEN_MIN_MAX(T)                                            \

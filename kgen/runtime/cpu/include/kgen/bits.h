@@ -31,7 +31,10 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 static inline long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
-static inline int __mul24(int a, int b) { return (int)((unsigned)(a << 8 >> 8) * (unsigned)(b << 8 >> 8)); }
+static inline int __mul24(int a, int b) {
+  const int low_a = (int)((unsigned)a << 8) >> 8, low_b = (int)((unsigned)b << 8) >> 8;
+  return (int)((unsigned)low_a * (unsigned)low_b);
+}
 static inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 static inline int __hadd(int a, int b) { return (int)(((int64_t)a + b) >> 1); }
 static inline int __rhadd(int a, int b) { return (int)(((int64_t)a + b + 1) >> 1); }

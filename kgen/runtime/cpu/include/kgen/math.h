@@ -82,8 +82,11 @@ static inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
 static inline float ldexp(float x, int exponent) { return ldexpf(x, exponent); }
 static inline float abs(float x) { return fabsf(x); }
 static inline double abs(double x) { return fabs(x); }
-static inline long abs(long x) { return x < 0 ? -x : x; }
-static inline long long abs(long long x) { return x < 0 ? -x : x; }
+// The least integer is its own magnitude, as on the GPU.
+static inline long abs(long x) { return (long)(x < 0 ? -(unsigned long)x : (unsigned long)x); }
+static inline long long abs(long long x) {
+  return (long long)(x < 0 ? -(unsigned long long)x : (unsigned long long)x);
+}
 
 // A function given for double, and the same for float computed in double.
 #define KGEN_FLOAT_OF(NAME)                                                    \

@@ -96,7 +96,7 @@ inline unsigned __match_all_sync(unsigned mask, T value, int* same, KGEN_LINE) {
     }                                                                          \
     return a;                                                                  \
   }
-KGEN_WARP_REDUCTION(add, a + b)
+KGEN_WARP_REDUCTION(add, (unsigned)a + (unsigned)b)  // of 32-bit integers; signed sums wrap
 KGEN_WARP_REDUCTION(min, b < a ? b : a)
 KGEN_WARP_REDUCTION(max, a < b ? b : a)
 KGEN_WARP_REDUCTION(and, a& b)

@@ -1,0 +1,94 @@
+"""kgen: a line of text in, an expert's CUDA kernel out.
+
+import kgen
+k = kgen.jit("out = a * b + cast<float>(c)")
+y = k(a, b, c)          # torch, CuPy, JAX, Numba or NumPy arrays
+print(k.source(a, b, c))  # the standalone .cu
+"""
+
+from kgen.diagnostics import Diagnostic, KgenError
+from kgen.dtypes import (
+    BFLOAT16 as bfloat16,
+)
+from kgen.dtypes import (
+    BOOL as bool_,
+)
+from kgen.dtypes import (
+    COMPLEX64 as complex64,
+)
+from kgen.dtypes import (
+    COMPLEX128 as complex128,
+)
+from kgen.dtypes import (
+    FLOAT8_E4M3FN as float8_e4m3fn,
+)
+from kgen.dtypes import (
+    FLOAT8_E5M2 as float8_e5m2,
+)
+from kgen.dtypes import (
+    FLOAT16 as float16,
+)
+from kgen.dtypes import (
+    FLOAT32 as float32,
+)
+from kgen.dtypes import (
+    FLOAT64 as float64,
+)
+from kgen.dtypes import (
+    INT8 as int8,
+)
+from kgen.dtypes import (
+    INT16 as int16,
+)
+from kgen.dtypes import (
+    INT32 as int32,
+)
+from kgen.dtypes import (
+    INT64 as int64,
+)
+from kgen.dtypes import (
+    UINT8 as uint8,
+)
+from kgen.dtypes import (
+    UINT16 as uint16,
+)
+from kgen.dtypes import (
+    UINT32 as uint32,
+)
+from kgen.dtypes import (
+    UINT64 as uint64,
+)
+from kgen.dtypes import (
+    DType,
+)
+from kgen.jit import Kernel, jit
+from kgen.spec import Spec, spec
+from kgen.version import VERSION as __version__
+
+__all__ = [
+    "DType",
+    "Diagnostic",
+    "Kernel",
+    "KgenError",
+    "Spec",
+    "__version__",
+    "bfloat16",
+    "bool_",
+    "complex64",
+    "complex128",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jit",
+    "spec",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]  # fmt: skip

@@ -1,0 +1,212 @@
+"""Files made ahead of time: no arrays, only dtypes, and shapes where they are stated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgen import pipeline
+from kgen.banner import Options, banner
+from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.check.values import kind_of
+from kgen.codegen.emit import Module
+from kgen.diagnostics import error
+from kgen.dtypes import FLOAT32, Kind
+from kgen.execute import Engine
+from kgen.explain import Explanation
+from kgen.program import Program
+from kgen.schedule.bind import Array, allocated_strides, concrete
+from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
+from kgen.schedule.plan import Schedule
+from kgen.spec import as_dtype, c_strides, spec
+
+MAX_RANK = 8
+STAND_INS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for extents that are not stated: no two divide
+
+Shapes = Mapping[str, tuple[int | None, ...]]
+
+
+def module_ahead(
+    program: Program,
+    base: str,
+    options: Options,
+    *,
+    dtypes: Any = None,
+    layout: str = "any",
+    rank: int = 4,
+    shapes: Shapes | None = None,
+    strides: Mapping[str, tuple[int, ...]] | None = None,
+    command: Sequence[str] | None = None,
+) -> Module:
+    """The file for ``dtypes`` (one for all inputs, or by name; default float32).
+
+    With ``shapes`` (None: any extent) it holds the one kernel that those shapes, C-contiguous or with ``strides``
+    (in elements), call for.  Without, the kernels of the class ``layout`` up to ``rank`` merged dimensions.
+    """
+    if layout not in LAYOUTS:
+        raise error("bad-layout", f"`{layout}` is not a layout class", f"one of {', '.join(LAYOUTS)}")
+    if not 1 <= rank <= MAX_RANK:
+        raise error("bad-rank", f"rank {rank} is not supported", f"1 to {MAX_RANK} dimensions after merging")
+    by_name = _dtypes(program, dtypes)
+    kernel_shape = tuple((shapes or {}).get("", ()))
+    specialised = pipeline.specialise(program, _types(program, by_name, shapes or {}), kernel_shape)
+    variants: list[tuple[int, Schedule]] = []
+    chosen: list[str] = []
+    if shapes:
+        variants, chosen = _placed(specialised, shapes, strides or {})
+    else:
+        _refuse_index(specialised)
+        chosen.append(
+            f"Layout: {layout}" + (f", up to {rank} dimensions after merging." if layout != "contiguous" else ".")
+        )
+        for number, step in enumerate(specialised.steps):
+            variants += [(number, s) for s in covering(step, _layout_class(layout), rank)]
+    if dtypes is None and any(a.dtype is None for a in program.arguments):
+        chosen.append("Inputs of no stated dtype are float32 (the default of --dtype).")
+    made_by = command or _command(program, by_name, layout, rank, shapes, strides, options)
+    return pipeline.source(
+        program, specialised.steps, variants, base, banner(program, specialised.kernel, options, made_by, chosen)
+    )
+
+
+def _layout_class(layout: str) -> LayoutClass:
+    return next(known for known in LAYOUTS if known == layout)
+
+
+def _dtypes(program: Program, dtypes: Any) -> dict[str, Any]:
+    names = [a.name for a in program.arguments]
+    if isinstance(dtypes, Mapping):
+        unknown = [n for n in dtypes if n not in names]
+        if unknown:
+            raise error(
+                "unknown-argument", f"no input is called `{unknown[0]}`", f"the inputs are {', '.join(names) or 'none'}"
+            )
+        given = {n: as_dtype(t) for n, t in dtypes.items()}
+    else:
+        given = {} if dtypes is None else {a.name: a.dtype or as_dtype(dtypes) for a in program.arguments}
+    return {a.name: given.get(a.name) or a.dtype or FLOAT32 for a in program.arguments}
+
+
+def _types(program: Program, dtypes: Mapping[str, Any], shapes: Shapes) -> dict[str, ArgType]:
+    types: dict[str, ArgType] = {}
+    for argument in program.arguments:
+        types[argument.name] = ArrayArg(dtypes[argument.name], tuple(shapes.get(argument.name, (None,))))
+    for parameter in program.parameters:
+        if parameter.dtype is not None:
+            types[parameter.name] = ScalarArg(parameter.dtype)
+        else:
+            types[parameter.name] = WeakArg(Kind.FLOAT if parameter.default is None else kind_of(parameter.default))
+    return types
+
+
+def _placed(
+    specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]]
+) -> tuple[list[tuple[int, Schedule]], list[str]]:
+    """The variants that these shapes call for, extents that are not stated standing in as large ones."""
+    kernel = specialised.kernel
+    extents: dict[str, int] = {}
+    for operand in kernel.operands:
+        stated = shapes.get(operand.name if operand.role != "output" else "", ())
+        for dim, extent in zip(operand.shape, stated or (None,) * len(operand.shape), strict=False):
+            if dim != 1 and extent is not None:
+                extents[dim] = extent
+    for operand in kernel.operands:
+        for dim in operand.shape:
+            if dim != 1:
+                extents.setdefault(dim, STAND_INS[len(extents) % len(STAND_INS)])
+    arrays: list[Array | None] = []
+    for operand in kernel.operands:
+        shape = concrete(operand.shape, extents)
+        steps = strides.get(operand.name, c_strides(shape))
+        if len(steps) != len(shape):
+            raise error("bad-strides", f"`{operand.name}` has {len(shape)} dimensions and {len(steps)} strides")
+        arrays.append(None if operand.role == "output" else Array(shape, steps, operand.dtype.size))
+    variants: list[tuple[int, Schedule]] = []
+    reasons: list[str] = []
+    for number, step in enumerate(specialised.steps):
+        full = [
+            a or Array(concrete(o.shape, extents), allocated_strides(step, i, arrays, extents), o.dtype.size)
+            if any(t.operand == i for t in step.touches)
+            else a or _NOWHERE
+            for i, (o, a) in enumerate(zip(kernel.operands, arrays, strict=True))
+        ]
+        choice = pipeline.schedule(step, pipeline.place(step, full, extents, [False] * len(step.touches)))
+        variants.append((number, choice.schedule))
+        reasons += [f"Chosen: {reason}." for reason in choice.reasons]
+    return variants, reasons
+
+
+_NOWHERE = Array((), (), 1)
+
+
+def _refuse_index(specialised: pipeline.Specialised) -> None:
+    if any(op.name == "index" for op in specialised.kernel.ops):
+        raise error(
+            "shape-needed",
+            "a program that reads index() needs to know its rank ahead of time",
+            "give shapes: --shape a=?x? (`?` is any size)",
+        )
+
+
+def _command(
+    program: Program,
+    dtypes: Mapping[str, Any],
+    layout: str,
+    rank: int,
+    shapes: Shapes | None,
+    strides: Mapping[str, tuple[int, ...]] | None,
+    options: Options,
+) -> list[str]:
+    name = program.source.name
+    command = ["kgen", "compile", "-" if name.startswith("<") else name]
+    stem = "kernel" if name.startswith("<") else name.removesuffix(".k")
+    command += ["-o", f"{stem}.cu"]
+    if dtypes:
+        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in dtypes.items())]
+    if shapes:
+        command += ["--shape", ",".join(f"{n}={_extents(s)}" if n else _extents(s) for n, s in shapes.items())]
+        if strides:
+            command += ["--strides", ",".join(f"{n}={'x'.join(map(str, s))}" for n, s in strides.items())]
+    else:
+        command += ["--layout", layout]
+        if rank != 4:
+            command += ["--rank", str(rank)]
+    return [*command, *options.command_flags]
+
+
+def _extents(shape: Sequence[int | None]) -> str:
+    return "x".join("?" if n is None else str(n) for n in shape)
+
+
+def ir_ahead(program: Program, *, dtypes: Any = None, shapes: Shapes | None = None) -> str:
+    """The optimised IR's text form."""
+    from kgen.ir.printer import print_kernel
+
+    types = _types(program, _dtypes(program, dtypes), shapes or {})
+    return print_kernel(pipeline.specialise(program, types, tuple((shapes or {}).get("", ()))).kernel)
+
+
+def explain_ahead(
+    program: Program,
+    base: str,
+    *,
+    dtypes: Any = None,
+    shapes: Shapes | None = None,
+    strides: Mapping[str, tuple[int, ...]] | None = None,
+) -> Explanation:
+    """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (large contiguous ones by default)."""
+    by_name = _dtypes(program, dtypes)
+    specs: dict[str, Any] = {}
+    for argument in program.arguments:
+        stated = (shapes or {}).get(argument.name, (None,))
+        # Extents that are not stated are equal where axes align, so that shapes broadcast.
+        shape = tuple(STAND_INS[-1 - i] if n is None else n for i, n in enumerate(reversed(stated)))[::-1]
+        specs[argument.name] = spec(shape, by_name[argument.name], (strides or {}).get(argument.name))
+    for parameter in program.parameters:
+        if parameter.default is None:
+            specs[parameter.name] = 1 if parameter.dtype is not None else 1.0
+    given = (shapes or {}).get("")
+    engine = Engine(program, base, None, Options())
+    return Explanation.of(
+        program, engine.described((), specs, None if given is None else tuple(n or STAND_INS[0] for n in given))
+    )

@@ -1,0 +1,167 @@
+"""The arguments of one call: which object is which argument, and what is known of each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.arrays import adapter_of
+from kgen.arrays.base import Adapter, Device
+from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.diagnostics import Diagnostic, KgenError, error
+from kgen.dtypes import Kind
+from kgen.program import Program
+from kgen.runtime.scalars import kind_of_value
+from kgen.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayValue:
+    """An array argument.  ``adapter`` is None for a :class:`~kgen.Spec`, which has no data."""
+
+    name: str
+    array: Any
+    spec: Spec
+    adapter: Adapter | None
+    device: Device | None  # None: NumPy and specs, which have no device of their own
+    original: Any = None  # the caller's object, where ``array`` stands in for it
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarValue:
+    """An argument passed by value."""
+
+    name: str
+    value: Any
+    type: ScalarArg | WeakArg
+
+
+Value = ArrayValue | ScalarValue
+
+
+def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Which object is which argument or parameter: inputs by position or name, params by name.
+
+    Raises :class:`~kgen.KgenError`: ``too-many-arguments``, ``missing-argument``, ``repeated-argument``,
+    ``unknown-argument``.
+    """
+    arrays = [a.name for a in program.arguments]
+    params = {p.name: p for p in program.parameters}
+    if len(args) > len(arrays):
+        raise error(
+            "too-many-arguments",
+            f"{len(args)} positional arguments, and this kernel takes {len(arrays)}: {', '.join(arrays) or 'none'}",
+            "params are given by keyword" if params else None,
+        )
+    found: dict[str, Any] = dict(zip(arrays, args, strict=False))
+    for name, value in named.items():
+        if name in found:
+            raise error("repeated-argument", f"`{name}` is given by position and by name")
+        if name not in params and name not in arrays:
+            near = difflib.get_close_matches(name, [*arrays, *params], 1)
+            known = ", ".join([*arrays, *params]) or "none"
+            raise error(
+                "unknown-argument",
+                f"no argument is called `{name}`",
+                f"did you mean `{near[0]}`?" if near else f"the arguments are {known}",
+            )
+        found[name] = value
+    missing = [n for n in arrays if n not in found] + [
+        n for n, p in params.items() if n not in found and p.default is None
+    ]
+    if missing:
+        raise error(
+            "missing-argument",
+            f"`{'`, `'.join(missing)}` {'is' if len(missing) == 1 else 'are'} not given",
+            f"the order is ({', '.join(arrays)})" if arrays else None,
+        )
+    for name, parameter in params.items():
+        found.setdefault(name, parameter.default)
+    return found
+
+
+def describe(program: Program, bound: Mapping[str, Any]) -> dict[str, Value]:
+    """What each argument is.  Raises :class:`~kgen.KgenError` for objects that are neither arrays nor scalars."""
+    values: dict[str, Value] = {}
+    for argument in program.arguments:
+        values[argument.name] = _argument(argument.name, bound[argument.name], argument.role == "inout")
+    for parameter in program.parameters:
+        values[parameter.name] = _parameter(parameter.name, bound[parameter.name], parameter.dtype)
+    return values
+
+
+def _argument(name: str, value: Any, inout: bool) -> Value:
+    if isinstance(value, Spec):
+        return ArrayValue(name, value, value, None, None)
+    kind = kind_of_value(value)
+    if kind is not None:
+        if inout:
+            raise error(
+                "not-an-array", f"`{name}` is updated in place, so it cannot be a Python scalar", "pass an array"
+            )
+        return ScalarValue(name, value, WeakArg(kind))
+    try:
+        adapter = adapter_of(value)
+        if adapter is None:
+            raise error("not-an-array", f"`{name}` is a {type(value).__name__}", "pass an array or a Python scalar")
+        array = adapter.normalise(value)
+        return ArrayValue(name, array, adapter.spec(array), adapter, adapter.device(array), value)
+    except KgenError as problem:
+        raise _named(problem, name) from None
+
+
+def _named(problem: KgenError, name: str) -> KgenError:
+    """The same problem, saying which argument it is about."""
+    return KgenError(
+        Diagnostic(
+            d.code, d.message if f"`{name}`" in d.message else f"`{name}`: {d.message}", d.hint, d.at, d.marks, d.source
+        )
+        for d in problem.diagnostics
+    )
+
+
+def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
+    kind = kind_of_value(value)
+    if kind is None:
+        adapter = adapter_of(value) if not isinstance(value, Spec) else None
+        value = value if adapter is None else adapter.normalise(value)
+        if adapter is None or adapter.spec(value).shape != ():
+            raise error(
+                "bad-value",
+                f"`{name}` is passed by value and has to be a scalar",
+                "arrays are inputs; a param is a Python number",
+            )
+        value = adapter.item(value)
+        kind = kind_of_value(value)
+        assert kind is not None
+    if dtype is not None:
+        if kind > max(dtype.kind, Kind.INT if dtype.kind is Kind.BOOL else dtype.kind):
+            raise error(
+                "bad-value",
+                f"`{name}` is declared {dtype} and the value is {value!r}",
+                f"pass a value that {dtype} holds",
+            )
+        return ScalarValue(name, value, ScalarArg(dtype))
+    return ScalarValue(name, value, WeakArg(kind))
+
+
+def by_value(value: Value, device: Device | None) -> Value:
+    """A 0-d array of the host that meets arrays on a GPU is passed by value."""
+    if isinstance(value, ArrayValue) and value.adapter is not None and value.spec.shape == () and device is not None:
+        if device.kind == "cuda" and (value.device is None or value.device.kind == "cpu"):
+            return ScalarValue(value.name, value.adapter.item(value.array), ScalarArg(value.spec.dtype))
+    return value
+
+
+def type_of(value: Value) -> ArgType:
+    """What typing has to know of an argument, with the extents that this call has."""
+    return ArrayArg(value.spec.dtype, value.spec.shape) if isinstance(value, ArrayValue) else value.type
+
+
+def class_of(value: Value) -> ArgType:
+    """The part of :func:`type_of` that specialisation depends on: only which extents are 1, not the others."""
+    if isinstance(value, ArrayValue):
+        return ArrayArg(value.spec.dtype, tuple(1 if n == 1 else None for n in value.spec.shape))
+    return value.type

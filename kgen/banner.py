@@ -1,0 +1,67 @@
+"""The head of a generated file: what it computes, what was chosen, and the command that remakes it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgen.ir.kernel import Kernel
+from kgen.program import Program
+from kgen.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How floating-point text may be compiled."""
+
+    fmad: bool = True
+    fast: bool = False
+
+    @property
+    def nvrtc_flags(self) -> tuple[str, ...]:
+        """The flags that this choice needs, spelt alike for NVRTC and nvcc."""
+        if self.fast:
+            return ("-use_fast_math",)
+        return ("-fmad=true" if self.fmad else "-fmad=false",)
+
+    @property
+    def command_flags(self) -> tuple[str, ...]:
+        return (*(() if self.fmad else ("--fmad=off",)), *(("--fast",) if self.fast else ()))
+
+
+def banner(
+    program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
+) -> tuple[str, ...]:
+    """Lines for the file's first comment.  ``command`` is argv of the command that remakes it; ``chosen`` the decisions."""
+    lines = [
+        f"Made by kgen {VERSION} from {program.source.name}. Do not edit; remake it with",
+        f"    {shlex.join(command)}",
+        "",
+    ]
+    lines += [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
+    lines += ["", *_signature(kernel)]
+    lines += ["", *chosen]
+    lines.append(_floating_point(options))
+    return tuple(lines)
+
+
+def _signature(kernel: Kernel) -> list[str]:
+    def one(name: str, dtype: object) -> str:
+        return f"{name}: {dtype}"
+
+    inputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "input"]
+    inputs += [f"{one(o.name, o.dtype)} (updated in place)" for o in kernel.operands if o.role == "inout"]
+    inputs += [f"{one(s.name, s.dtype)} (by value)" for s in kernel.scalars]
+    outputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "output"]
+    lines = [f"Inputs:  {', '.join(inputs)}"] if inputs else []
+    return lines + ([f"Outputs: {', '.join(outputs)}"] if outputs else [])
+
+
+def _floating_point(options: Options) -> str:
+    flags = " ".join(options.nvrtc_flags)
+    if options.fast:
+        return f"Floating point: fast math is allowed; compile with {flags}."
+    if options.fmad:
+        return f"Floating point: a*b+c may contract to one fma; compile with {flags} (the default)."
+    return f"Floating point: no contraction, results are defined bit for bit; compile with {flags}."

@@ -1,0 +1,88 @@
+"""All that a template may see, typed.  Everything here is decided; templates only lay it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ElementContext:
+    """The device function that computes one element."""
+
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    body: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldContext:
+    """A member of a layout struct."""
+
+    declaration: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutContext:
+    """A by-value layout struct and the lines that take an index apart; ``$i`` stands for the index."""
+
+    name: str
+    rank: int
+    fields: tuple[FieldContext, ...]
+    decomposition: tuple[str, ...]
+    offset_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class TouchContext:
+    """One operand as a kernel body names it."""
+
+    pointer: str
+    type: str
+    value: str
+    pack: str
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetContext:
+    """One distinct stride pattern and the operands that share it."""
+
+    name: str
+    sum: str
+    operands: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelContext:
+    """One ``__global__`` function."""
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    index: str
+    first: str
+    element: str
+    layout: LayoutContext | None
+    once: tuple[TouchContext, ...]
+    reads: tuple[TouchContext, ...]
+    writes: tuple[TouchContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    packed: tuple[str, ...]
+    direct_at_i: tuple[str, ...]
+    direct_at_j: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleContext:
+    """One file."""
+
+    banner: tuple[str, ...]
+    headers: tuple[str, ...]
+    uses_pack: bool
+    helpers: tuple[str, ...]
+    elements: tuple[ElementContext, ...]
+    kernels: tuple[KernelContext, ...]

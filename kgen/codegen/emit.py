@@ -1,0 +1,83 @@
+"""Steps and schedules -> the text of one standalone ``.cu`` file.
+
+Pure but for reading templates: the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kgen.codegen import names
+from kgen.codegen.context import KernelContext, ModuleContext
+from kgen.codegen.element import Statement, write_element
+from kgen.codegen.helpers import helper_texts
+from kgen.codegen.kernels import Entry, describe
+from kgen.resources import folder
+from kgen.schedule.plan import Schedule
+from kgen.schedule.split import Step
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A generated file: its text and the kernels in it."""
+
+    text: str
+    entries: tuple[Entry, ...]
+
+
+def emit(
+    base: str,
+    steps: Sequence[Step],
+    variants: Sequence[tuple[int, Schedule]],
+    statements: Sequence[Statement],
+    banner: Sequence[str],
+) -> Module:
+    """One file with a kernel for each ``(step, schedule)`` of ``variants``.
+
+    ``base`` names the kernels; ``statements`` are the program's, for comments; ``banner`` opens the file.
+    """
+    unique = names.Unique()
+    bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
+    used = sorted({number for number, _ in variants})
+    elements = {i: write_element(steps[i], unique(f"{bases[i]}_element"), statements) for i in used}
+    kernels: list[KernelContext] = []
+    entries: list[Entry] = []
+    for number, schedule in variants:
+        name = unique(f"{bases[number]}_{schedule.suffix}")
+        context, entry = describe(steps[number], number, schedule, elements[number], name)
+        kernels.append(context)
+        entries.append(entry)
+    module = ModuleContext(
+        banner=tuple(names.comment(line) for line in banner),
+        headers=tuple(sorted({h for e in elements.values() for h in e.headers})),
+        uses_pack=any(k.reads or k.writes for k in kernels if k.group > 1),
+        helpers=tuple(text.rstrip() for text in helper_texts([h for e in elements.values() for h in e.helpers])),
+        elements=tuple(e.context for e in elements.values()),
+        kernels=tuple(kernels),
+    )
+    return Module(_environment().get_template("module.cu.j2").render(m=module), tuple(entries))
+
+
+def _first_output(step: Step) -> str:
+    return next(step.kernel.operands[t.operand].name for t in step.touches if t.writes)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder("templates")),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        auto_reload=False,
+    )

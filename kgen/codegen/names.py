@@ -1,0 +1,56 @@
+"""User text as CUDA text: names and comments.
+
+A user's name never appears unchanged: every role has a suffix, so that no name of a program can meet a keyword,
+a macro, an intrinsic, or a name of the generator's own (none of which end so).
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def pointer(name: str) -> str:
+    return f"{name}_ptr"
+
+
+def value(name: str) -> str:
+    return f"{name}_v"
+
+
+def new_value(name: str) -> str:
+    return f"{name}_new"
+
+
+def vector(name: str) -> str:
+    return f"{name}_vec"
+
+
+def new_vector(name: str) -> str:
+    return f"{name}_newvec"
+
+
+def kernel_base(text: str) -> str:
+    """A kernel's base name from a file's stem: ``my-op.v2`` gives ``my_op_v2``."""
+    base = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "kernel"
+    return f"k{base}" if base[0].isdigit() else base
+
+
+def comment(text: str) -> str:
+    """Text fit for one ``//`` comment: no control or bidi characters, and no line continuation at its end."""
+    shown = "".join(c if c.isprintable() else " " for c in text).rstrip()
+    # A backslash at the end would pull the next line into the comment; so would the trigraph for one.
+    return shown + " ." if shown.endswith(("\\", "??/")) else shown
+
+
+class Unique:
+    """Hands out names, adding a number to one that is taken."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def __call__(self, name: str) -> str:
+        chosen, number = name, 2
+        while chosen in self._taken:
+            chosen, number = f"{name}{number}", number + 1
+        self._taken.add(chosen)
+        return chosen

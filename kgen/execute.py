@@ -1,0 +1,282 @@
+"""What a call does: arguments -> specialisation -> outputs -> plan -> compiled kernel -> launch."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kgen import pipeline
+from kgen.banner import Options, banner
+from kgen.check import check
+from kgen.diagnostics import error
+from kgen.program import Program
+from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, concrete, extents_of
+from kgen.schedule.launch import launch_of
+from kgen.spec import Spec
+
+if TYPE_CHECKING:
+    from kgen.arguments import ArrayValue, Value
+    from kgen.codegen.kernels import Entry, Parameter
+    from kgen.pipeline import Module, Specialised
+    from kgen.runtime.backend import Backend, Loaded
+    from kgen.runtime.session import Session
+    from kgen.schedule.plan import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Layouted:
+    """A call up to its schedules: everything but code and memory."""
+
+    specialised: Specialised
+    extents: Extents
+    arrays: tuple[Array, ...]  # one for each operand
+    placed: tuple[Placed, ...]  # one for each step
+    schedules: tuple[Schedule, ...]
+    reasons: tuple[tuple[str, ...], ...]
+
+
+@dataclass(slots=True)
+class Engine:
+    """One program and everything that was decided and compiled for it so far."""
+
+    program: Program
+    name: str
+    device: str | None
+    options: Options
+    ran_on: str | None = None  # the device of the last call
+    _specialised: dict[object, Specialised] = field(default_factory=dict)
+    _loaded: dict[object, Loaded] = field(default_factory=dict)
+
+    # --- a call -----------------------------------------------------------------------------------
+
+    def call(
+        self, args: Sequence[Any], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Sequence[int] | None
+    ) -> Any:
+        from kgen.arguments import ArrayValue, bind, by_value, describe
+        from kgen.outputs import Outputs, given_outputs
+        from kgen.runtime.backend import choose_backend
+        from kgen.runtime.session import open_session
+
+        values = describe(self.program, bind(self.program, args, named))
+        outs = given_outputs(self.program, out)
+        backend = choose_backend(self.device, [*values.values(), *(o for o in outs if o is not None)])
+        values = {n: by_value(v, backend.device) for n, v in values.items()}
+        program_shape = _program_shape(self.program, values, outs, shape)
+        specialised = self.specialise(values, program_shape, outs)
+        extents = self.extents(specialised, values, program_shape)
+        arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
+        with open_session(backend, arrays, stream) as session:
+            outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
+            plan = self.lay_out(specialised, extents, outputs.arrays, outputs.check_overlap())
+            self._launch(backend, session, plan, values)
+        self.ran_on = str(backend.device)
+        return outputs.results()
+
+    def _launch(self, backend: Backend, session: Session, plan: Layouted, values: Mapping[str, Value]) -> None:
+        from kgen.runtime.parameters import Parameters
+
+        if not any(p.space.numel for p in plan.placed):
+            return
+        loaded = self.load(backend, plan)
+        for entry in loaded.entries:
+            placed = plan.placed[entry.step]
+            if placed.space.numel:
+                launch = launch_of(entry.schedule, placed.space)
+                parameters = Parameters(entry, launch, self._value_of(plan, entry, values))
+                session.launch(loaded, entry.name, launch, parameters)
+
+    def _value_of(self, plan: Layouted, entry: Entry, values: Mapping[str, Value]) -> Any:
+        from kgen.arguments import ScalarValue
+        from kgen.runtime.scalars import pack
+
+        kernel = plan.specialised.steps[entry.step].kernel
+
+        def value_of(parameter: Parameter) -> bytes:
+            if parameter.kind == "pointer":
+                return struct.pack("<Q", plan.arrays[int(parameter.key)].pointer)
+            if parameter.kind == "size":
+                return struct.pack("<q", plan.extents[str(parameter.key)])
+            scalar = kernel.scalars[int(parameter.key)]
+            value = values[scalar.name]
+            assert isinstance(value, ScalarValue)
+            return pack(scalar.name, value.value, scalar.dtype)
+
+        return value_of
+
+    # --- the stages -------------------------------------------------------------------------------
+
+    def specialise(
+        self, values: Mapping[str, Value], shape: tuple[int, ...], outs: Sequence[ArrayValue | None] = ()
+    ) -> Specialised:
+        """The IR for these dtypes and ranks; typed once for each combination."""
+        from kgen.arguments import class_of, type_of
+
+        out_dtypes = {o.name: o.spec.dtype for o in outs if o is not None}
+        key = (
+            tuple(class_of(v) for v in values.values()),
+            tuple(1 if n == 1 else None for n in shape),
+            tuple(out_dtypes.items()),
+        )
+        found = self._specialised.get(key)
+        if found is None:
+            types = {n: type_of(v) for n, v in values.items()}
+            found = self._specialised[key] = pipeline.specialise(self.program, types, shape, out_dtypes)
+        return found
+
+    def extents(self, specialised: Specialised, values: Mapping[str, Value], shape: tuple[int, ...]) -> Extents:
+        """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
+        from kgen.arguments import ArrayValue, type_of
+
+        kernel = specialised.kernel
+        no_arrays = not any(isinstance(v, ArrayValue) for v in values.values())
+        shapes: list[tuple[int, ...] | None] = []
+        for operand in kernel.operands:
+            if operand.role == "output":
+                shapes.append(shape if no_arrays else None)
+            else:
+                value = values[operand.name]
+                assert isinstance(value, ArrayValue)
+                shapes.append(value.spec.shape)
+        found = extents_of(kernel, shapes)
+        if found is None:
+            # Typing with these extents finds the operation at fault and marks it.
+            check(self.program, {n: type_of(v) for n, v in values.items()}, shape=shape)
+            raise AssertionError("extents disagree, and typing found no shape error")
+        return found
+
+    def lay_out(
+        self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
+    ) -> Layouted:
+        placed: list[Placed] = []
+        schedules: list[Schedule] = []
+        reasons: list[tuple[str, ...]] = []
+        for step, alias in zip(specialised.steps, aliased, strict=True):
+            here = pipeline.place(step, arrays, extents, alias)
+            choice = pipeline.schedule(step, here)
+            placed.append(here)
+            schedules.append(choice.schedule)
+            reasons.append(choice.reasons)
+        return Layouted(specialised, extents, tuple(arrays), tuple(placed), tuple(schedules), tuple(reasons))
+
+    def module(self, plan: Layouted, command: Sequence[str]) -> Module:
+        """The text for one combination of schedules."""
+        self._refuse_reductions(plan.specialised)
+        chosen = [f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]
+        head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
+        return pipeline.source(self.program, plan.specialised.steps, list(enumerate(plan.schedules)), self.name, head)
+
+    def load(self, backend: Backend, plan: Layouted) -> Loaded:
+        """The compiled kernels, from memory or disk where they are there already."""
+        key = (plan.specialised.kernel, plan.schedules, backend.key)
+        found = self._loaded.get(key)
+        if found is None:
+            module = self.module(plan, ["kgen", "compile", "-"])
+            found = self._loaded[key] = backend.load(module, self.name, self.options)
+        return found
+
+    def _refuse_reductions(self, specialised: Specialised) -> None:
+        from kgen.diagnostics import Diagnostic, KgenError
+
+        found = [op for op in specialised.kernel.ops if op.name == "reduce"]
+        if found:
+            raise KgenError(
+                Diagnostic(
+                    "reductions-not-yet",
+                    "reductions are typed and explained, but not compiled yet",
+                    "compute the reduction with your array library and pass its result as an input",
+                    op.span,
+                    (),
+                    self.program.source,
+                )
+                for op in found
+            )
+
+    # --- metadata ---------------------------------------------------------------------------------
+
+    def described(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> Layouted:
+        """A call up to its schedules, on arrays or specs; nothing is allocated."""
+        from kgen.arguments import ArrayValue, bind, describe
+
+        values = describe(self.program, bind(self.program, args, named))
+        program_shape = _program_shape(self.program, values, (), shape)
+        specialised = self.specialise(values, program_shape)
+        extents = self.extents(specialised, values, program_shape)
+        arrays: list[Array | None] = []
+        for operand in specialised.kernel.operands:
+            value = values.get(operand.name)
+            arrays.append(_array(value) if isinstance(value, ArrayValue) and operand.role != "output" else None)
+        full = allocate_layouts(specialised, extents, arrays)
+        return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
+
+    def meta(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> tuple[Spec, ...]:
+        plan = self.described(args, named, shape)
+        operands = zip(plan.specialised.kernel.operands, plan.arrays, strict=True)
+        return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
+
+    def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> str:
+        plan = self.described(args, named, shape)
+        return self.module(plan, remake_command(self.program, plan, self.options)).text
+
+    def explain(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> Any:
+        from kgen.explain import Explanation
+
+        return Explanation.of(self.program, self.described(args, named, shape))
+
+    def compiled(
+        self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None, kind: str, arch: str | None
+    ) -> bytes:
+        from kgen.runtime.backend import compile_for
+
+        return compile_for(self.source(args, named, shape), self.name, self.options, kind, arch)
+
+
+def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequence[Array | None]) -> list[Array]:
+    """``arrays`` with outputs that are not given filled in, in the layout that they get when allocated."""
+    full = list(arrays)
+    for step in specialised.steps:
+        for touch in step.touches:
+            if full[touch.operand] is None:
+                operand = specialised.kernel.operands[touch.operand]
+                strides = allocated_strides(step, touch.operand, arrays, extents)
+                full[touch.operand] = Array(concrete(step.shape, extents), strides, operand.dtype.size)
+    return [a if a is not None else Array((), (), 1) for a in full]
+
+
+def remake_command(program: Program, plan: Layouted, options: Options) -> list[str]:
+    """``kgen compile`` with the dtypes, shapes and strides of these operands."""
+    inputs = [(o, a) for o, a in zip(plan.specialised.kernel.operands, plan.arrays, strict=True) if o.role != "output"]
+    name = program.source.name
+    command = ["kgen", "compile", "-" if name.startswith("<") else name]
+    if inputs:
+        command += ["--dtype", ",".join(f"{o.name}={o.dtype.short}" for o, _ in inputs)]
+        command += ["--shape", ",".join(f"{o.name}={'x'.join(map(str, a.shape))}" for o, a in inputs)]
+        command += ["--strides", ",".join(f"{o.name}={'x'.join(map(str, a.strides))}" for o, a in inputs)]
+    return [*command, *options.command_flags]
+
+
+def _array(value: ArrayValue, pointer: int = 0) -> Array:
+    return Array(value.spec.shape, value.spec.strides, value.spec.dtype.size, pointer)
+
+
+def _program_shape(
+    program: Program, values: Mapping[str, Value], outs: Sequence[ArrayValue | None], shape: Sequence[int] | None
+) -> tuple[int, ...]:
+    """The shape of a program without array arguments: ``shape=``, or that of an array given with ``out=``."""
+    from kgen.arguments import ArrayValue
+
+    if any(isinstance(v, ArrayValue) for v in values.values()):
+        if shape is not None:
+            raise error(
+                "bad-call", "shape= is for programs without array arguments", "the shape follows from the arrays"
+            )
+        return ()
+    if shape is not None:
+        return tuple(int(n) for n in shape)
+    given = [o for o in outs if o is not None]
+    if given:
+        return given[0].spec.shape
+    raise error(
+        "shape-needed", "no argument is an array, so nothing gives the output's shape", "pass shape=(...) or out="
+    )

@@ -1,0 +1,142 @@
+"""``kgen.jit``: a program as a Python callable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kgen import pipeline
+from kgen.banner import Options
+from kgen.codegen.names import kernel_base
+from kgen.diagnostics import error
+from kgen.dtypes import DType
+from kgen.program import Program
+from kgen.spec import Spec
+
+
+def jit(
+    text: str | None = None,
+    *,
+    path: str | Path | None = None,
+    device: str | None = None,
+    name: str | None = None,
+    fmad: bool = True,
+    fast: bool = False,
+) -> Kernel:
+    """Compile a program, given as text or as the ``path`` of a ``.k`` file, into a callable.
+
+    ``device``: ``"cuda"``, ``"cuda:1"``, ``"cpu"`` or None (the arrays' own; NumPy arrays go to a GPU if there is
+    one, else to the CPU).  ``name``: what kernels are called in profilers.  ``fmad=False`` forbids contraction to
+    fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
+
+    Raises :class:`~kgen.KgenError` with every syntax and name error of the text.  Nothing is compiled for a device
+    before the first call.
+    """
+    if (text is None) == (path is None):
+        raise error("bad-call", "jit() takes a program's text or path=, one of the two")
+    if path is not None:
+        path = Path(path)
+        program = pipeline.load(read_program(path), path.name)
+        name = name or path.stem
+    else:
+        assert text is not None
+        program = pipeline.load(text)
+    return Kernel(program, name=kernel_base(name or "kernel"), device=device, options=Options(fmad, fast))
+
+
+def read_program(path: Path) -> str:
+    """The text of a ``.k`` file.  Raises :class:`~kgen.KgenError` (``unreadable-file``)."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise error("unreadable-file", f"{path} is not UTF-8 text") from None
+    except OSError as problem:
+        raise error("unreadable-file", f"cannot read {path}: {problem.strerror}") from None
+
+
+class Kernel:
+    """A compiled program.  Call it on arrays; ask it for its text, its plan, its result's metadata."""
+
+    def __init__(self, program: Program, *, name: str, device: str | None, options: Options) -> None:
+        from kgen.execute import Engine
+
+        self.program = program
+        self.name = name
+        self.options = options
+        self._engine = Engine(program, name, device, options)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the array arguments, in call order."""
+        return tuple(a.name for a in self.program.arguments)
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The names of the by-value parameters."""
+        return tuple(p.name for p in self.program.parameters)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the returned arrays, in order."""
+        return tuple(o.name for o in self.program.outputs)
+
+    @property
+    def ran_on(self) -> str | None:
+        """The device of the last call: ``"cpu"``, ``"cuda:0"``, or None before the first."""
+        return self._engine.ran_on
+
+    def __call__(
+        self, *args: Any, out: Any = None, stream: Any = None, shape: Sequence[int] | None = None, **named: Any
+    ) -> Any:
+        """Run on arrays: positional in input order, or by name; params by keyword.
+
+        ``out``: an array to write to (a tuple for several outputs; None entries are allocated), of exactly the
+        output's shape.  ``stream``: a CUDA stream (default: the current stream of the first array's library).
+        ``shape``: the shape of a program without array arguments.
+
+        Returns one array, or a tuple for several outputs, in the library of the first array argument; ``inout``
+        arguments are updated and not returned.  Raises :class:`~kgen.KgenError`.
+        """
+        return self._engine.call(args, named, out=out, stream=stream, shape=shape)
+
+    def meta(self, *args: Any, shape: Sequence[int] | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
+        """The output's shape, dtype and strides (a tuple for several); no data is touched."""
+        specs = self._engine.meta(args, named, shape)
+        return specs[0] if len(specs) == 1 else specs
+
+    def source(
+        self,
+        *args: Any,
+        dtypes: DType | str | dict[str, Any] | None = None,
+        layout: str = "any",
+        rank: int = 4,
+        shape: Sequence[int] | None = None,
+        **named: Any,
+    ) -> str:
+        """The standalone ``.cu`` text: for these arrays, or for ``dtypes`` and a ``layout`` class when none are given.
+
+        ``dtypes``: one dtype for all inputs, or a dict by name (default float32).  ``layout``: ``"any"``,
+        ``"contiguous"`` or ``"strided"``.  ``rank``: how many dimensions, after merging, strided kernels cover.
+        """
+        if args or named or shape is not None:
+            return self._engine.source(args, named, shape)
+        from kgen.ahead import module_ahead
+
+        return module_ahead(self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank).text
+
+    def explain(self, *args: Any, shape: Sequence[int] | None = None, **named: Any) -> Any:
+        """What was decided for these arrays (or specs), and why; prints well, and has ``to_dict()``."""
+        return self._engine.explain(args, named, shape)
+
+    def cubin(self, *args: Any, arch: str | None = None, shape: Sequence[int] | None = None, **named: Any) -> bytes:
+        """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
+        return self._engine.compiled(args, named, shape, "cubin", arch)
+
+    def ptx(self, *args: Any, arch: str | None = None, shape: Sequence[int] | None = None, **named: Any) -> str:
+        """The PTX text for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
+        return self._engine.compiled(args, named, shape, "ptx", arch).decode()
+
+    def __repr__(self) -> str:
+        returned = ", ".join(self.outputs) or "None"
+        return f"<kgen kernel {self.name}({', '.join([*self.inputs, *self.params])}) -> {returned}>"

@@ -1,0 +1,155 @@
+"""The arrays that a call writes: given ones checked, the others allocated, and none overlapping what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgen.arguments import ArrayValue
+from kgen.arrays import adapter_of
+from kgen.diagnostics import error
+from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
+from kgen.program import Program
+from kgen.runtime.session import Session, check_writable
+from kgen.schedule.bind import Array, Extents, allocated_strides, concrete, view
+from kgen.schedule.split import Step
+
+if TYPE_CHECKING:
+    from kgen.pipeline import Specialised
+
+
+def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
+    """``out=`` as one entry for each output.  Raises :class:`~kgen.KgenError` where it has another length or is no array."""
+    names = [o.name for o in program.outputs]
+    if out is None:
+        return (None,) * len(names)
+    given = tuple(out) if isinstance(out, tuple | list) else (out,)
+    if len(given) != len(names):
+        raise error(
+            "bad-out",
+            f"out= has {len(given)} entries for {len(names)} outputs",
+            f"pass a tuple for ({', '.join(names)}); None entries are allocated",
+        )
+    return tuple(None if o is None else _given(n, o) for n, o in zip(names, given, strict=True))
+
+
+def _given(name: str, array: Any) -> ArrayValue:
+    adapter = adapter_of(array)
+    if adapter is None:
+        raise error("not-an-array", f"out= for `{name}` is a {type(array).__name__}", "pass an array")
+    normal = adapter.normalise(array)
+    value = ArrayValue(name, normal, adapter.spec(normal), adapter, adapter.device(normal), array)
+    check_writable(value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """``arrays``: every operand in memory, outputs included."""
+
+    specialised: Specialised
+    extents: Extents
+    arrays: tuple[Array, ...]
+    _session: Session
+    _fresh: frozenset[int]
+
+    @staticmethod
+    def of(
+        specialised: Specialised,
+        outs: Sequence[ArrayValue | None],
+        extents: Extents,
+        arrays: Sequence[Array | None],
+        session: Session,
+    ) -> Outputs:
+        """Check what is given and allocate the rest, in the layout that TensorIterator gives it."""
+        full = list(arrays)
+        by_name = {o.name: o for o in outs if o is not None}
+        fresh: set[int] = set()
+        for step in specialised.steps:
+            for touch in step.touches:
+                operand = specialised.kernel.operands[touch.operand]
+                if operand.role != "output" or full[touch.operand] is not None:
+                    continue
+                shape = concrete(step.shape, extents)
+                given = by_name.get(operand.name)
+                if given is not None:
+                    _check_shape(given, shape)
+                    full[touch.operand] = session.given(given)
+                else:
+                    strides = allocated_strides(step, touch.operand, arrays, extents)
+                    full[touch.operand] = session.allocate(operand.name, shape, strides, operand.dtype)
+                    fresh.add(touch.operand)
+        for array in full:
+            assert array is not None
+        return Outputs(specialised, extents, tuple(a for a in full if a is not None), session, frozenset(fresh))
+
+    def check_overlap(self) -> list[list[bool]]:
+        """For each step and touch, whether it shares memory with another one, which is then exactly the same view.
+
+        Raises :class:`~kgen.KgenError` (``overlap``) naming the operands that meet in any other way.
+        """
+        kernel = self.specialised.kernel
+        written = [
+            (number, t.operand) for number, s in enumerate(self.specialised.steps) for t in s.touches if t.writes
+        ]
+        for _, operand in written:
+            array = self.arrays[operand]
+            if operand not in self._fresh and self_overlap(array.shape, array.strides):
+                raise error(
+                    "overlap", f"`{kernel.operands[operand].name}` is written to, and several of its elements are one place in memory",
+                    "write to a copy, or to an array that is not broadcast",
+                )  # fmt: skip
+        return [self._aliases(number, step) for number, step in enumerate(self.specialised.steps)]
+
+    def _aliases(self, number: int, step: Step) -> list[bool]:
+        shape = concrete(step.shape, self.extents)
+        aliased = [False] * len(step.touches)
+        earlier = {t.operand for s in self.specialised.steps[:number] for t in s.touches if t.writes}
+        for i, one in enumerate(step.touches):
+            for j, other in enumerate(step.touches):
+                if i != j and one.writes and (one.operand not in self._fresh or one.operand == other.operand):
+                    met = one.operand == other.operand or self._meet(one.operand, other.operand)
+                    if met and not self._same_walk(step, i, j, shape):
+                        raise self._refused(one.operand, other.operand)
+                    aliased[i] |= met
+                    aliased[j] |= met
+            for before in earlier - {one.operand} - self._fresh:
+                if self._meet(before, one.operand):
+                    raise self._refused(before, one.operand)
+        return aliased
+
+    def _same_walk(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
+        """Whether both touches mean the same element at every point: then each thread reads before it writes."""
+        a, b = self.arrays[step.touches[i].operand], self.arrays[step.touches[j].operand]
+        if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.touches[i].writes and step.touches[j].writes):
+            return False
+        first, second = view(step.touches[i], a, shape).strides, view(step.touches[j], b, shape).strides
+        return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
+
+    def _meet(self, one: int, other: int) -> bool:
+        a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in (self.arrays[one], self.arrays[other]))
+        return overlap(a, b) is not Overlap.NONE
+
+    def _refused(self, one: int, other: int) -> Exception:
+        names = [self.specialised.kernel.operands[o].name for o in (one, other)]
+        if names[0] == names[1]:
+            message = f"`{names[0]}` is updated in place and also read at other elements"
+        else:
+            message = f"`{names[0]}` is written to and overlaps `{names[1]}` without being the same view"
+        return error("overlap", message, "pass a copy of one of them; exactly the same view would be fine")
+
+    def results(self) -> Any:
+        """What the call returns: one array, a tuple, or None for a kernel that only updates."""
+        kernel = self.specialised.kernel
+        results = [self._session.result(o.name) for o in kernel.operands if o.role == "output"]
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+
+def _check_shape(given: ArrayValue, shape: tuple[int, ...]) -> None:
+    if given.spec.shape != shape:
+        raise error(
+            "shape-mismatch",
+            f"out= for `{given.name}` is {given.spec.shape} and the output is {shape}",
+            "out= is never broadcast or resized",
+        )

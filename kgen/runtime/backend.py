@@ -1,0 +1,158 @@
+"""Where kernels run: a CUDA device, or the host through the CPU target.  One interface for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kgen.arguments import ArrayValue, Value
+from kgen.arrays.base import Device
+from kgen.banner import Options
+from kgen.codegen.emit import Module
+from kgen.codegen.kernels import Entry
+from kgen.diagnostics import error
+
+CPU = Device("cpu", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Kernels ready to launch; ``module`` is a CudaModule or a CpuModule."""
+
+    entries: tuple[Entry, ...]
+    module: Any
+
+
+class Backend(Protocol):
+    """One device.  ``key`` tells its machine code from that of other kinds of device."""
+
+    device: Device
+    key: tuple[object, ...]
+
+    def load(self, module: Module, name: str, options: Options) -> Loaded: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HostBackend:
+    """The CPU target: the same text through the host's compiler."""
+
+    device: Device = CPU
+    key: tuple[object, ...] = ("cpu",)
+
+    def load(self, module: Module, name: str, options: Options) -> Loaded:
+        from kgen.runtime.cpu.module import CpuModule
+
+        kernels = [e.name for e in module.entries]
+        return Loaded(module.entries, CpuModule.load(module.text, kernels, name=f"{name}.cu"))
+
+
+@dataclass(frozen=True, slots=True)
+class CudaBackend:
+    """One CUDA device: NVRTC for its exact architecture, loaded into its primary context."""
+
+    device: Device
+    key: tuple[object, ...]
+
+    def load(self, module: Module, name: str, options: Options) -> Loaded:
+        from kgen.runtime.cuda.compiler import compile_cubin, flags
+        from kgen.runtime.cuda.device import device_info
+        from kgen.runtime.cuda.module import CudaModule
+
+        arch = device_info(self.device.index).arch
+        cubin = compile_cubin(
+            module.text, name=f"{name}.cu", arch=arch, options=flags(arch, options.fmad, options.fast)
+        )
+        loaded = CudaModule.load(cubin, self.device.index)
+        for entry in module.entries:
+            loaded.prepare(entry.name)
+        return Loaded(module.entries, loaded)
+
+
+def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend | CudaBackend:
+    """The device that the arrays are on, or the one asked for.
+
+    NumPy arrays go to the device asked for, else to a GPU if there is one.  Raises :class:`~kgen.KgenError`
+    (``mixed-devices``, ``wrong-device``) naming the arguments.
+    """
+    arrays = [v for v in values if isinstance(v, ArrayValue)]
+    specs = [v.name for v in arrays if v.adapter is None]
+    if specs:
+        raise error(
+            "not-an-array",
+            f"`{specs[0]}` is a spec, which has no data to run on",
+            "meta, source and explain take specs",
+        )
+    asked = _parse(wanted)
+    placed = [(v.name, v.device) for v in arrays if v.device is not None]
+    # A 0-d array of the host may meet arrays of a GPU: it is passed by value.
+    walked = [
+        (v.name, v.device)
+        for v in arrays
+        if v.device is not None and not (v.device.kind == "cpu" and v.spec.shape == ())
+    ]
+    found = walked or placed
+    if found:
+        name, device = found[0]
+        for other_name, other in found[1:]:
+            if other != device:
+                raise error(
+                    "mixed-devices",
+                    f"`{name}` is on {device} and `{other_name}` is on {other}",
+                    "move one of them; kgen never copies between devices by itself",
+                )
+        numpy = [v.name for v in arrays if v.device is None and v.spec.shape != ()]
+        if device.kind == "cuda" and numpy:
+            raise error(
+                "mixed-devices",
+                f"`{name}` is on {device} and `{numpy[0]}` is a NumPy array",
+                "move one of them; kgen never copies between devices by itself",
+            )
+        if asked is not None and asked != device and not (wanted == "cuda" and device.kind == "cuda"):
+            raise error(
+                "wrong-device",
+                f"`{name}` is on {device} and the kernel was made for {wanted}",
+                "move the array, or leave device= out",
+            )
+        return backend_of(device)
+    if asked is None:
+        from kgen.runtime.cuda.driver import probe
+
+        asked = Device("cuda", 0) if probe().available else CPU
+    return backend_of(asked)
+
+
+def _parse(wanted: str | None) -> Device | None:
+    if wanted is None:
+        return None
+    kind, _, index = wanted.partition(":")
+    if wanted == "cpu":
+        return CPU
+    if kind == "cuda" and (index == "" or index.isdecimal()):
+        return Device("cuda", int(index or 0))
+    raise error("bad-device", f"`{wanted}` is not a device", 'one of "cuda", "cuda:1", "cpu"')
+
+
+def backend_of(device: Device) -> HostBackend | CudaBackend:
+    if device.kind == "cpu":
+        return HostBackend()
+    from kgen.runtime.cuda.device import device_info
+    from kgen.runtime.cuda.driver import require
+
+    state = require()
+    if device.index >= state.device_count:
+        raise error("wrong-device", f"there is no {device}: this machine has {state.device_count} CUDA device(s)")
+    return CudaBackend(device, ("cuda", device.index, device_info(device.index).arch))
+
+
+def compile_for(text: str, name: str, options: Options, kind: str, arch: str | None) -> bytes:
+    """A text as ``cubin`` or ``ptx``; without ``arch``, for the first GPU that is here."""
+    from kgen.runtime.cuda.compiler import compile_cubin, compile_ptx, flags
+    from kgen.runtime.cuda.device import device_info
+    from kgen.runtime.cuda.driver import require
+
+    if arch is None:
+        require()
+        arch = device_info(0).arch
+    build = compile_cubin if kind == "cubin" else compile_ptx
+    return build(text, name=f"{name}.cu", arch=arch, options=flags(arch, options.fmad, options.fast))

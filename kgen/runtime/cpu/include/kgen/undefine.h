@@ -1,0 +1,62 @@
+// Object-like macros of the C library that NVRTC does not know.
+//
+// An array may be called EOF or stdin; and a text that relies on INFINITY or M_PI must fail here as it does on the GPU.
+// Our own functions above were read with the macros still in place.
+#pragma once
+
+#undef BIG_ENDIAN
+#undef BUFSIZ
+#undef BYTE_ORDER
+#undef EOF
+#undef FD_SETSIZE
+#undef FILENAME_MAX
+#undef FOPEN_MAX
+#undef HUGE_VAL
+#undef HUGE_VALF
+#undef HUGE_VALL
+#undef INFINITY
+#undef LITTLE_ENDIAN
+#undef L_ctermid
+#undef L_cuserid
+#undef L_tmpnam
+#undef MATH_ERREXCEPT
+#undef MATH_ERRNO
+#undef MAXFLOAT
+#undef MB_CUR_MAX
+#undef M_1_PI
+#undef M_2_PI
+#undef M_2_SQRTPI
+#undef M_E
+#undef M_LN10
+#undef M_LN2
+#undef M_LOG10E
+#undef M_LOG2E
+#undef M_PI
+#undef M_PI_2
+#undef M_PI_4
+#undef M_SQRT1_2
+#undef M_SQRT2
+#undef NAN
+#undef NFDBITS
+#undef PDP_ENDIAN
+#undef P_tmpdir
+#undef RAND_MAX
+#undef SEEK_CUR
+#undef SEEK_DATA
+#undef SEEK_END
+#undef SEEK_HOLE
+#undef SEEK_SET
+#undef SNAN
+#undef SNANF
+#undef SNANL
+#undef TMP_MAX
+#undef WCONTINUED
+#undef WEXITED
+#undef WNOHANG
+#undef WNOWAIT
+#undef WSTOPPED
+#undef WUNTRACED
+#undef math_errhandling
+#undef stderr
+#undef stdin
+#undef stdout

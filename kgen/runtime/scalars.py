@@ -1,0 +1,73 @@
+"""Python and NumPy scalars as the bytes that a kernel's by-value parameter holds."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from kgen.diagnostics import error
+from kgen.dtypes import DType, Kind
+
+_FORMATS = {
+    "bool": "<?", "int8": "<b", "int16": "<h", "int32": "<i", "int64": "<q",
+    "uint8": "<B", "uint16": "<H", "uint32": "<I", "uint64": "<Q", "float32": "<f", "float64": "<d",
+}  # fmt: skip
+
+
+def pack(name: str, value: Any, dtype: DType) -> bytes:
+    """The bytes of ``value`` as ``dtype``, rounded to nearest even.
+
+    Raises :class:`~kgen.KgenError` (``value-out-of-range``) for an integer that does not fit, and (``bad-value``)
+    for a value of a higher kind than the dtype.
+    """
+    if dtype.is_complex:
+        z = complex(value)
+        part = dtype.real
+        return pack(name, z.real, part) + pack(name, z.imag, part)
+    if dtype.is_int:
+        number = _integer(name, value, dtype)
+        if not dtype.int_min <= number <= dtype.int_max:
+            raise error(
+                "value-out-of-range",
+                f"`{name}` is {number}, which does not fit {dtype} ({dtype.int_min} to {dtype.int_max})",
+                "pass a value that fits, or cast the array operand to a wider dtype",
+            )
+        return struct.pack(_FORMATS[dtype.name], number)
+    if dtype.is_bool:
+        return struct.pack("<?", bool(value))
+    if isinstance(value, complex):
+        raise error("bad-value", f"`{name}` is complex and its dtype is {dtype}", "pass value.real")
+    return _float(float(value), dtype)
+
+
+def _integer(name: str, value: Any, dtype: DType) -> int:
+    if isinstance(value, float | complex) and not float(getattr(value, "real", value)).is_integer():
+        raise error("bad-value", f"`{name}` is {value!r} and its dtype is {dtype}", "pass a whole number")
+    return int(value)
+
+
+def _float(value: float, dtype: DType) -> bytes:
+    if dtype.is_narrow:
+        import ml_dtypes
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            kind = np.float16 if dtype.name == "float16" else getattr(ml_dtypes, dtype.name)
+            return bytes(np.float64(value).astype(kind).tobytes())
+    try:
+        return struct.pack(_FORMATS[dtype.name], value)
+    except OverflowError:  # finite in Python, infinite in float32
+        return struct.pack(_FORMATS[dtype.name], float("inf") if value > 0 else float("-inf"))
+
+
+def kind_of_value(value: object) -> Kind | None:
+    """The weak kind of a Python scalar, or None for anything else (NumPy's scalars are arrays here)."""
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        return kind
+    if type(value).__module__ == "numpy":
+        return None
+    return next((k for t, k in _KINDS.items() if isinstance(value, t)), None)
+
+
+_KINDS: dict[type, Kind] = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, complex: Kind.COMPLEX}

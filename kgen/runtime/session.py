@@ -1,0 +1,197 @@
+"""One call's memory: where its operands are while the kernels run, and what becomes of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kgen.arguments import ArrayValue, Value
+from kgen.diagnostics import error
+from kgen.dtypes import DType
+from kgen.schedule.bind import Array
+
+if TYPE_CHECKING:
+    from kgen.arrays.base import Adapter
+    from kgen.pipeline import Specialised
+    from kgen.runtime.backend import CudaBackend, HostBackend, Loaded
+    from kgen.runtime.parameters import Parameters
+    from kgen.schedule.launch import Launch
+
+
+@dataclass(slots=True)
+class Session:
+    """Operands of one call on one device.  ``adapter`` is the library that results come back in."""
+
+    backend: HostBackend | CudaBackend
+    adapter: Adapter
+    like: Any
+    stream: int
+    staging: Any = None  # runtime.cuda.memory.Staging, when NumPy arrays run on a GPU
+    _results: dict[str, Any] = field(default_factory=dict)
+    _made: set[str] = field(default_factory=set)
+    _kept: list[Any] = field(default_factory=list)  # host arrays that copies are read from
+    _downloads: list[tuple[int, int, int]] = field(default_factory=list)  # device address, host address, bytes
+    _copies: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def inputs(self, specialised: Specialised, values: Mapping[str, Value]) -> list[Array | None]:
+        """The arrays that the kernels read (or update), one for each operand; None for outputs."""
+        arrays: list[Array | None] = []
+        for operand in specialised.kernel.operands:
+            value = values.get(operand.name) if operand.role != "output" else None
+            if not isinstance(value, ArrayValue):
+                arrays.append(None)
+                continue
+            if operand.role == "inout":
+                check_writable(value)
+            arrays.append(self._operand(value, operand.role == "inout"))
+        return arrays
+
+    def given(self, value: ArrayValue) -> Array:
+        """An array of the caller's that is written to."""
+        self._results[value.name] = value.original
+        return self._operand(value, True, read=False)
+
+    def allocate(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Array:
+        """A new array of the caller's library."""
+        made = self.adapter.empty(shape, strides, dtype, self.like)
+        self._results[name] = made
+        self._made.add(name)
+        # Not every library can give the strides that were asked for.
+        return self._operand(
+            ArrayValue(name, made, self.adapter.spec(made), self.adapter, self.adapter.device(made)), True, read=False
+        )
+
+    def result(self, name: str) -> Any:
+        """A result as the caller gets it: its own ``out=`` array, or a new one."""
+        found = self._results[name]
+        return self.adapter.finish(found, self.stream) if name in self._made else found
+
+    def launch(self, loaded: Loaded, kernel: str, launch: Launch, parameters: Parameters) -> None:
+        if self.backend.device.kind == "cpu":
+            loaded.module.launch(kernel, launch.grid, launch.block, parameters.address)
+        else:
+            loaded.module.launch(kernel, launch.grid, launch.block, parameters.address, stream=self.stream)
+
+    def _operand(self, value: ArrayValue, writes: bool, *, read: bool = True) -> Array:
+        if self.staging is not None:
+            return self._staged(value, writes, read)
+        adapter, array, spec = value.adapter, value.array, value.spec
+        assert adapter is not None
+        adapter.ready(array, self.stream)
+        pointer = adapter.pointer(array)
+        if spec.dtype.size > 1 and pointer % spec.dtype.size:
+            raise error(
+                "misaligned",
+                f"`{value.name}` starts at {pointer:#x}, which is not a multiple of its {spec.dtype.size}-byte elements",
+                "pass a copy",
+            )
+        return Array(spec.shape, spec.strides, spec.dtype.size, pointer)
+
+    def _staged(self, value: ArrayValue, writes: bool, read: bool) -> Array:
+        """A dense copy on the device, in the order of the host array's own strides."""
+        import numpy as np
+
+        array = value.array
+        broadcast = tuple(
+            slice(0, 1) if s == 0 and n > 1 else slice(None)
+            for s, n in zip(value.spec.strides, value.spec.shape, strict=True)
+        )
+        compact = array[broadcast] if broadcast else array
+        dense = compact if compact.flags.forc else np.array(compact, order="K")
+        self._kept.append(dense)
+        size = dense.nbytes
+        address = dense.__array_interface__["data"][0]
+        pointer = self.staging.upload(address, size) if read else self.staging.allocate(size)
+        if writes:
+            self._downloads.append((pointer, address, size))
+            if dense is not compact:
+                self._copies.append((array, dense))
+        steps = tuple(
+            0 if s == 0 and n > 1 else d // dense.itemsize
+            for s, n, d in zip(value.spec.strides, value.spec.shape, dense.strides, strict=True)
+        )
+        return Array(value.spec.shape, steps, value.spec.dtype.size, pointer)
+
+    def download(self) -> None:
+        """Queue the copies back to the host."""
+        for pointer, address, size in self._downloads:
+            self.staging.download(pointer, address, size)
+
+    def scatter(self) -> None:
+        """Once they are there: into host arrays that are not dense."""
+        import numpy as np
+
+        for array, dense in self._copies:
+            np.copyto(array, dense)
+
+
+@contextmanager
+def open_session(backend: HostBackend | CudaBackend, values: Sequence[ArrayValue], stream: Any) -> Iterator[Session]:
+    """The memory of one call.  Leaving it waits only where NumPy arrays were copied."""
+    import numpy as np
+
+    from kgen.arrays import adapter_of
+
+    first = next((v for v in values if v.adapter is not None), None)
+    adapter = first.adapter if first is not None else adapter_of(np.empty(0))
+    assert adapter is not None
+    like = first.array if first is not None else None
+    device = backend.device
+    if device.kind == "cpu":
+        if stream is not None:
+            raise error("bad-call", "stream= is for CUDA, and this call runs on the CPU")
+        yield Session(backend, adapter, like, 0)
+    elif first is None or first.device is None:
+        from kgen.runtime.cuda.memory import Staging
+
+        with Staging(device.index) as staging:
+            session = Session(backend, adapter, like, staging.stream, staging)
+            yield session
+            session.download()
+        session.scatter()
+    else:
+        session = Session(
+            backend, adapter, like, stream_handle(stream) if stream is not None else adapter.stream(device)
+        )
+        yield session
+        if adapter.waits:
+            from kgen.runtime.cuda.memory import synchronise
+
+            synchronise(device.index, session.stream)
+
+
+def check_writable(value: ArrayValue) -> None:
+    """Raises :class:`~kgen.KgenError` (``read-only``) for an array that a kernel may not write into."""
+    assert value.adapter is not None
+    if value.adapter.immutable:
+        raise error(
+            "read-only",
+            f"`{value.name}` is a {value.adapter.name} array, and these never change",
+            "leave out= away: the result is a new array",
+        )
+    if not value.adapter.writable(value.original):
+        raise error(
+            "read-only",
+            f"`{value.name}` is a {value.adapter.name} array that cannot be written to in place",
+            "pass a writable, aligned array",
+        )
+
+
+def stream_handle(stream: Any) -> int:
+    """The raw handle of a stream: an int, or a torch, CuPy or ``__cuda_stream__`` object."""
+    if isinstance(stream, int):
+        return stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for attribute in ("cuda_stream", "ptr", "handle"):
+        found = getattr(stream, attribute, None)
+        if found is not None:
+            return int(found)
+    raise error(
+        "bad-stream",
+        f"a {type(stream).__name__} is not a stream",
+        "pass an int handle, or a torch, CuPy or __cuda_stream__ object",
+    )

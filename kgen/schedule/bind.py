@@ -1,0 +1,108 @@
+"""Concrete extents and strides for a step: which element of memory each touch means at each point of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kgen.ir.kernel import Access, Kernel, Shape
+from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space, output_strides
+from kgen.schedule.policy import kept_axes
+from kgen.schedule.split import Step, Touch
+
+Extents = Mapping[str, int]  #: dimension symbol -> its extent
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An operand in memory: ``strides`` in elements, ``pointer`` a byte address (0 where only metadata is known)."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+    pointer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A step laid out in memory; one entry for each of its touches."""
+
+    shape: tuple[int, ...]
+    space: IterationSpace
+    layouts: tuple[OperandLayout, ...]  # of the touches, seen over the logical iteration shape
+    itemsizes: tuple[int, ...]
+    alignments: tuple[int, ...]
+    aliased: tuple[bool, ...]
+
+
+def extents_of(kernel: Kernel, shapes: Sequence[tuple[int, ...] | None]) -> Extents | None:
+    """The extent of every dimension symbol, from the arrays' shapes; None where two arrays disagree.
+
+    ``shapes``: one for each operand, None for an output that is not given.
+    """
+    found: dict[str, int] = {}
+    for operand, shape in zip(kernel.operands, shapes, strict=True):
+        if shape is None:
+            continue
+        for dim, extent in zip(operand.shape, shape, strict=True):
+            if dim != 1 and found.setdefault(dim, extent) != extent:
+                return None
+    return found
+
+
+def concrete(shape: Shape, extents: Extents) -> tuple[int, ...]:
+    return tuple(1 if dim == 1 else extents[dim] for dim in shape)
+
+
+def view(touch: Touch, array: Array, shape: tuple[int, ...]) -> OperandLayout:
+    """The operand as a touch sees it: its strides over the iteration shape, 0 where it is broadcast."""
+    rank, depth = len(shape), len(touch.axes)
+    strides = [0] * rank
+    own = [1] * rank
+    for i, axis in enumerate(touch.axes):
+        if axis is not None:
+            place = rank - depth + i
+            own[place] = array.shape[axis]
+            strides[place] = array.strides[axis] if array.shape[axis] != 1 or shape[place] == 1 else 0
+    return OperandLayout(tuple(own), tuple(strides))
+
+
+def allocated_strides(step: Step, operand: int, arrays: Sequence[Array | None], extents: Extents) -> tuple[int, ...]:
+    """The strides of an output that kgen allocates: TensorIterator over what its expression reads, in input order."""
+    kernel = step.kernel
+    shape = concrete(step.shape, extents)
+    store = next(op for op in kernel.stores if isinstance(op.attr, Access) and op.attr.operand == operand)
+    reachable: set[int] = set()
+    stack = list(store.args)
+    while stack:
+        number = stack.pop()
+        if number not in reachable:
+            reachable.add(number)
+            stack.extend(kernel.ops[number].args)
+    loads = {(a.operand, a.axes) for n in reachable if isinstance(a := kernel.ops[n].attr, Access)}
+    inputs: list[OperandLayout] = []
+    for source, axes in sorted(loads, key=lambda pair: pair[0]):
+        array = arrays[source]
+        assert array is not None
+        inputs.append(view(Touch(source, axes, True, False), array, shape))
+    return output_strides(shape, inputs)
+
+
+def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequence[bool]) -> Placed:
+    """Lay a step out over its operands.  ``arrays``: one for each operand of the program that the step touches."""
+    shape = concrete(step.shape, extents)
+    touched = [arrays[t.operand] for t in step.touches]
+    layouts = tuple(view(t, a, shape) for t, a in zip(step.touches, touched, strict=True))
+    return Placed(
+        shape,
+        iteration_space(shape, layouts, keep=kept_axes(step)),
+        layouts,
+        tuple(a.itemsize for a in touched),
+        tuple(_alignment(a.pointer) for a in touched),
+        tuple(aliased),
+    )
+
+
+def _alignment(pointer: int) -> int:
+    """The largest power of two, up to 16, that divides an address."""
+    return min(16, pointer & -pointer) if pointer else 16

@@ -1,0 +1,69 @@
+"""The kernels that cover a class of layouts, for files made ahead of time, when no array is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from kgen.schedule.plan import Schedule, TouchSchedule
+from kgen.schedule.policy import CONTIGUOUS_BLOCK, STRIDED_BLOCK, group_size
+from kgen.schedule.split import Step, Touch
+from kgen.schedule.target import PORTABLE
+
+LayoutClass = Literal["any", "contiguous", "strided"]
+LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
+
+
+def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
+    """Every kernel of ``layout`` up to ``rank`` dimensions after merging.
+
+    ``any`` is the contiguous kernels (16-byte aligned operands, then any alignment), one kernel for each rank
+    of strided operands with 32-bit offsets, and one with 64-bit offsets that covers every rank (missing
+    dimensions have extent 1).
+    """
+    return tuple(_covering(step, layout, rank))
+
+
+def _covering(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    if layout in ("any", "contiguous"):
+        yield _contiguous(step, aligned=True)
+    if layout == "any" and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
+        yield _contiguous(step, aligned=False)
+    if layout in ("any", "strided"):
+        for r in range(1, rank + 1):
+            yield _strided(step, r, 32)
+        yield _strided(step, rank, 64)
+
+
+def _itemsize(step: Step, touch: Touch) -> int:
+    return step.kernel.operands[touch.operand].dtype.size
+
+
+def _is_single(step: Step, touch: Touch) -> bool:
+    """An operand that is known to have one element where the space has more."""
+    return all(dim == 1 for dim in step.kernel.operands[touch.operand].shape) and any(dim != 1 for dim in step.shape)
+
+
+def _contiguous(step: Step, *, aligned: bool) -> Schedule:
+    group = group_size([_itemsize(step, t) for t in step.touches if not _is_single(step, t)])
+    touches: list[TouchSchedule] = []
+    for touch in step.touches:
+        size = _itemsize(step, touch)
+        if _is_single(step, touch):
+            touches.append(TouchSchedule("scalar"))
+        else:
+            touches.append(TouchSchedule("vector", min(PORTABLE.vector_bytes, group * size) if aligned else size))
+    return Schedule("contiguous", CONTIGUOUS_BLOCK, group, 1, 32, tuple(touches))
+
+
+def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
+    """Each operand with strides of its own: the calculator's arity is the number of operands."""
+    touches: list[TouchSchedule] = []
+    pattern = 0
+    for touch in step.touches:
+        if _is_single(step, touch):
+            touches.append(TouchSchedule("scalar"))
+        else:
+            touches.append(TouchSchedule("strided", pattern=pattern))
+            pattern += 1
+    return Schedule("strided", STRIDED_BLOCK, 1, rank, bits, tuple(touches))
