@@ -111,6 +111,16 @@ def test_kernels_may_have_names_of_the_c_library() -> None:
     assert out[0] == 3
 
 
+def test_names_that_the_c_library_defines_as_macros_are_free() -> None:
+    """As under NVRTC: an array may be called EOF, and INFINITY is not there."""
+    text = 'extern "C" __global__ void k(const int* EOF, int* stdin) { int M_E = EOF[0], NAN = 1; *stdin = M_E + NAN; }'
+    out = np.zeros(1, np.int32)
+    launch(CpuModule.load(text, ["k"]), "k", np.full(1, 41, np.int32), out)
+    assert out[0] == 42
+    with pytest.raises(KgenError, match="INFINITY"):
+        CpuModule.load('extern "C" __global__ void k(float* out) { *out = INFINITY; }', ["k"])
+
+
 def test_ucontext_does_what_the_hand_written_switch_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fallback for other CPUs."""
     monkeypatch.setenv("KGEN_CXXFLAGS", "-DKGEN_UCONTEXT=1")
