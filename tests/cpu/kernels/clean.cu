@@ -100,8 +100,8 @@ extern "C" __global__ void __launch_bounds__(256) softmax(const float* in, float
 }
 
 // The last block to finish folds what all blocks left in scratch.
-extern "C" __global__ void __launch_bounds__(64) sum_in_one(const float* in, float* scratch, unsigned* ticket, float* out,
-                                                             int n) {
+extern "C" __global__ void __launch_bounds__(64)
+    sum_in_one(const float* in, float* scratch, unsigned* ticket, float* out, int n) {
   __shared__ bool last;
   float s = 0.0f;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) s += in[i];

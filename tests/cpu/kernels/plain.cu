@@ -36,7 +36,8 @@ struct alignas(16) Big {
   float weight[300];
   int count;
 };
-extern "C" __global__ void big_struct(float* out, const __grid_constant__ Big big, __grid_constant__ const float scale) {
+extern "C" __global__ void
+big_struct(float* out, const __grid_constant__ Big big, __grid_constant__ const float scale) {
 #ifdef __CUDA_ARCH__
   asm volatile("nonsense");
 #endif

@@ -103,7 +103,7 @@ static inline double rcbrt(double x) { return 1.0 / cbrt(x); }
 KGEN_FLOAT_OF(kgen_rsqrt)
 KGEN_FLOAT_OF(rcbrt)
 
-// sin(pi x): x is first brought to within 1/4 of a multiple of 1/2, exactly, so that large and half-integer x are right.
+// sin(pi x): x is first brought to within 1/4 of a multiple of 1/2, exactly, so that large x and halves are right.
 namespace kgen {
 
 inline double sine_of_turns(double x, int quadrant) {
