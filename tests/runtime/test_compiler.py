@@ -1,0 +1,157 @@
+"""NVRTC: what is compiled, for which architectures, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgen.diagnostics import KgenError
+from kgen.runtime.cuda import compiler, nvrtc
+from kgen.runtime.cuda.compiler import CompilerBug, compile_cubin, compile_ptx, flags
+from kgen.runtime.cuda.store import CubinStore
+from kgen.schedule.target import ARCHITECTURES
+
+PLAIN = 'extern "C" __global__ void plain(float* x) { x[threadIdx.x] = x[threadIdx.x] * 2.5f + 1.0f; }\n'
+NARROW = """\
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+extern "C" __global__ void narrow(__half* h, __nv_bfloat16* b, __nv_fp8_e4m3* q) {
+  float sum = __half2float(h[0]) + __bfloat162float(b[0]) + float(q[0]);
+  h[1] = __float2half(sum);
+}
+"""
+
+
+def _nvrtc_problem() -> str:
+    try:
+        nvrtc.nvrtc_version()
+    except KgenError as problem:
+        return str(problem)
+    return ""
+
+
+_problem = _nvrtc_problem()
+# On CI a missing NVRTC is a failure of the set-up, not a reason to test less.
+pytestmark = pytest.mark.skipif(bool(_problem) and not os.environ.get("CI"), reason=_problem or "NVRTC is there")
+
+
+@pytest.fixture
+def memory() -> CubinStore:
+    return CubinStore(None)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_architecture(arch: str, memory: CubinStore) -> None:
+    """Half, bfloat16 and fp8 headers compile to machine code for every architecture that kgen promises."""
+    cubin = compile_cubin(NARROW, name="narrow.cu", arch=arch, options=flags(arch), cache=memory)
+    assert cubin.startswith(b"\x7fELF")
+    assert b"narrow" in cubin
+
+
+def test_ptx(memory: CubinStore) -> None:
+    """PTX is text for the architecture asked for, made without a driver."""
+    ptx = compile_ptx(PLAIN, name="plain.cu", arch="sm_90", options=flags("sm_90")).decode()
+    assert ".target sm_90" in ptx
+    assert ".entry plain" in ptx
+    assert "\0" not in ptx
+
+
+@pytest.mark.parametrize(("fmad", "found"), [(True, True), (False, False)])
+def test_contraction_is_a_flag(fmad: bool, found: bool) -> None:
+    """fmad=False keeps the multiplication and the addition apart."""
+    ptx = compile_ptx(PLAIN, name="plain.cu", arch="sm_90", options=flags("sm_90", fmad)).decode()
+    assert ("fma.rn.f32" in ptx) is found
+
+
+def test_fast_math_is_a_flag() -> None:
+    """fast=True allows approximate division."""
+    text = 'extern "C" __global__ void f(float* x) { x[0] = x[1] / x[2]; }'
+    ptx = compile_ptx(text, name="f.cu", arch="sm_90", options=flags("sm_90", fast=True)).decode()
+    assert "div.approx" in ptx or "div.full" in ptx
+
+
+def test_headers_give_no_warnings() -> None:
+    """With warnings on, CUDA's own headers are silent, so that a warning is about kgen's text."""
+    _, log = nvrtc.build(NARROW, "ptx", name="narrow.cu", options=flags("sm_90", warnings=True))
+    assert log == ""
+
+
+def test_a_refused_text_is_a_bug_with_its_log(memory: CubinStore) -> None:
+    """A text that does not compile is kgen's fault: the exception holds NVRTC's log and the text, and pickles."""
+    import pickle
+
+    with pytest.raises(CompilerBug) as raised:
+        compile_cubin("this is no C++", name="wrong.cu", arch="sm_90", options=flags("sm_90"), cache=memory)
+    assert "wrong.cu" in raised.value.log
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (again.log, again.text) == (raised.value.log, "this is no C++")
+
+
+def test_unknown_architecture(memory: CubinStore) -> None:
+    """An architecture that NVRTC does not know is the user's mistake, and the hint lists those it knows."""
+    with pytest.raises(KgenError, match="sm_90") as raised:
+        compile_cubin(PLAIN, name="plain.cu", arch="sm_12345", options=flags("sm_12345"), cache=memory)
+    assert raised.value.code == "unknown-arch"
+
+
+def test_missing_headers(monkeypatch: pytest.MonkeyPatch, memory: CubinStore) -> None:
+    """Without CUDA's headers a text that needs none still compiles, and one that does names the package."""
+    monkeypatch.setattr(nvrtc, "header_directory", lambda: None)
+    assert compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=flags("sm_90"), cache=memory)
+    with pytest.raises(KgenError, match="pip install") as raised:
+        nvrtc.build(NARROW, "cubin", name="narrow.cu", options=flags("sm_90"))
+    assert raised.value.code == "no-cuda-headers"
+
+
+def test_missing_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without NVRTC the error says what to install."""
+
+    class Absent:
+        @staticmethod
+        def nvrtcVersion() -> Any:
+            raise RuntimeError("libnvrtc.so.13: not found")
+
+    nvrtc.nvrtc_version.cache_clear()
+    monkeypatch.setattr(nvrtc, "_library", lambda: Absent)
+    try:
+        with pytest.raises(KgenError, match="pip install") as raised:
+            nvrtc.nvrtc_version()
+        assert raised.value.code == "no-nvrtc"
+    finally:
+        nvrtc.nvrtc_version.cache_clear()
+
+
+def test_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second process, here a second store, finds the machine code on disk and does not start the compiler."""
+    options = flags("sm_90")
+    first = compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=options, cache=CubinStore(tmp_path))
+    monkeypatch.setattr(nvrtc, "build", None)
+    assert compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=options, cache=CubinStore(tmp_path)) == first
+
+
+@pytest.mark.parametrize("change", ["text", "name", "arch", "options", "version", "nvrtc", "headers"])
+def test_key_holds_everything(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code made under other circumstances is another entry."""
+    text, name, arch, options = NARROW, "k.cu", "sm_90", flags("sm_90")
+    before = compiler._key(text, name, arch, options)
+    assert compiler._key(text, name, arch, options) == before
+    match change:
+        case "text":
+            text += " "
+        case "name":
+            name = "l.cu"
+        case "arch":
+            arch = "sm_80"
+        case "options":
+            options = flags("sm_90", fmad=False)
+        case "version":
+            monkeypatch.setattr(compiler, "VERSION", "0.0")
+        case "nvrtc":
+            monkeypatch.setattr(compiler, "nvrtc_version", lambda: (13, 99))
+        case _:
+            monkeypatch.setattr(nvrtc, "header_digest", lambda: "other")
+    assert compiler._key(text, name, arch, options) != before
