@@ -107,9 +107,8 @@ def _placed(
     extents: dict[str, int] = {}
     for operand in kernel.operands:
         stated = shapes.get(operand.name if operand.role != "output" else "", ())
-        for dim, extent in zip(operand.shape, stated or (None,) * len(operand.shape), strict=False):
-            if dim != 1 and extent is not None:
-                extents[dim] = extent
+        pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
+        extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
     for operand in kernel.operands:
         for dim in operand.shape:
             if dim != 1:
@@ -194,7 +193,7 @@ def explain_ahead(
     shapes: Shapes | None = None,
     strides: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Explanation:
-    """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (large contiguous ones by default)."""
+    """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
     by_name = _dtypes(program, dtypes)
     specs: dict[str, Any] = {}
     for argument in program.arguments:

@@ -149,10 +149,11 @@ def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
 
 def by_value(value: Value, device: Device | None) -> Value:
     """A 0-d array of the host that meets arrays on a GPU is passed by value."""
-    if isinstance(value, ArrayValue) and value.adapter is not None and value.spec.shape == () and device is not None:
-        if device.kind == "cuda" and (value.device is None or value.device.kind == "cpu"):
-            return ScalarValue(value.name, value.adapter.item(value.array), ScalarArg(value.spec.dtype))
-    return value
+    if not isinstance(value, ArrayValue) or value.adapter is None or value.spec.shape != ():
+        return value
+    if device is None or device.kind != "cuda" or (value.device is not None and value.device.kind != "cpu"):
+        return value
+    return ScalarValue(value.name, value.adapter.item(value.array), ScalarArg(value.spec.dtype))
 
 
 def type_of(value: Value) -> ArgType:

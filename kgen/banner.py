@@ -33,7 +33,7 @@ class Options:
 def banner(
     program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
-    """Lines for the file's first comment.  ``command`` is argv of the command that remakes it; ``chosen`` the decisions."""
+    """Lines for the file's first comment.  ``command`` is the argv that remakes it; ``chosen`` are the decisions."""
     lines = [
         f"Made by kgen {VERSION} from {program.source.name}. Do not edit; remake it with",
         f"    {shlex.join(command)}",

@@ -18,9 +18,10 @@ from kgen.spec import Spec
 
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
+    from kgen.codegen.emit import Module
     from kgen.codegen.kernels import Entry, Parameter
-    from kgen.pipeline import Module, Specialised
-    from kgen.runtime.backend import Backend, Loaded
+    from kgen.pipeline import Specialised
+    from kgen.runtime.backend import CudaBackend, HostBackend, Loaded
     from kgen.runtime.session import Session
     from kgen.schedule.plan import Schedule
 
@@ -74,7 +75,9 @@ class Engine:
         self.ran_on = str(backend.device)
         return outputs.results()
 
-    def _launch(self, backend: Backend, session: Session, plan: Layouted, values: Mapping[str, Value]) -> None:
+    def _launch(
+        self, backend: HostBackend | CudaBackend, session: Session, plan: Layouted, values: Mapping[str, Value]
+    ) -> None:
         from kgen.runtime.parameters import Parameters
 
         if not any(p.space.numel for p in plan.placed):
@@ -167,7 +170,7 @@ class Engine:
         head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
         return pipeline.source(self.program, plan.specialised.steps, list(enumerate(plan.schedules)), self.name, head)
 
-    def load(self, backend: Backend, plan: Layouted) -> Loaded:
+    def load(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Loaded:
         """The compiled kernels, from memory or disk where they are there already."""
         key = (plan.specialised.kernel, plan.schedules, backend.key)
         found = self._loaded.get(key)

@@ -49,8 +49,10 @@ FUNCTIONS: dict[str, Function] = {
         "float",
         (1,),
         "rsqrt cbrt rcbrt exp2 exp10 expm1 log2 log10 log1p sinpi cospi "
-        "asin acos atan asinh acosh atanh arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh "
-        "erf erfc erfinv erfcinv erfcx lgamma gammaln=lgamma tgamma gamma=tgamma normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv "
+        "asin acos atan asinh acosh atanh "
+        "arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh "
+        "erf erfc erfinv erfcinv erfcx lgamma gammaln=lgamma tgamma gamma=tgamma "
+        "normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv "
         "j0 j1 y0 y1 cyl_bessel_i0 cyl_bessel_i1 i0=cyl_bessel_i0 i1=cyl_bessel_i1 logb",
     ),
     **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot fmod copysign nextafter fdim fmin fmax"),
@@ -66,8 +68,10 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(
         "operator",
         (2,),
-        "add=+ subtract=- multiply=* divide=/ true_divide=/ fdividef=/ floor_divide=// remainder=% mod=% pow=** power=** "
-        "bitwise_and=& bitwise_or=| bitwise_xor=^ bitwise_left_shift=<< left_shift=<< bitwise_right_shift=>> right_shift=>> "
+        "add=+ subtract=- multiply=* divide=/ true_divide=/ fdividef=/ floor_divide=// "
+        "remainder=% mod=% pow=** power=** "
+        "bitwise_and=& bitwise_or=| bitwise_xor=^ "
+        "bitwise_left_shift=<< left_shift=<< bitwise_right_shift=>> right_shift=>> "
         "logical_and=and logical_or=or "
         "equal=== not_equal=!= less=< less_equal=<= greater=> greater_equal=>=",
         is_complex=True,
@@ -88,7 +92,8 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(
         "prelude",
         (1,),
-        "sigmoid expit=sigmoid relu relu6 gelu gelu_tanh silu swish=silu softplus mish selu elu celu softsign tanhshrink "
+        "sigmoid expit=sigmoid relu relu6 gelu gelu_tanh silu swish=silu softplus mish selu elu celu "
+        "softsign tanhshrink "
         "hardsigmoid hardswish hardtanh logsigmoid log_sigmoid=logsigmoid quick_gelu logit sinc "
         "deg2rad radians=deg2rad rad2deg degrees=rad2deg saturate "
         "lrint llrint=lrint lround llround=lround",

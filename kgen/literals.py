@@ -5,17 +5,20 @@ Nothing here recurses, and nothing grows without bound (``9 ** 9 ** 9`` is an er
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kgen.source import Span
 from kgen.syntax.tree import Binary, Compare, Conditional, Expr, Name, Number, Unary, postorder
 
 Weak = bool | int | float | complex
+Operation = Callable[..., Any]
 
 _MAX_BITS = 4096
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+BINARY: dict[str, Operation] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -31,7 +34,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: bool(a) and bool(b),
     "or": lambda a, b: bool(a) or bool(b),
 }
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+COMPARE: dict[str, Operation] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -39,7 +42,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_UNARY: dict[str, Callable[[Any], Any]] = {
+UNARY: dict[str, Operation] = {
     "-": operator.neg,
     "+": operator.pos,
     # Python has `~True` be -2, and is about to refuse it; like the other bit operators it keeps bools here.
@@ -47,36 +50,55 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "not": operator.not_,
 }
 
+#: Functions of real literals; any other function of a literal is evaluated in the dtype that it meets.
+FUNCTIONS: dict[str, Operation] = {
+    "sqrt": math.sqrt, "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
+    "log": math.log, "log2": math.log2, "log10": math.log10, "log1p": math.log1p,
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
+    "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "asinh": math.asinh, "acosh": math.acosh,
+    "atanh": math.atanh, "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "cbrt": math.cbrt,
+    "atan2": math.atan2, "hypot": math.hypot, "copysign": math.copysign, "fmod": math.fmod,
+}  # fmt: skip
+
 
 class LiteralError(ValueError):
-    """A literal expression without a value, such as ``1 / 0``; ``node`` is the part that fails."""
+    """A literal expression without a value, such as ``1 / 0``; ``span`` is the part that fails."""
 
-    def __init__(self, message: str, node: Expr) -> None:
+    def __init__(self, message: str, span: Span) -> None:
         super().__init__(message)
-        self.node = node
+        self.span = span
+
+
+def compute(operation: Operation, values: Sequence[Weak], span: Span) -> Weak:
+    """The value of an operation on literals.  Raises :class:`LiteralError` where Python would raise."""
+    _limit(operation, values, span)
+    try:
+        value = operation(*values)
+    except ZeroDivisionError:
+        raise LiteralError("division by zero", span) from None
+    except OverflowError:
+        raise LiteralError("the result is too large", span) from None
+    except (TypeError, ValueError) as problem:
+        raise LiteralError(str(problem), span) from None
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise LiteralError("the result is too large", span)
+    assert isinstance(value, bool | int | float | complex)
+    return value
 
 
 def fold(node: Expr, operands: Sequence[Weak]) -> Weak:
     """The value of an operator whose operands have these values."""
-    try:
-        match node:
-            case Unary(op=op):
-                return _checked(_UNARY[op](operands[0]), node)
-            case Binary(op=op):
-                _limit(op, operands[0], operands[1], node)
-                return _checked(_BINARY[op](operands[0], operands[1]), node)
-            case Compare(ops=ops):
-                pairs = zip(ops, operands, operands[1:], strict=False)
-                return all(bool(_COMPARE[op](a, b)) for op, a, b in pairs)
-            case Conditional():
-                return operands[1] if operands[0] else operands[2]
-    except ZeroDivisionError:
-        raise LiteralError("division by zero", node) from None
-    except OverflowError:
-        raise LiteralError("the result is too large", node) from None
-    except (TypeError, ValueError) as problem:
-        raise LiteralError(str(problem), node) from None
-    raise LiteralError("this is not an operator", node)
+    match node:
+        case Unary(op=op):
+            return compute(UNARY[op], operands, node.span)
+        case Binary(op=op):
+            return compute(BINARY[op], operands, node.span)
+        case Compare(ops=ops):
+            pairs = zip(ops, operands, operands[1:], strict=False)
+            return all(bool(compute(COMPARE[op], (a, b), node.span)) for op, a, b in pairs)
+        case Conditional():
+            return operands[1] if operands[0] else operands[2]
+    raise LiteralError("this is not an operator", node.span)
 
 
 def evaluate(root: Expr, constants: Mapping[str, float]) -> Weak | None:
@@ -102,17 +124,13 @@ def evaluate(root: Expr, constants: Mapping[str, float]) -> Weak | None:
     return values[id(root)]
 
 
-def _limit(op: str, a: Weak, b: Weak, node: Expr) -> None:
+def _limit(operation: Operation, values: Sequence[Weak], span: Span) -> None:
     """Refuse what would take long, before computing it."""
-    if not (isinstance(a, int) and isinstance(b, int)) or b <= 0 or abs(a) <= 1 - (op == "<<"):
+    if operation not in (operator.pow, operator.lshift):
         return
-    bits = a.bit_length() * b if op == "**" else a.bit_length() + b if op == "<<" else 0
-    if bits > _MAX_BITS:
-        raise LiteralError("the result is too large", node)
-
-
-def _checked(value: Any, node: Expr) -> Weak:
-    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-        raise LiteralError("the result is too large", node)
-    assert isinstance(value, bool | int | float | complex)
-    return value
+    a, b = values
+    if not (isinstance(a, int) and isinstance(b, int)) or b <= 0:
+        return
+    shift = operation is operator.lshift
+    if abs(a) > 1 - shift and (a.bit_length() + b if shift else a.bit_length() * b) > _MAX_BITS:
+        raise LiteralError("the result is too large", span)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
-    """``out=`` as one entry for each output.  Raises :class:`~kgen.KgenError` where it has another length or is no array."""
+    """``out=`` as one entry for each output.
+
+    Raises :class:`~kgen.KgenError` where it has another length (``bad-out``) or is no array that can be written to.
+    """
     names = [o.name for o in program.outputs]
     if out is None:
         return (None,) * len(names)
@@ -96,10 +99,12 @@ class Outputs:
         for _, operand in written:
             array = self.arrays[operand]
             if operand not in self._fresh and self_overlap(array.shape, array.strides):
+                name = kernel.operands[operand].name
                 raise error(
-                    "overlap", f"`{kernel.operands[operand].name}` is written to, and several of its elements are one place in memory",
+                    "overlap",
+                    f"`{name}` is written to, and several of its elements are one place in memory",
                     "write to a copy, or to an array that is not broadcast",
-                )  # fmt: skip
+                )
         return [self._aliases(number, step) for number, step in enumerate(self.specialised.steps)]
 
     def _aliases(self, number: int, step: Step) -> list[bool]:

@@ -27,7 +27,10 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A scalar passed by value and by keyword.  Without a ``dtype`` it is weak; without a ``default`` it must be given."""
+    """A scalar passed by value and by keyword.
+
+    Without a ``dtype`` it is weak; without a ``default`` it must be given.
+    """
 
     name: str
     dtype: DType | None

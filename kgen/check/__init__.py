@@ -212,9 +212,10 @@ class _Checker:
             return
         joined = self.ctx.dims.broadcast(operand.shape, typed.shape)
         if isinstance(joined, int) or not self._fits(operand.shape, typed.shape, joined):
+            own, new = self.ctx.dims.show(operand.shape), self.ctx.dims.show(typed.shape)
             self.ctx.error(
                 "inout-shape",
-                f"`{statement.name}` is {self.ctx.dims.show(operand.shape)} and its new value is {self.ctx.dims.show(typed.shape)}",
+                f"`{statement.name}` is {own} and its new value is {new}",
                 statement.name_span,
                 marks=(statement.value.span,),
                 hint="an inout argument has the shape of its statement; it is never broadcast",

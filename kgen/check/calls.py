@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kgen.check import literals, operators
+from kgen import literals
+from kgen.check import operators
 from kgen.check.complex import complex_function, is_zero, magnitude
 from kgen.check.context import Context, lift
 from kgen.check.shapes import expand, index, size
@@ -31,9 +32,7 @@ def call(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         from kgen.check.reductions import reduction
 
         return reduction(ctx, scope, node)
-    if not function.is_complex and any(a.kind is Kind.COMPLEX for a in args if not isinstance(a, Typed)) | any(
-        a.dtype.is_complex for a in args if isinstance(a, Typed)
-    ):
+    if not function.is_complex and any(map(_is_complex, args)):
         ctx.error(
             "no-function",
             f"`{node.function}` is not defined for complex numbers",
@@ -45,15 +44,18 @@ def call(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     return _RULES[function.rule](ctx, scope, node, function, args)
 
 
+def _is_complex(value: Value) -> bool:
+    return value.dtype.is_complex if isinstance(value, Typed) else value.kind is Kind.COMPLEX
+
+
 def _float(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """Promote; integers and bool become float32."""
     fold = literals.FUNCTIONS.get(function.target)
     if fold is not None and all(isinstance(a, Literal) and not isinstance(a.value, complex) for a in args):
         return operators.literal(ctx, fold, [a for a in args if isinstance(a, Literal)], node.span)
-    if not any(isinstance(a, Typed) for a in args) and all(a.kind in (Kind.INT, Kind.FLOAT) for a in args):
-        return WeakScalar(
-            Kind.FLOAT, function.target, node.span, args=tuple(a for a in args if not isinstance(a, Typed))
-        )
+    weak = [a for a in args if not isinstance(a, Typed)]
+    if len(weak) == len(args) and all(a.kind in (Kind.INT, Kind.FLOAT) for a in weak):
+        return WeakScalar(Kind.FLOAT, function.target, node.span, args=tuple(weak))
     values = _promoted(ctx, node, args, to_float=True)
     if values is None:
         return None
@@ -195,17 +197,25 @@ def _reduction(ctx: Context, scope: Scope, node: Call, function: Function, args:
     """``min(a, b, ...)`` and ``max(a, b, ...)``: two or more arguments are elementwise."""
     if node.keywords:
         ctx.error(
-            "bad-keyword", f"`{node.function}` of several arguments is elementwise and takes no `{node.keywords[0].name}`",
+            "bad-keyword",
+            f"`{node.function}` of several arguments is elementwise and takes no `{node.keywords[0].name}`",
             node.keywords[0].span, hint=f"reduce one array: {node.function}(x, axis=0)",
         )  # fmt: skip
         return None
     return _extremum(ctx, node, node.function, args)
 
 
+def _extremum_of(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """``min`` or ``max`` of Python numbers, in which NaN wins."""
+    return lambda *values: next((v for v in values if v != v), None) or choose(values)
+
+
+_EXTREMUM = {"min": _extremum_of(min), "max": _extremum_of(max)}
+
+
 def _extremum(ctx: Context, node: Call, name: str, args: Args) -> Value | None:
     if all(isinstance(a, Literal) for a in args):
-        fold = min if name == "min" else max
-        return operators.literal(ctx, fold, [a for a in args if isinstance(a, Literal)], node.span)
+        return operators.literal(ctx, _EXTREMUM[name], [a for a in args if isinstance(a, Literal)], node.span)
     values = _promoted(ctx, node, args, to_float=False)
     if values is None:
         return None

@@ -52,8 +52,7 @@ def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None
     if dtype is BOOL:
         truth = condition(ctx, value)
         return None if truth is None else Typed(BOOL, truth.id, truth.shape, node.span)
-    default = "rz" if dtype.is_int else "rne"
-    mode = CastMode(node.mode or default, node.saturate)
+    mode = CastMode(node.mode or ("rz" if dtype.is_int else "rne"), node.saturate)
     held = ctx.builder.ops[value.id].dtype
     number = value.id
     if held is not dtype or node.saturate:

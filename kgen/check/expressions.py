@@ -89,24 +89,28 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
             return _name(scope, node)
         case Unary():
             args = of(node.operand)
-            return args and operators.unary(
-                ctx, node.op, args[0], Span(node.span.start, node.span.start + len(node.op)), node.span
+            return (
+                None
+                if args is None
+                else operators.unary(
+                    ctx, node.op, args[0], Span(node.span.start, node.span.start + len(node.op)), node.span
+                )
             )
         case Binary():
             args = of(node.left, node.right)
-            return args and operators.binary(ctx, node.op, args[0], args[1], node.op_span, node.span)
+            return None if args is None else operators.binary(ctx, node.op, args[0], args[1], node.op_span, node.span)
         case Compare():
             args = of(*node.operands)
-            return args and _chain(ctx, node, args)
+            return None if args is None else _chain(ctx, node, args)
         case Conditional():
             args = of(node.condition, node.then, node.otherwise)
-            return args and operators.select(ctx, args[0], args[1], args[2], node.span, node.span)
+            return None if args is None else operators.select(ctx, args[0], args[1], args[2], node.span, node.span)
         case Cast():
             args = of(node.operand)
-            return args and cast(ctx, scope, node, args[0])
+            return None if args is None else cast(ctx, scope, node, args[0])
         case Bitcast():
             args = of(node.operand)
-            return args and bitcast(ctx, scope, node, args[0])
+            return None if args is None else bitcast(ctx, scope, node, args[0])
         case Call():
             if is_reduction(scope, node):
                 return call(ctx, scope, node, [])
@@ -180,6 +184,7 @@ def _key(value: Value) -> object:
 def inline_prelude(ctx: Context, name: str, args: list[Typed] | list[Value], span: Span) -> Value | None:
     """A prelude function; errors inside it are reported at the call."""
     function = prelude_def(name)
+    assert function is not None, name
     outer, ctx.site = ctx.site, ctx.site or span
     try:
         names: dict[str, Value | None] = {p.name: a for p, a in zip(function.params, args, strict=True)}
@@ -190,7 +195,7 @@ def inline_prelude(ctx: Context, name: str, args: list[Typed] | list[Value], spa
 
 
 def uses_place(scope_defs: Mapping[str, Def], deferred: frozenset[str] | set[str], root: Expr) -> bool:
-    """Whether an expression reads ``index``, ``size`` of its place, or a name that does; reductions are places of their own."""
+    """Whether an expression reads ``index``, ``size`` of its place, or a name that does."""
     stack: list[Expr] = [root]
     seen: set[str] = set()
     while stack:

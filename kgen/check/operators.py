@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.check import literals
+from kgen import literals
 from kgen.check.complex import complex_binary, complex_power
 from kgen.check.context import Context, lift
 from kgen.check.values import Literal, Typed, Value, WeakScalar
@@ -42,7 +42,8 @@ def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> V
         return None
     name, dtype = _binary_op(op, dtype)
     if name is None:
-        return _no_operator(ctx, op, dtype, a, b, at)
+        _no_operator(ctx, op, dtype, a, b, at)
+        return None
     left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
     if left is None or right is None:
         return None
@@ -90,12 +91,12 @@ def _weak_binary(op: str, a: Literal | WeakScalar, b: Literal | WeakScalar, span
     return WeakScalar(Kind.FLOAT if op == "/" else kind, _ARITHMETIC[op], span, args=(a, b))
 
 
-def literal(ctx: Context, function: object, args: Sequence[Literal], span: Span) -> Literal | None:
+def literal(ctx: Context, operation: literals.Operation, args: Sequence[Literal], span: Span) -> Literal | None:
     """Fold, or report why Python would not."""
     try:
-        return literals.apply(function, list(args), span)  # type: ignore[arg-type]
+        return Literal(literals.compute(operation, [a.value for a in args], span), span)
     except literals.LiteralError as problem:
-        ctx.error("literal-error", str(problem), span)
+        ctx.error("bad-literal", str(problem), span, hint="write the value that is meant, such as inf or nan")
         return None
 
 
@@ -158,7 +159,7 @@ def _logical(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) ->
 def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> Value | None:
     """One comparison; integers compare by value whatever their signs."""
     if isinstance(a, Literal) and isinstance(b, Literal):
-        return literal(ctx, literals.BINARY[op], [a, b], span)
+        return literal(ctx, literals.COMPARE[op], [a, b], span)
     if (
         isinstance(a, Typed)
         and isinstance(b, Typed)

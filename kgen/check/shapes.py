@@ -83,7 +83,8 @@ def index(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         return None
     if scope.place[right] == 1:
         return ctx.const(0, INT64, node.span)
-    shape: Shape = (scope.place[right], *([1] * (-right - 1)))
+    ones: list[Dim] = [1] * (-right - 1)
+    shape: Shape = (scope.place[right], *ones)
     return Typed(
         INT64, ctx.builder.op("index", (), dtype=INT64, shape=shape, attr=right, span=node.span), shape, node.span
     )
@@ -164,11 +165,11 @@ def _expand_ops(ctx: Context, roots: list[int], rank: int, places: tuple[int, ..
             moved[number] = number
             continue
         pad = rank - len(op.shape)
-        shape: list[Dim] = [1] * pad + list(op.shape)
+        shape: list[Dim] = [*_ones(pad), *op.shape]
         attr = op.attr
         access: list[int | None] | None = None
         if isinstance(attr, Access):
-            access = [None] * pad + list(attr.axes)
+            access = [*_nones(pad), *attr.axes]
         for place in places:
             shape.insert(place, 1)
             if access is not None:
@@ -184,3 +185,11 @@ def _expand_ops(ctx: Context, roots: list[int], rank: int, places: tuple[int, ..
             Op(op.name, tuple(moved[a] for a in op.args), op.dtype, tuple(shape), attr, op.label, op.span)
         )
     return moved
+
+
+def _ones(count: int) -> list[Dim]:
+    return [1] * count
+
+
+def _nones(count: int) -> list[int | None]:
+    return [None] * count

@@ -107,7 +107,7 @@ def _to_float(mode: CastMode, dtype: DType, a: Expr, source: DType) -> Spelling:
     # The largest uint64 is within float32 and bfloat16; 65520 is where float16 rounds to infinity.
     may_overflow = source.is_float or (dtype is FLOAT16 and source.int_max >= 65520)
     if mode.saturate and may_overflow:
-        return Spelling(call("finite", [expr]), (f"finite_{dtype.short}",))
+        return Spelling(call("to_finite", [expr]), (f"to_finite_{dtype.short}",))
     return Spelling(expr)
 
 

@@ -42,13 +42,13 @@ _ROWS = (
     *_per_width("int_pow", suffixes="u32 u64"),
     Helper("int_pow_i32", ("int_pow_u32",)),
     Helper("int_pow_i64", ("int_pow_u64",)),
-    *_per_width("nan_min", "nan_max", "finite", suffixes="f32 f64"),
+    *_per_width("nan_min", "nan_max", "to_finite", suffixes="f32 f64"),
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "sign_of", "small_pow")),
     *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
     *(Helper(name) for name in ("to_float2", "to_double2", "nonzero")),
-    Helper("finite_f16", headers=("cuda_fp16.h",)),
-    Helper("finite_bf16", headers=("cuda_bf16.h",)),
+    Helper("to_finite_f16", headers=("cuda_fp16.h",)),
+    Helper("to_finite_bf16", headers=("cuda_bf16.h",)),
     *(Helper(name, headers=("cuda_fp8.h",)) for name in ("to_e4m3", "to_e5m2", "directed_fp8", "fp8_from_bits")),
 )
 

@@ -245,10 +245,8 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     wide = "" if schedule.index_bits == 32 else "  Indices are 64-bit."
     by_name = [(step.kernel.operands[t.operand].name, s) for t, s in zip(step.touches, schedule.touches, strict=True)]
     if schedule.template == "strided":
-        text = [
-            f"Any strides over {schedule.rank} dimension{'s' if schedule.rank > 1 else ''}, one element a thread.{wide}",
-            launch,
-        ]
+        dimensions = f"{schedule.rank} dimension{'s' if schedule.rank > 1 else ''}"
+        text = [f"Any strides over {dimensions}, one element a thread.{wide}", launch]
     else:
         how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
         text = [f"Contiguous operands, {how}.{wide}", launch]

@@ -180,7 +180,7 @@ class CallChecker:
             good = _fits(keyword.name, value, self.constants)
         except LiteralError as problem:
             message, hint = f"this has no value: {problem}", "write the value itself"
-            self.reporter.error("bad-literal", message, problem.node.span, hint=hint)
+            self.reporter.error("bad-literal", message, problem.span, hint=hint)
             return
         if not good:
             message = f"`{keyword.name}=` takes {wanted[0]}"

@@ -25,7 +25,7 @@ def parameter(statement: Param, constants: Mapping[str, float], reporter: Report
             value = evaluate(default, constants)
         except LiteralError as problem:
             message, hint = f"this has no value: {problem}", "write the value itself"
-            reporter.error("bad-literal", message, problem.node.span, hint=hint)
+            reporter.error("bad-literal", message, problem.span, hint=hint)
             value = 0
         else:
             if value is None:

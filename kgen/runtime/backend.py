@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from kgen.arguments import ArrayValue, Value
 from kgen.arrays.base import Device
@@ -24,18 +24,9 @@ class Loaded:
     module: Any
 
 
-class Backend(Protocol):
-    """One device.  ``key`` tells its machine code from that of other kinds of device."""
-
-    device: Device
-    key: tuple[object, ...]
-
-    def load(self, module: Module, name: str, options: Options) -> Loaded: ...
-
-
 @dataclass(frozen=True, slots=True)
 class HostBackend:
-    """The CPU target: the same text through the host's compiler."""
+    """The CPU target: the same text through the host's compiler.  ``key`` tells its code from other devices'."""
 
     device: Device = CPU
     key: tuple[object, ...] = ("cpu",)

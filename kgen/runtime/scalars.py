@@ -41,7 +41,7 @@ def pack(name: str, value: Any, dtype: DType) -> bytes:
 
 
 def _integer(name: str, value: Any, dtype: DType) -> int:
-    if isinstance(value, float | complex) and not float(getattr(value, "real", value)).is_integer():
+    if isinstance(value, complex) or (isinstance(value, float) and not value.is_integer()):
         raise error("bad-value", f"`{name}` is {value!r} and its dtype is {dtype}", "pass a whole number")
     return int(value)
 

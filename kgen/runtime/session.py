@@ -84,7 +84,7 @@ class Session:
         if spec.dtype.size > 1 and pointer % spec.dtype.size:
             raise error(
                 "misaligned",
-                f"`{value.name}` starts at {pointer:#x}, which is not a multiple of its {spec.dtype.size}-byte elements",
+                f"`{value.name}` starts at {pointer:#x}, not at a multiple of its elements' {spec.dtype.size} bytes",
                 "pass a copy",
             )
         return Array(spec.shape, spec.strides, spec.dtype.size, pointer)
