@@ -165,7 +165,6 @@ class Engine:
 
     def module(self, plan: Layouted, command: Sequence[str]) -> Module:
         """The text for one combination of schedules."""
-        self._refuse_reductions(plan.specialised)
         chosen = [f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]
         head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
         return pipeline.source(self.program, plan.specialised.steps, list(enumerate(plan.schedules)), self.name, head)
@@ -178,23 +177,6 @@ class Engine:
             module = self.module(plan, ["kgen", "compile", "-"])
             found = self._loaded[key] = backend.load(module, self.name, self.options)
         return found
-
-    def _refuse_reductions(self, specialised: Specialised) -> None:
-        from kgen.diagnostics import Diagnostic, KgenError
-
-        found = [op for op in specialised.kernel.ops if op.name == "reduce"]
-        if found:
-            raise KgenError(
-                Diagnostic(
-                    "reductions-not-yet",
-                    "reductions are typed and explained, but not compiled yet",
-                    "compute the reduction with your array library and pass its result as an input",
-                    op.span,
-                    (),
-                    self.program.source,
-                )
-                for op in found
-            )
 
     # --- metadata ---------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ class Outputs:
             (number, t.operand) for number, s in enumerate(self.specialised.steps) for t in s.touches if t.writes
         ]
         for _, operand in written:
-            array = self.arrays[operand]
+            array = self._memory(operand)
             if operand not in self._fresh and self_overlap(array.shape, array.strides):
                 name = kernel.operands[operand].name
                 raise error(
@@ -126,15 +126,19 @@ class Outputs:
 
     def _same_walk(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
         """Whether both touches mean the same element at every point: then each thread reads before it writes."""
-        a, b = self.arrays[step.touches[i].operand], self.arrays[step.touches[j].operand]
+        a, b = self._memory(step.touches[i].operand), self._memory(step.touches[j].operand)
         if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.touches[i].writes and step.touches[j].writes):
             return False
         first, second = view(step.touches[i], a, shape).strides, view(step.touches[j], b, shape).strides
         return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
 
     def _meet(self, one: int, other: int) -> bool:
-        a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in (self.arrays[one], self.arrays[other]))
+        a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._memory, (one, other)))
         return overlap(a, b) is not Overlap.NONE
+
+    def _memory(self, operand: int) -> Array:
+        """An operand where the caller has it: NumPy arrays that run on a GPU overlap there or not at all."""
+        return self._session.memory[self.specialised.kernel.operands[operand].name]
 
     def _refused(self, one: int, other: int) -> Exception:
         names = [self.specialised.kernel.operands[o].name for o in (one, other)]

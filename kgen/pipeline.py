@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kgen.check import ArgType, check
 from kgen.codegen.element import Statement
 from kgen.codegen.emit import Module, emit
-from kgen.diagnostics import Diagnostic, Reporter
+from kgen.diagnostics import Diagnostic, KgenError, Reporter
 from kgen.dtypes import DType
 from kgen.ir.kernel import Kernel
 from kgen.passes import optimise
@@ -56,7 +56,16 @@ def specialise(
     """Type, optimise and cut.  Raises :class:`~kgen.KgenError` with every dtype, shape and cast error."""
     checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
     kernel = optimise(checked.kernel)
+    _refuse_reductions(program, kernel)
     return Specialised(kernel, split(kernel), checked.lints)
+
+
+def _refuse_reductions(program: Program, kernel: Kernel) -> None:
+    found = [op for op in kernel.ops if op.name == "reduce"]
+    if found:
+        message = "reductions are typed, but no kernel is made for them yet"
+        hint = "compute it with your array library and pass the result as an input"
+        raise KgenError(Diagnostic("reductions-not-yet", message, hint, op.span, (), program.source) for op in found)
 
 
 def schedule(step: Step, placed: Placed) -> Choice:

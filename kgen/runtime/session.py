@@ -29,6 +29,7 @@ class Session:
     like: Any
     stream: int
     staging: Any = None  # runtime.cuda.memory.Staging, when NumPy arrays run on a GPU
+    memory: dict[str, Array] = field(default_factory=dict)  # operands where the caller has them, for overlap tests
     _results: dict[str, Any] = field(default_factory=dict)
     _made: set[str] = field(default_factory=set)
     _kept: list[Any] = field(default_factory=list)  # host arrays that copies are read from
@@ -75,19 +76,20 @@ class Session:
             loaded.module.launch(kernel, launch.grid, launch.block, parameters.address, stream=self.stream)
 
     def _operand(self, value: ArrayValue, writes: bool, *, read: bool = True) -> Array:
-        if self.staging is not None:
-            return self._staged(value, writes, read)
         adapter, array, spec = value.adapter, value.array, value.spec
         assert adapter is not None
         adapter.ready(array, self.stream)
         pointer = adapter.pointer(array)
+        self.memory[value.name] = Array(spec.shape, spec.strides, spec.dtype.size, pointer)
+        if self.staging is not None:
+            return self._staged(value, writes, read)
         if spec.dtype.size > 1 and pointer % spec.dtype.size:
             raise error(
                 "misaligned",
                 f"`{value.name}` starts at {pointer:#x}, not at a multiple of its elements' {spec.dtype.size} bytes",
                 "pass a copy",
             )
-        return Array(spec.shape, spec.strides, spec.dtype.size, pointer)
+        return self.memory[value.name]
 
     def _staged(self, value: ArrayValue, writes: bool, read: bool) -> Array:
         """A dense copy on the device, in the order of the host array's own strides."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,11 @@ from kgen.runtime.cuda.driver import check, require
 
 _contexts: dict[int, Any] = {}
 _lock = threading.Lock()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        after_in_child=_contexts.clear
+    )  # so that the next use meets `require`, which says what is wrong
 
 
 def primary(device: int) -> Any:

@@ -160,7 +160,7 @@ def check(call: str, result: tuple[Any, ...]) -> Any:
     if status != 0:
         from cuda.bindings import driver
 
-        if status == NOT_INITIALIZED and _forked:
+        if _forked:
             raise _forked_state().problem()
         raise DriverError(call, status, error_name(driver, status))
     if len(result) == 1:

@@ -1,5 +1,5 @@
 // x, but the largest finite value for an infinity (whose bits come right after it).
-static __device__ __forceinline__ __half finite(__half x)
+static __device__ __forceinline__ __half to_finite(__half x)
 {
     const unsigned short bits = __half_as_ushort(x);
     return (bits & 0x7fff) == 0x7c00 ? __ushort_as_half(bits - 1) : x;

@@ -1,5 +1,5 @@
 // x, but the largest finite value for an infinity (whose bits come right after it).
-static __device__ __forceinline__ float finite(float x)
+static __device__ __forceinline__ float to_finite(float x)
 {
     return isinf(x) ? __int_as_float(__float_as_int(x) - 1) : x;
 }

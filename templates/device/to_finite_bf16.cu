@@ -1,5 +1,5 @@
 // x, but the largest finite value for an infinity (whose bits come right after it).
-static __device__ __forceinline__ __nv_bfloat16 finite(__nv_bfloat16 x)
+static __device__ __forceinline__ __nv_bfloat16 to_finite(__nv_bfloat16 x)
 {
     const unsigned short bits = __bfloat16_as_ushort(x);
     return (bits & 0x7fff) == 0x7f80 ? __ushort_as_bfloat16(bits - 1) : x;
