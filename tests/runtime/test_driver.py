@@ -12,8 +12,7 @@ import pytest
 
 from kgen.diagnostics import KgenError
 from kgen.runtime.cuda import driver
-from kgen.runtime.cuda.driver import DriverError, DriverState, check
-from kgen.runtime.cuda.module import launch_failed
+from kgen.runtime.cuda.driver import DriverError, DriverState, check, launch_failed
 
 
 def run(code: str, **environment: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kgen.diagnostics import error
-from kgen.runtime.cuda.driver import check, require
+from kgen.runtime.cuda.driver import check, explained, require
 
 _contexts: dict[int, Any] = {}
 _lock = threading.Lock()
@@ -31,7 +31,7 @@ def primary(device: int) -> Any:
         raise error("no-gpu", f"there is no device cuda:{device}", f"this machine has {have}, counted from 0")
     from cuda.bindings import driver
 
-    with _lock:
+    with _lock, explained(f"starting CUDA on cuda:{device}"):
         if device not in _contexts:
             handle = check("cuDeviceGet", driver.cuDeviceGet(device))
             _contexts[device] = check("cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,3 +168,26 @@ def check(call: str, result: tuple[Any, ...]) -> Any:
     if len(result) == 1:
         return None
     return result[1] if len(result) == 2 else result[1:]
+
+
+def launch_failed(what: str, problem: DriverError) -> KgenError:
+    """The user's view of a driver error."""
+    if problem.is_sticky:
+        return error(
+            "launch-failed",
+            f"{what}: {problem.name}: a kernel that ran earlier, not necessarily kgen's, broke the CUDA context",
+            "no CUDA call of this process will work any more; in a new one, CUDA_LAUNCH_BLOCKING=1 or "
+            "`compute-sanitizer` names the kernel",
+        )
+    if problem.code == OUT_OF_MEMORY:
+        return error("out-of-memory", f"{what}: {problem.name}", "free memory that this or another process holds")
+    return error("launch-failed", f"{what}: {problem.name}")
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turns a driver error inside it into a :class:`~kgen.KgenError` that says what was being done."""
+    try:
+        yield
+    except DriverError as problem:
+        raise launch_failed(what, problem) from problem

@@ -12,8 +12,7 @@ from typing import Any
 from kgen.diagnostics import error
 from kgen.runtime.cuda.context import on
 from kgen.runtime.cuda.device import device_info
-from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check
-from kgen.runtime.cuda.module import launch_failed
+from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check, explained, launch_failed, require
 
 # What the pool keeps for the next call after a wait; the rest goes back to the system for torch and others.
 _KEPT_BYTES = 64 * 2**20
@@ -29,7 +28,7 @@ def own_stream(device: int) -> Any:
     if found is None:
         from cuda.bindings import driver
 
-        with _lock, on(device):
+        with _lock, on(device), explained("making a stream"):
             if device not in _streams:
                 flag = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
                 _streams[device] = check("cuStreamCreate", driver.cuStreamCreate(flag))
@@ -43,7 +42,7 @@ def _pool(device: int) -> Any:
     if found is None:
         from cuda.bindings import driver
 
-        with _lock, on(device):
+        with _lock, on(device), explained("making a memory pool"):
             if device not in _pools:
                 wanted = driver.CUmemPoolProps()
                 wanted.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
@@ -167,11 +166,8 @@ class Staging:
             return
         from cuda.bindings import driver
 
-        with on(self.device):
-            try:
-                check("cuMemcpyAsync", driver.cuMemcpyAsync(target, source, size, self._handle))
-            except DriverError as problem:
-                raise launch_failed("copying an array", problem) from problem
+        with on(self.device), explained("copying an array"):
+            check("cuMemcpyAsync", driver.cuMemcpyAsync(target, source, size, self._handle))
 
 
 def synchronise(device: int, stream: Any) -> None:
@@ -179,11 +175,8 @@ def synchronise(device: int, stream: Any) -> None:
     from cuda.bindings import driver
 
     handle = driver.CUstream(stream) if isinstance(stream, int) else stream
-    with on(device):
-        try:
-            check("cuStreamSynchronize", driver.cuStreamSynchronize(handle))
-        except DriverError as problem:
-            raise launch_failed("waiting for a kernel", problem) from problem
+    with on(device), explained("waiting for a kernel"):
+        check("cuStreamSynchronize", driver.cuStreamSynchronize(handle))
 
 
 def order(device: int, before: int, after: int) -> None:
@@ -192,24 +185,20 @@ def order(device: int, before: int, after: int) -> None:
         return
     from cuda.bindings import driver
 
-    with on(device):
+    with on(device), explained("ordering two streams"):
         event = check("cuEventCreate", driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING))
         try:
             check("cuEventRecord", driver.cuEventRecord(event, driver.CUstream(before)))
             check("cuStreamWaitEvent", driver.cuStreamWaitEvent(driver.CUstream(after), event, 0))
-        except DriverError as problem:
-            raise launch_failed("ordering two streams", problem) from problem
         finally:
             driver.cuEventDestroy(event)  # takes effect once the event has completed
 
 
 def device_of(address: int) -> int:
     """The device that a pointer belongs to."""
+    require()
     from cuda.bindings import driver
 
-    from kgen.runtime.cuda.driver import require
-
-    require()
     kind = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     try:
         return int(check("cuPointerGetAttribute", driver.cuPointerGetAttribute(kind, address)))

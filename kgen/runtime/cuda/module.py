@@ -11,9 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kgen.diagnostics import KgenError, error
+from kgen.diagnostics import KgenError
 from kgen.runtime.cuda.context import on
-from kgen.runtime.cuda.driver import INVALID_CONTEXT, INVALID_HANDLE, DriverError, check, error_name, require
+from kgen.runtime.cuda.driver import (
+    INVALID_CONTEXT,
+    INVALID_HANDLE,
+    DriverError,
+    check,
+    error_name,
+    explained,
+    launch_failed,
+    require,
+)
 
 Dim3 = tuple[int, int, int]
 
@@ -37,12 +46,12 @@ class CudaModule:
     Never unloaded: a captured graph may hold a kernel for as long as the process lives, and a CUBIN takes kilobytes.
     """
 
-    def __init__(self, driver: Any, module: Any, device: int, alone: bool) -> None:
+    def __init__(self, driver: Any, module: Any, device: int, context: int) -> None:
         self._driver = driver  # an import statement in a launch would cost as much as the launch
         self.device = device
         self._module = module
-        # With one device and its primary context, the only wrong context is none, and the launch itself says so.
-        self._alone = alone
+        # 0 where there is one device: the only wrong context is then none at all, and the launch itself says so.
+        self._context = context
         self._functions: dict[str, Any] = {}
         self._shared: dict[str, int] = {}
         self._streams: dict[int, Any] = {}
@@ -53,12 +62,9 @@ class CudaModule:
         from cuda.bindings import driver
 
         state = require()
-        with on(device):
-            try:
-                module = check("cuModuleLoadData", driver.cuModuleLoadData(cubin))
-            except DriverError as problem:
-                raise launch_failed("loading a kernel", problem) from problem
-        return cls(driver, module, device, state.device_count == 1)
+        with on(device) as context, explained("loading a kernel"):
+            module = check("cuModuleLoadData", driver.cuModuleLoadData(cubin))
+        return cls(driver, module, device, 0 if state.device_count == 1 else int(context))
 
     def prepare(self, kernel: str) -> KernelAttributes:
         """Loads one kernel, as must be done before a capture, and says what it takes."""
@@ -95,12 +101,18 @@ class CudaModule:
         ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``, ``stream`` a raw handle (0: the legacy
         default stream), ``grid`` counts blocks, also with a cluster.
         """
-        if self._alone:
-            status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
-            if not status:
-                return
-            if status not in (INVALID_CONTEXT, INVALID_HANDLE):  # a new thread, or a context of somebody's own
-                raise self._failed(kernel, status)
+        if shared <= _FREE_SHARED and cluster == (1, 1, 1) and not cooperative:
+            function = self._functions.get(kernel)
+            handle = self._streams.get(stream)
+            if function and handle and (not self._context or int(self._driver.cuCtxGetCurrent()[1]) == self._context):
+                x, y, z = grid
+                i, j, k = block
+                status = self._driver.cuLaunchKernel(function, x, y, z, i, j, k, shared, handle, params, 0)[0]
+                if not status:
+                    return
+                if status not in (INVALID_CONTEXT, INVALID_HANDLE):
+                    raise self._failed(kernel, status)
+                # A thread that has no context yet, or one with a context of somebody's own.
         with on(self.device):
             status = self._launch(kernel, grid, block, params, shared, stream, cluster, cooperative)
         if status:
@@ -113,12 +125,9 @@ class CudaModule:
     def _launch(
         self, kernel: str, grid: Dim3, block: Dim3, params: int, shared: int, stream: int, cluster: Dim3, together: bool
     ) -> int:
-        """The status, which is 0 (and false) for success."""
+        """The status, which is 0 (and false) for success.  The device's context is current."""
         driver = self._driver
-        function = self._functions.get(kernel)
-        if function is None:
-            with on(self.device):
-                function = self._function(kernel)
+        function = self._function(kernel)
         if shared > _FREE_SHARED and shared > self._shared.get(kernel, 0):
             self._allow(kernel, function, "MAX_DYNAMIC_SHARED_SIZE_BYTES", shared)
             self._shared[kernel] = shared
@@ -142,11 +151,8 @@ class CudaModule:
     def _allow(self, kernel: str, function: Any, attribute: str, value: int) -> None:
         driver = self._driver
         kind = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
-        with on(self.device):
-            try:
-                check("cuFuncSetAttribute", driver.cuFuncSetAttribute(function, kind, value))
-            except DriverError as problem:
-                raise launch_failed(f"{kernel} ({attribute.lower()} = {value})", problem) from problem
+        with on(self.device), explained(f"{kernel} ({attribute.lower()} = {value})"):
+            check("cuFuncSetAttribute", driver.cuFuncSetAttribute(function, kind, value))
 
 
 def _config(driver: Any, grid: Dim3, block: Dim3, shared: int, stream: Any, cluster: Dim3, together: bool) -> Any:
@@ -169,15 +175,3 @@ def _config(driver: Any, grid: Dim3, block: Dim3, shared: int, stream: Any, clus
     config.attrs = attributes
     config.numAttrs = len(attributes)
     return config
-
-
-def launch_failed(what: str, problem: DriverError) -> KgenError:
-    """The user's view of a driver error."""
-    if problem.is_sticky:
-        return error(
-            "launch-failed",
-            f"{what}: {problem.name}: a kernel that ran earlier, not necessarily kgen's, broke the CUDA context",
-            "no CUDA call of this process will work any more; in a new one, CUDA_LAUNCH_BLOCKING=1 or "
-            "`compute-sanitizer` names the kernel",
-        )
-    return error("launch-failed", f"{what}: {problem.name}")
