@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from kgen.arrays.base import Defaults, Device, as_python, cuda, is_c_order, span
 from kgen.arrays.numpy_ import TO_NUMPY, dtype_of
+from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.spec import Spec
 
@@ -32,13 +34,22 @@ class CupyAdapter(Defaults):
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
         kind = TO_NUMPY[dtype]
-        with like.device:  # allocation is on the current device
+        with like.device, self._has(dtype):  # allocation is on the current device
             if is_c_order(shape, strides):
                 return self._cupy.empty(tuple(shape), kind)
             low, high = span(shape, strides)
             memory = self._cupy.cuda.alloc((high - low + 1) * kind.itemsize)
             steps = tuple(s * kind.itemsize for s in strides)
             return self._cupy.ndarray(tuple(shape), kind, memory - low * kind.itemsize if low else memory, steps)
+
+    @staticmethod
+    @contextmanager
+    def _has(dtype: DType) -> Iterator[None]:
+        """Which of ml_dtypes' dtypes CuPy has depends on its version."""
+        try:
+            yield
+        except (TypeError, ValueError) as problem:
+            raise error("unsupported-dtype", f"this CuPy has no {dtype} arrays: {problem}") from problem
 
     def stream(self, device: Device) -> int:
         return int(self._cupy.cuda.get_current_stream(device.index).ptr)

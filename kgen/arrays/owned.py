@@ -84,7 +84,8 @@ class OwnedArray:
             "version": 3,
             "shape": self.spec.shape,
             "strides": tuple(s * kind.itemsize for s in self.spec.strides),
-            "typestr": kind.str,
+            # The protocol cannot spell ml_dtypes; a reader that knows them asks for `dtype`.
+            "typestr": kind.str if kind.isbuiltin == 1 else f"|V{kind.itemsize}",
             "data": (self.pointer, False),
             "stream": self.stream or 1,
         }

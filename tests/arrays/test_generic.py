@@ -18,7 +18,7 @@ from kgen.arrays.generic import GenericAdapter
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.arrays.owned import OwnedArray
 from kgen.diagnostics import KgenError
-from kgen.dtypes import BFLOAT16, DTYPES, FLOAT32, FLOAT64, DType
+from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT32, FLOAT64, DType
 from kgen.spec import Spec
 from tests.arrays.fakes import DlpackArray, ElsewhereArray, InterfaceArray
 
@@ -114,11 +114,12 @@ def test_cuda_array_interface_refused(fields: dict[str, Any], code: str) -> None
     assert raised.value.code == code
 
 
-def test_cuda_array_interface_dtype_of_the_object() -> None:
-    """A typestr cannot spell bfloat16; the object's own dtype does."""
-    x = InterfaceArray(typestr="|V2")
-    x.dtype = TO_NUMPY[BFLOAT16]  # type: ignore[attr-defined]
-    assert ADAPTER.spec(x).dtype is BFLOAT16
+@pytest.mark.parametrize(("typestr", "dtype"), [("|V2", BFLOAT16), ("|V1", FLOAT8_E4M3FN), ("<f1", FLOAT8_E5M2)])
+def test_cuda_array_interface_dtype_of_the_object(typestr: str, dtype: DType) -> None:
+    """A typestr cannot spell bfloat16 and fp8; the object's own dtype does."""
+    x = InterfaceArray(typestr=typestr)
+    x.dtype = TO_NUMPY[dtype]  # type: ignore[attr-defined]
+    assert ADAPTER.spec(x).dtype is dtype
 
 
 @pytest.mark.parametrize(("stream", "handle"), [(None, None), (1, 0), (2, 2), (12345, 12345)])

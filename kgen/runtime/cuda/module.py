@@ -104,7 +104,8 @@ class CudaModule:
         if shared <= _FREE_SHARED and cluster == (1, 1, 1) and not cooperative:
             function = self._functions.get(kernel)
             handle = self._streams.get(stream)
-            if function and handle and (not self._context or int(self._driver.cuCtxGetCurrent()[1]) == self._context):
+            known = function is not None and handle is not None
+            if known and (not self._context or int(self._driver.cuCtxGetCurrent()[1]) == self._context):
                 x, y, z = grid
                 i, j, k = block
                 status = self._driver.cuLaunchKernel(function, x, y, z, i, j, k, shared, handle, params, 0)[0]
