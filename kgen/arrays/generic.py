@@ -33,6 +33,7 @@ class GenericAdapter(Defaults):
     """``normalise`` reads the protocol once; the other methods take what it gives, or do it again."""
 
     name = "array"
+    waits = True  # nothing tells an unknown library that a kernel still reads what it lent
 
     def normalise(self, x: Any) -> Any:
         if isinstance(x, View | OwnedArray):

@@ -17,6 +17,7 @@ class NumbaAdapter(GenericAdapter):
     """Read through ``__cuda_array_interface__``, which says the stream as well; results are device arrays."""
 
     name = "numba"
+    waits = False  # its memory is freed by cuMemFree, which waits by itself
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
         from kgen.runtime.cuda.context import on
