@@ -57,9 +57,12 @@ class TorchAdapter(Defaults):
             lazy = "conjugate" if x.is_conj() else "negative"
             raise error("lazy-tensor", f"the tensor is a lazy {lazy} view", f"pass x.resolve_{lazy[:4].rstrip('a')}()")
         try:
-            return x.data_ptr()  # type: ignore[no-any-return]
+            address: int = x.data_ptr()
         except RuntimeError as problem:  # inside torch.func.vmap and the like
             raise self._no_memory(x) from problem
+        if not address and x.is_meta:
+            raise self._no_memory(x)
+        return address
 
     def _refuse_wrapper(self, x: Any) -> None:
         """Subclasses that dispatch for themselves (FakeTensor, DTensor, NestedTensor) hold no data of their own."""
@@ -80,12 +83,9 @@ class TorchAdapter(Defaults):
             return cuda(x.get_device())
         if x.is_cpu:
             return CPU
-        raise self._no_device(x)
-
-    def _no_device(self, x: Any) -> KgenError:
         if x.is_meta:
-            return error("not-an-array", "a tensor on torch's meta device has no data", "use k.meta(kgen.spec(...))")
-        return error("unsupported-device", f"the tensor is on {x.device}", "kgen runs on CUDA devices and the CPU")
+            return None  # has a spec and no data
+        raise error("unsupported-device", f"the tensor is on {x.device}", "kgen runs on CUDA devices and the CPU")
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
         theirs = self.to_torch.get(dtype)
