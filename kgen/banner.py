@@ -5,10 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kgen.ir.kernel import Kernel
-from kgen.program import Program
 from kgen.version import VERSION
+
+if TYPE_CHECKING:
+    from kgen.ir.kernel import Kernel
+    from kgen.program import Program
 
 
 @dataclass(frozen=True, slots=True)

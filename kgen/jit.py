@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kgen import pipeline
-from kgen.banner import Options
-from kgen.codegen.names import kernel_base
 from kgen.diagnostics import error
-from kgen.dtypes import DType
-from kgen.program import Program
-from kgen.spec import Spec
+
+if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
+    from kgen.banner import Options
+    from kgen.dtypes import DType
+    from kgen.program import Program
+    from kgen.spec import Spec
 
 
 def jit(
@@ -33,6 +33,10 @@ def jit(
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text.  Nothing is compiled for a device
     before the first call.
     """
+    from kgen import pipeline
+    from kgen.banner import Options
+    from kgen.codegen.names import kernel_base
+
     if (text is None) == (path is None):
         raise error("bad-call", "jit() takes a program's text or path=, one of the two")
     if path is not None:

@@ -36,9 +36,14 @@ def prelude() -> str:
     return (_PACKAGE / "prelude.k").read_text(encoding="utf-8")
 
 
+def built_path(name: str) -> Path:
+    """Where the wheel has, or would have, a build product."""
+    return _DATA / name
+
+
 def built(file: str) -> bytes | None:
     """A build product of the wheel (``_data/<file>``), or None: such a file only ever saves time."""
     try:
-        return (_DATA / file).read_bytes()
+        return built_path(file).read_bytes()
     except OSError:
         return None

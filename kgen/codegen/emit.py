@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from kgen.codegen import names
 from kgen.codegen.context import KernelContext, ModuleContext
 from kgen.codegen.element import Statement, write_element
 from kgen.codegen.helpers import helper_texts
 from kgen.codegen.kernels import Entry, describe
-from kgen.resources import folder
+from kgen.codegen.templates import environment
 from kgen.schedule.plan import Schedule
 from kgen.schedule.split import Step
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +56,8 @@ def emit(
         elements=tuple(e.context for e in elements.values()),
         kernels=tuple(kernels),
     )
-    return Module(_environment().get_template("module.cu.j2").render(m=module), tuple(entries))
+    return Module(environment().get_template("module.cu.j2").render(m=module), tuple(entries))
 
 
 def _first_output(step: Step) -> str:
     return next(step.kernel.operands[t.operand].name for t in step.touches if t.writes)
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    import jinja2
-
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder("templates")),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-        auto_reload=False,
-    )

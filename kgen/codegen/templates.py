@@ -1,0 +1,63 @@
+"""The Jinja environment over ``templates/``: compiled ahead where a wheel has that, else from their text.
+
+Compiling the templates takes 60 ms in every process; a wheel carries them as Python modules beside a digest.  They
+are used only where that digest fits the templates and Jinja that are here, and never needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgen import resources
+
+if TYPE_CHECKING:
+    from jinja2 import BaseLoader, Environment
+
+FOLDER = "compiled"  # in `_data`
+DIGEST = "compiled.digest"
+
+
+@cache
+def environment() -> Environment:
+    """The templates, whichever way they are had."""
+    import jinja2
+
+    if resources.built(DIGEST) == digest():
+        return _environment(jinja2.ModuleLoader(resources.built_path(FOLDER)))
+    return _environment(jinja2.FileSystemLoader(resources.folder("templates")))
+
+
+def build(target: Path) -> None:
+    """Write one Python module for each template into ``target``."""
+    import jinja2
+
+    environment = _environment(jinja2.FileSystemLoader(resources.folder("templates")))
+    environment.compile_templates(target, extensions=["j2"], zip=None, ignore_errors=False)
+
+
+def digest() -> bytes:
+    """Of Jinja's version and the templates' text; Python's version is the business of its own import cache."""
+    from jinja2 import __version__
+
+    folder = resources.folder("templates")
+    hashed = hashlib.sha256(__version__.encode())
+    for path in sorted(folder.rglob("*.j2")):
+        hashed.update(f"\0{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return hashed.hexdigest().encode()
+
+
+def _environment(loader: BaseLoader) -> Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        auto_reload=False,
+    )
