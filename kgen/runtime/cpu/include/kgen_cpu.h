@@ -25,6 +25,7 @@
 #include "kgen/conversions.h"
 #include "kgen/arithmetic.h"
 #include "kgen/math.h"
+#include "kgen/overrides.h"
 #include "kgen/special_functions.h"
 #include "kgen/entry.h"
 // Last.

@@ -19,6 +19,22 @@ inline double sqrt_to_odd(double x) {
   return to_odd(root, fma(-root, root, x));
 }
 
+// A NaN loses, and -0.0 is below +0.0, as in the instructions min.f32 and min.f64.
+inline float lesser(float a, float b) {
+  if (a == b) return bits<float>(bits<unsigned>(a) | bits<unsigned>(b));
+  return a < b || b != b ? a : b;
+}
+inline double lesser(double a, double b) {
+  if (a == b) return bits<double>(bits<uint64_t>(a) | bits<uint64_t>(b));
+  return a < b || b != b ? a : b;
+}
+inline double lesser(float a, double b) { return lesser((double)a, b); }
+inline double lesser(double a, float b) { return lesser(a, (double)b); }
+template <class A, class B>
+inline auto greater(A a, B b) {
+  return -lesser(-a, -b);
+}
+
 }  // namespace kgen
 
 // In double, the product of two floats is exact, and the others are exact but for the last bit.
@@ -84,7 +100,7 @@ KGEN_MIN_MAX(unsigned long long)
 KGEN_MIXED_MIN_MAX(int, unsigned)
 KGEN_MIXED_MIN_MAX(long long, unsigned long long)
 #undef KGEN_MIXED_MIN_MAX
-static inline float min(float a, float b) { return fminf(a, b); }
-static inline float max(float a, float b) { return fmaxf(a, b); }
-static inline double min(double a, double b) { return fmin(a, b); }
-static inline double max(double a, double b) { return fmax(a, b); }
+static inline float min(float a, float b) { return kgen::lesser(a, b); }
+static inline float max(float a, float b) { return kgen::greater(a, b); }
+static inline double min(double a, double b) { return kgen::lesser(a, b); }
+static inline double max(double a, double b) { return kgen::greater(a, b); }
