@@ -20,7 +20,8 @@ from kgen.arrays.owned import OwnedArray
 from kgen.diagnostics import KgenError
 from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT32, FLOAT64, DType
 from kgen.spec import Spec
-from tests.arrays.fakes import DlpackArray, ElsewhereArray, InterfaceArray
+
+from .fakes import DlpackArray, ElsewhereArray, InterfaceArray
 
 ADAPTER = GenericAdapter()
 

@@ -13,7 +13,8 @@ import pytest
 
 from kgen.arrays import adapter_of
 from kgen.diagnostics import KgenError
-from tests.arrays.fakes import DlpackArray, InterfaceArray, Masked
+
+from .fakes import DlpackArray, InterfaceArray, Masked
 
 
 class Level(enum.IntEnum):
