@@ -160,7 +160,8 @@ def _integer(ctx: Context, scope: Scope, node: Call, function: Function, args: A
 def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """``jn(n, x)``, ``yn(n, x)``, ``ldexp(x, n)``: an int32 beside a float."""
     order, other = (1, 0) if function.target == "ldexp" else (0, 1)
-    n = ctx.typed(args[order], INT32 if not isinstance(args[order], Typed) else None)
+    given = args[order]
+    n = ctx.typed(given, INT32 if not isinstance(given, Typed) and given.kind <= Kind.INT else None)
     values = _promoted(ctx, node, [args[other]], to_float=True)
     if n is None or values is None:
         return None

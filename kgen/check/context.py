@@ -102,6 +102,9 @@ class Context:
             case Literal():
                 return self._literal(value, dtype)
             case WeakScalar():
+                if dtype.is_complex and value.kind is not Kind.COMPLEX:
+                    real = self._weak_scalar(value, dtype.real)
+                    return real and self.convert(real, dtype)
                 return self._weak_scalar(value, dtype)
 
     def convert(self, value: Typed, dtype: DType) -> Typed:

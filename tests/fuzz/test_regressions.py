@@ -1,0 +1,42 @@
+"""Programs that once failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import KgenError, jit
+
+ONES = np.ones(3, np.float32)
+Z = np.full(3, 1 + 2j, np.complex64)
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "expected"),
+    [
+        # A weak expression that meets a complex array is complex as well.
+        ("input x, y\nout = 2 * (y ? x : (1 - y))", (Z, 2), 2 * Z),
+        ("input x, y\nout = x + (1 - y)", (Z, 2), Z - 1),
+        ("input x, y\nout = y ? x : (1 - y)", (Z, 0), np.full(3, 1, np.complex64)),
+    ],
+)
+def test_gives(text: str, args: tuple[Any, ...], expected: Any) -> None:
+    """The value that the contract says."""
+    np.testing.assert_array_equal(jit(text, device="cpu", fmad=False)(*args), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        # A float literal as an order is an error, not truncated.
+        ("out = ldexp(x, 1.5)", "no-function"),
+        ("out = jn(nan, x)", "no-function"),
+    ],
+)
+def test_refuses(text: str, code: str) -> None:
+    """The error that the contract says."""
+    with pytest.raises(KgenError) as caught:
+        jit(text, device="cpu")(ONES)
+    assert [d.code for d in caught.value.diagnostics] == [code]
