@@ -1,0 +1,402 @@
+"""Random well-typed programs with their arguments.
+
+``generate(random)`` makes one call from a :class:`random.Random`; ``calls()`` is the same as a hypothesis strategy.
+Whether operands suit an operator is asked of the checker once for each combination of types, so nearly every program
+that is made is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from kgen.check import ArrayArg, WeakArg, check
+from kgen.diagnostics import KgenError
+from kgen.dtypes import BOOL, DEFAULT_OF_KIND, DTYPES, INT64, DType, Kind
+from kgen.functions import FUNCTIONS
+from kgen.ir.kernel import Kernel
+from kgen.ir.ops import EXACT
+from kgen.pipeline import load
+
+from .arrays import Recipe, dense, random_recipe
+from .program import Call, Node, Statement
+
+OPERATORS = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "and", "or"]
+UNARY = ["-", "+", "~", "!", "not "]
+MODES = ["rne", "rz", "ru", "rd"]
+POWERS = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "0.5", "-1", "-2", "-3"]
+LITERALS = ["0", "1", "2", "3", "7", "100", "300", "70000", "0.5", "1.5", "-1.0", "0.1", "1e-3", "-3", "2.5e10", "pi", "e", "inf", "nan",
+            "true", "false", "2j", "0x1f", "-0.0"]  # fmt: skip
+
+#: Functions of the table that are not elementwise (min and max of several arguments are), or that need literals.
+_APART = {"index", "size", "expand"}
+
+
+def is_exact(kernel: Kernel) -> bool:
+    """Whether every op has one defined result; the power of integers has."""
+    return all(op.name in EXACT or (op.name == "pow" and op.dtype.is_int) for op in kernel.ops)
+
+
+@cache
+def functions() -> tuple[tuple[str, int], ...]:
+    """Every elementwise function of the table, with each number of arguments that it takes."""
+    found = []
+    for name, row in FUNCTIONS.items():
+        if name in _APART or (row.rule == "reduction" and len(row.arity) == 1):
+            continue
+        found += [(name, n) for n in row.arity if n <= 4 and not (row.rule == "reduction" and n == 1)]
+    return tuple(found)
+
+
+def spelled(name: str, count: int) -> str:
+    return f"{name}({', '.join(f'{{{i}}}' for i in range(count))})"
+
+
+@cache
+def casts() -> tuple[str, ...]:
+    """Every ``cast<...>`` and ``bitcast<...>`` form."""
+    forms = []
+    for dtype in DTYPES:
+        for name in {dtype.name, dtype.short}:
+            forms += [f"cast<{name}>({{0}})", f"cast<{name}, sat>({{0}})", f"bitcast<{name}>({{0}})"]
+        for mode in MODES:
+            forms += [f"cast<{dtype}, {mode}>({{0}})", f"cast<{dtype}, sat, {mode}>({{0}})"]
+    return tuple(forms)
+
+
+@cache
+def typed(form: str, args: tuple[tuple[object, str], ...]) -> tuple[DType, bool] | None:
+    """The dtype of ``form`` for operands of these types, and whether it is exact; None where it is refused.
+
+    An operand is a dtype, a weak kind, or a literal with its text.
+    """
+    names = [f"x{i}" if not text else text for i, (_, text) in enumerate(args)]
+    types = {
+        f"x{i}": ArrayArg(type, ()) if isinstance(type, DType) else WeakArg(Kind(int(str(type))))
+        for i, (type, text) in enumerate(args)
+        if not text
+    }
+    program = load("\n".join([*(f"input {n}" for n in types), "out = " + form.format(*names)]))
+    try:
+        kernel = check(program, dict(types), shape=()).kernel
+    except KgenError:
+        return None
+    return kernel.operands[-1].dtype, is_exact(kernel)
+
+
+def _key(node: Node) -> tuple[object, str]:
+    return (node.type if isinstance(node.type, DType) else str(int(node.type)), node.text if node.literal else "")
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    rank = max(map(len, shapes), default=0)
+    out = [1] * rank
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape)):
+            out[-1 - i] = n if n != 1 else out[-1 - i]
+    return tuple(out)
+
+
+class Generator:
+    """One program in the making."""
+
+    def __init__(self, rng: Random, exact: bool) -> None:
+        self.rng = rng
+        self.exact = exact
+        self.shape = self._shape()
+        self.inputs: dict[str, Recipe | Any] = {}
+        self.declared: dict[str, DType] = {}
+        self.params: list[tuple[str, str, Any]] = []
+        self.defs: list[str] = []
+        self.lets: list[Statement] = []
+        self.pool: list[Node] = []
+
+    def _shape(self) -> tuple[int, ...]:
+        rank = self.rng.choice((0, 1, 1, 1, 2, 2, 2, 3, 3, 4))
+        if rank == 1 and self.rng.random() < 0.3:
+            return (self.rng.choice((255, 257, 1000, 1024, 1031, 2049)),)
+        sizes = (1, 2, 3, 4, 5, 7, 8, 16, 17, 33)
+        shape = tuple(self.rng.choice(sizes if rank < 3 else sizes[:7]) for _ in range(rank))
+        if rank and self.rng.random() < 0.04:
+            shape = tuple(0 if self.rng.random() < 0.5 else n for n in shape)
+        return shape
+
+    # --- leaves -----------------------------------------------------------------------------------
+
+    def _leaves(self) -> None:
+        rng = self.rng
+        favourite = rng.sample(DTYPES, rng.choice((1, 2, 2, 3)))
+        for i in range(rng.choice((1, 2, 2, 3, 3, 4))):
+            dtype = rng.choice(favourite) if rng.random() < 0.8 else rng.choice(DTYPES)
+            self._input(f"{rng.choice('abxyzw')}{i}", dtype, first=i == 0)
+        if rng.random() < 0.2:
+            self._param("p", weak=rng.random() < 0.5)
+        if self.shape and rng.random() < 0.15:
+            self._place()
+        if len(self.shape) >= 2 and rng.random() < 0.15:
+            self._expanded("v")
+
+    def _input(self, name: str, dtype: DType, first: bool) -> None:
+        rng = self.rng
+        if not first and rng.random() < 0.12:
+            value = rng.choice((True, 2, -3, 5, 0.1, 1.5, float("inf"), 1 + 2j))
+            self.inputs[name] = value
+            kinds = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, complex: Kind.COMPLEX}
+            self.pool.append(Node(name, type=kinds[type(value)]))
+            return
+        shape = self.shape
+        if not first and rng.random() < 0.4:
+            shape = tuple(1 if rng.random() < 0.4 else n for n in shape[rng.randrange(len(shape) + 1) :])
+        self.inputs[name] = random_recipe(rng, dtype, shape)
+        if rng.random() < 0.1:
+            self.declared[name] = dtype
+        self.pool.append(Node(name, type=dtype, shape=shape))
+
+    def _param(self, name: str, *, weak: bool) -> None:
+        rng = self.rng
+        default = rng.choice(("1", "2.5", "3", "0.1"))
+        if weak:
+            given = rng.choice((None, 2, 0.3, float("nan")))
+            kind = Kind.FLOAT if isinstance(given, float) or (given is None and "." in default) else Kind.INT
+            self.params.append((f"param {name} = {default}", name, given))
+            self.pool.append(Node(name, type=kind))
+            return
+        dtype = rng.choice([t for t in DTYPES if not t.is_complex])
+        given = rng.choice((0, 1, 3)) if dtype.is_int or dtype.is_bool else rng.choice((0.1, 2, -1.5))
+        self.params.append((f"param {name}: {rng.choice((dtype.name, dtype.short))}", name, bool(given) if dtype is BOOL else given))
+        self.pool.append(Node(name, type=dtype))
+
+    def _place(self) -> None:
+        """``index`` and ``size``, which count in the statement's own shape."""
+        rank = len(self.shape)
+        axis = self.rng.randrange(-rank, rank)
+        needs = -axis if axis < 0 else rank
+        word = self.rng.choice(("index", "size"))
+        self.pool.append(Node(f"{word}({axis})", type=INT64, needs=needs))
+
+    def _expanded(self, name: str) -> None:
+        """An array that lacks some axes of the shape, with ``expand`` putting them back."""
+        rank = len(self.shape)
+        axes = sorted(self.rng.sample(range(rank), self.rng.randrange(1, rank)))
+        dtype = self.rng.choice(DTYPES)
+        shape = tuple(n for i, n in enumerate(self.shape) if i not in axes)
+        self.inputs[name] = random_recipe(self.rng, dtype, shape)
+        inside = Node(name, type=dtype, shape=shape)
+        if self.rng.random() < 0.5:
+            inside = self._apply("({0} * {0})", [inside]) or inside
+        spelled_axes = [axis if self.rng.random() < 0.5 else axis - rank for axis in axes]
+        word = str(spelled_axes[0]) if len(axes) == 1 else f"({', '.join(map(str, spelled_axes))})"
+        whole = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+        self.pool.append(Node(f"expand({{0}}, axis={word})", (inside,), inside.type, whole))
+
+    # --- growing ----------------------------------------------------------------------------------
+
+    def _literal(self) -> Node:
+        text = self.rng.choice(LITERALS)
+        if text.startswith("-"):
+            text = f"({text})"
+        kind = Kind.COMPLEX if text == "2j" else Kind.BOOL if text in ("true", "false") else Kind.FLOAT
+        if text.strip("()-").isdigit() or text.startswith("0x"):
+            kind = Kind.INT
+        return Node(text, type=kind, literal=True)
+
+    def _form(self) -> tuple[str, int]:
+        """An operator, function or cast, and how many operands it takes."""
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.33:
+            return f"({{0}} {rng.choice(OPERATORS)} {{1}})", 2
+        if kind < 0.38:
+            return f"({rng.choice(UNARY)}{{0}})", 1
+        if kind < 0.42:
+            return ("({0} ** {1})", 2) if rng.random() < 0.3 else (f"({{0}} ** {rng.choice(POWERS)})", 1)
+        if kind < 0.66:
+            name, count = rng.choice(functions())
+            return spelled(name, count), count
+        if kind < 0.88:
+            return rng.choice(casts()), 1
+        if kind < 0.96:
+            return "({0} ? {1} : {2})", 3
+        first, second = rng.choice(("<", "<=", "==", "!=")), rng.choice(("<", "<=", ">", "=="))
+        return f"({{0}} {first} {{1}} {second} {{2}})", 3
+
+    def _operand(self, allow_literal: bool) -> Node:
+        if allow_literal and self.rng.random() < 0.2:
+            return self._literal()
+        if self.rng.random() < 0.5:
+            return self.rng.choice(self.pool[-3:])
+        return self.rng.choice(self.pool)
+
+    def _apply(self, form: str, args: list[Node]) -> Node | None:
+        """The node, or None where the types or sizes do not suit."""
+        if all(not isinstance(a.type, DType) for a in args):
+            return self._weak(form, args)
+        found = typed(form, tuple(_key(a) for a in args))
+        if found is None or (self.exact and not found[1]):
+            return None
+        node = Node(
+            form, tuple(args), found[0], _broadcast([a.shape for a in args]), max(a.needs for a in args),
+            found[1] and all(a.exact for a in args),
+        )  # fmt: skip
+        return node if len(node.text) <= 300 else None
+
+    def _weak(self, form: str, args: list[Node]) -> Node | None:
+        """Arithmetic of weak values stays weak; other things made of them are left out."""
+        kinds = [Kind(int(a.type)) for a in args if not isinstance(a.type, DType)]
+        if form not in ("({0} + {1})", "({0} - {1})", "({0} * {1})") or not Kind.INT <= max(kinds) <= Kind.FLOAT:
+            return None
+        if all(a.literal for a in args):
+            return None
+        return Node(form, tuple(args), max(kinds))
+
+    def _step(self) -> None:
+        rng = self.rng
+        for _ in range(20):
+            form, count = self._form()
+            args = [self._operand(allow_literal=count > 1) for _ in range(count)]
+            node = self._apply(form, args)
+            if node is not None:
+                break
+        else:
+            return
+        if rng.random() < 0.1 and not node.needs:
+            node = self._through_def(node)
+        if rng.random() < 0.25:
+            name = f"t{len(self.lets)}"
+            self.lets.append(Statement(name, node, is_let=True))
+            node = Node(name, (), node.type, node.shape, node.needs, node.exact)
+        self.pool.append(node)
+
+    def _through_def(self, node: Node) -> Node:
+        """The same value by way of an expression function."""
+        name = f"f{len(self.defs)}"
+        letters = "uvst"[: len(node.args)]
+        if not node.args or "typeof" in node.form:
+            return node
+        self.defs.append(f"def {name}({', '.join(letters)}) = {node.form.format(*letters)}")
+        return replace(node, form=spelled(name, len(node.args)))
+
+    # --- outputs ----------------------------------------------------------------------------------
+
+    def call(self, seed: int) -> Call:
+        rng = self.rng
+        self._leaves()
+        for _ in range(rng.choice((2, 4, 6, 8, 12, 16)) if self.exact else rng.choice((1, 2))):
+            self._step()
+        if not self.exact:
+            self._one_function()
+        statements = list(self.lets)
+        names: list[str] = []
+        shapes: list[tuple[int, ...]] = []
+        outputs: list[Node] = []
+        for i in range(rng.choice((1, 1, 1, 1, 2, 2, 3))):
+            candidates = self.pool[-4:] if i == 0 else self.pool
+            node = self._bound(rng.choice(candidates) if i or rng.random() < 0.3 else self.pool[-1])
+            if node is None:
+                continue
+            declared = self._declared(node)
+            name = ("out", "second", "third")[i]
+            statements.append(Statement(name, node, declared=declared))
+            stored = declared or (node.type if isinstance(node.type, DType) else DEFAULT_OF_KIND[node.type])
+            names.append(name)
+            shapes.append(node.shape)
+            outputs.append(Node(name, (), stored, node.shape, node.needs))
+            if rng.random() < 0.3:
+                self.pool.append(outputs[-1])
+        inout = self._inout(statements)
+        if not names and not inout:
+            node = self._bound(Node("({0} + {0})", (self.pool[0],), self.pool[0].type, self.pool[0].shape))
+            assert node is not None
+            statements.append(Statement("out", node))
+            names, shapes, outputs = ["out"], [node.shape], [Node("out", (), node.type, node.shape)]
+        used = "\n".join([s.text for s in statements])
+        outs = self._outs(outputs, inout) if rng.random() < 0.3 and names else None
+        no_arrays = not any(isinstance(v, Recipe) for v in self.inputs.values())
+        inputs = self.inputs if rng.random() < 0.05 else {n: v for n, v in self.inputs.items() if n in used or no_arrays}
+        inputs = inputs or self.inputs
+        if outs is not None:
+            outs = tuple(o if not isinstance(o, str) or o in inputs else None for o in outs)
+        return Call(
+            tuple(statements), dict(inputs), {n: t for n, t in self.declared.items() if n in inputs}, inout,
+            tuple(self.params), tuple(self.defs), outs, None, seed,
+        )  # fmt: skip
+
+    def _one_function(self) -> None:
+        """An inexact function of what there is, straight to the output (or through one cast)."""
+        for _ in range(40):
+            name, count = self.rng.choice(functions())
+            form = spelled(name, count) if self.rng.random() < 0.95 else "({0} ** {1})"
+            count = count if form.startswith(name) else 2
+            node = self._apply(form, [self._operand(allow_literal=count > 1) for _ in range(count)])
+            if node is not None and not node.exact and all(a.exact for a in node.args):
+                self.pool = [node]
+                return
+
+    def _bound(self, node: Node) -> Node | None:
+        """The node as the whole right-hand side of a statement, or None where ``index`` has too few axes there."""
+        return None if node.needs > len(node.shape) else node
+
+    def _declared(self, node: Node) -> DType | None:
+        if self.rng.random() > 0.2 or not isinstance(node.type, DType):
+            return None
+        complexes = node.type.is_complex
+        return self.rng.choice([t for t in DTYPES if t.is_complex or t.is_bool or not complexes])
+
+    def _inout(self, statements: list[Statement]) -> tuple[str, ...]:
+        rng = self.rng
+        if rng.random() > 0.15:
+            return ()
+        arrays = {n: v for n, v in self.inputs.items() if isinstance(v, Recipe) and 0 not in v.steps and n != "v"}
+        rng.shuffle(self.pool)
+        for name, recipe in arrays.items():
+            for node in self.pool:
+                kind = node.type.kind if isinstance(node.type, DType) else node.type
+                if kind <= recipe.dtype.kind and node.shape == recipe.shape and node.needs <= len(node.shape):
+                    place = rng.randrange(len(self.lets), len(statements) + 1)
+                    if not isinstance(node.type, DType) or any(s.name == node.text for s in statements[place:]):
+                        place = len(statements)
+                    statements.insert(place, Statement(name, node))
+                    return (name,)
+        return ()
+
+    def _outs(self, outputs: list[Node], inout: tuple[str, ...]) -> tuple[Recipe | str | None, ...]:
+        rng = self.rng
+        outs: list[Recipe | str | None] = []
+        for node in outputs:
+            assert isinstance(node.type, DType)
+            kind = node.type.kind
+            same = [
+                n for n, v in self.inputs.items()
+                if isinstance(v, Recipe) and v.shape == node.shape and 0 not in v.steps and v.dtype.kind >= kind
+                and n not in inout and n not in outs
+            ]  # fmt: skip
+            roll = rng.random()
+            if same and roll < 0.4:
+                outs.append(rng.choice(same))
+            elif roll < 0.5:
+                outs.append(None)
+            else:
+                dtype = node.type if rng.random() < 0.5 else rng.choice([t for t in DTYPES if t.kind >= kind])
+                outs.append(random_recipe(rng, dtype, node.shape, writable=True))
+        return tuple(outs)
+
+
+def generate(seed: int, exact: bool | None = None, rng: Random | None = None) -> Call:
+    """The call of a seed: two of three are exact in every bit, unless ``exact`` says."""
+    rng = rng or Random(seed)
+    if exact is None:
+        exact = rng.random() < 0.67
+    return Generator(rng, exact).call(seed)
+
+
+def calls(exact: bool | None = None) -> st.SearchStrategy[Call]:
+    """The same as a hypothesis strategy."""
+    return st.randoms(use_true_random=False).map(lambda rng: generate(-1, exact, rng))
+
+
+__all__ = ["calls", "casts", "dense", "functions", "generate", "is_exact", "spelled", "typed"]

@@ -1,0 +1,235 @@
+"""What a call has to give, element by element, and how far the result may be from it.
+
+The program is typed and evaluated on NumPy arrays.  Two things the contract leaves open are found by evaluating again:
+the bits of a NaN (each NaN that is computed gets another sign and payload: what changes is not compared), and the
+error of functions (each inexact result is moved by its bound, up, down and at random: results lie within the envelope).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ml_dtypes
+from kgen.arguments import ArrayValue, ScalarValue, bind, describe, type_of
+from kgen.check import check
+from kgen.ir import evaluator
+from kgen.ir.kernel import Kernel, Op
+from kgen.ir.ops import OPS
+from kgen.passes import optimise
+from kgen.program import Program
+
+from .arrays import Array
+from .generate import is_exact
+from .program import Arguments
+
+#: Ops that hand the bits of a NaN on; all others may give any NaN.
+_KEEP = {"load", "store", "where", "bitcast", "const", "scalar", "real", "imag", "complex"}
+#: Where the CUDA guide gives an absolute bound, or none: the result may be off by this much of its magnitude plus one.
+_OUTSIDE = {4: 2e-5, 8: 1e-12}
+
+Nudge = Callable[[Op, Sequence[Array], Array], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One output: its value and, where the contract leaves room, what else it may be."""
+
+    name: str
+    value: Array
+    compared: Array  # False where the bits of a NaN decide
+    samples: tuple[Array, ...]  # further values, of inexact programs
+    inexact: int  # how many inexact ops the kernel has
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A call's typed kernel and what it gives: outputs, then updated arguments, by name."""
+
+    kernel: Kernel
+    expected: dict[str, Expected]
+
+
+def reference(program: Program, arguments: Arguments) -> Reference:
+    """Type and evaluate a call.  Raises :class:`~kgen.KgenError` where it is refused.
+
+    Raises AssertionError if optimising changes a single bit.
+    """
+    values = describe(program, bind(program, list(arguments.inputs.values()), arguments.params))
+    types = {name: type_of(value) for name, value in values.items()}
+    outs: dict[str, Any] = {}
+    if arguments.outs is not None:
+        outs = {o.name: a for o, a in zip(program.outputs, arguments.outs, strict=True) if a is not None}
+    from kgen.arrays.numpy_ import dtype_of
+
+    shape = arguments.shape
+    no_arrays = not any(isinstance(v, ArrayValue) for v in values.values())
+    if no_arrays and shape is None and outs:
+        shape = next(iter(outs.values())).shape
+    kernel = check(program, types, shape=shape or (), out_dtypes={n: dtype_of(a.dtype) for n, a in outs.items()}).kernel
+    arrays = {n: v.array for n, v in values.items() if isinstance(v, ArrayValue)}
+    scalars = {n: v.value for n, v in values.items() if isinstance(v, ScalarValue)}
+    return Reference(kernel, _expected(kernel, arrays, scalars, shape if no_arrays else None))
+
+
+def _expected(
+    kernel: Kernel, arrays: dict[str, Array], scalars: dict[str, Any], shape: tuple[int, ...] | None
+) -> dict[str, Expected]:
+    names = [o.name for o in kernel.operands if o.role != "input"]
+
+    def run(kernel: Kernel, nudge: Nudge | None = None) -> list[Array]:
+        with _nudged(nudge):
+            return evaluator.evaluate(
+                kernel, [None if o.role == "output" else arrays[o.name] for o in kernel.operands],
+                [scalars[s.name] for s in kernel.scalars], shape,
+            )  # fmt: skip
+
+    plain = run(kernel)
+    flipped = [run(kernel, _nans(negative)) for negative in (False, True)]
+    compared = [same(a, b) for a, b in zip(*flipped, strict=True)]
+    better = run(optimise(kernel))
+    for name, a, b, mask in zip(names, plain, better, compared, strict=True):
+        assert bool(np.all(same(a, b) | ~mask)), f"optimising changes {name}: {a} became {b}"
+    samples: list[tuple[Array, ...]] = [() for _ in plain]
+    inexact = 0
+    if not is_exact(kernel):
+        inexact = sum(OPS[op.name].ulp != (0, 0) for op in kernel.ops)
+        runs = [run(kernel, _moved(way)) for way in (1, -1, 2, 3, 4, 5)]
+        samples = [tuple(each) for each in zip(*flipped, *runs, strict=True)]
+    rows = zip(names, plain, compared, samples, strict=True)
+    return {name: Expected(name, a, mask, more, inexact) for name, a, mask, more in rows}
+
+
+@contextmanager
+def _nudged(nudge: Nudge | None) -> Iterator[None]:
+    if nudge is None:
+        yield
+        return
+    rows = dict(evaluator.ROWS)
+
+    def wrap(row: Callable[..., Array]) -> Callable[..., Array]:
+        return lambda frame, op, *args: nudge(op, args, np.asarray(row(frame, op, *args)))
+
+    try:
+        evaluator.ROWS.update({name: wrap(row) for name, row in rows.items() if name not in _KEEP})
+        yield
+    finally:
+        evaluator.ROWS.update(rows)
+
+
+def _nans(negative: bool) -> Nudge:
+    """The same values, but that every NaN is this one."""
+
+    def nudge(op: Op, args: Sequence[Array], value: Array) -> Array:
+        if not op.dtype.is_float:
+            return value
+        kind = np.dtype(f"u{value.dtype.itemsize}")
+        bits = np.array(value).view(kind)
+        payload = (1 << max(op.dtype.mantissa - 2, 0)) if negative and op.dtype.size > 1 else 0
+        one = np.array(np.nan).astype(value.dtype).view(kind) & kind.type((1 << (op.dtype.bits - 1)) - 1)
+        other = one | kind.type((negative << (op.dtype.bits - 1)) | payload)
+        return np.asarray(np.where(np.isnan(value), other, bits), kind).view(value.dtype).reshape(value.shape)
+
+    return nudge
+
+
+def _moved(way: int) -> Nudge:
+    """Inexact results moved by their bound: up (1), down (-1), or each its own way (more: a seed)."""
+
+    def nudge(op: Op, args: Sequence[Array], value: Array) -> Array:
+        ulp = OPS[op.name].ulp[op.dtype.size == 8]
+        if not ulp or not op.dtype.is_float:
+            return value
+        rng = np.random.default_rng(abs(way))
+        steps = way if abs(way) == 1 else rng.choice((-1.0, -0.5, 0.0, 0.5, 1.0), value.shape)
+        moved = _step(value, np.asarray(np.trunc(steps * (np.ceil(ulp) + 1)), np.int64))
+        outside = np.broadcast_to(_outside(op.name, args), value.shape)
+        with np.errstate(all="ignore"):
+            far = value + np.asarray(steps * _OUTSIDE[op.dtype.size] * (1 + np.abs(value)), value.dtype)
+        return np.asarray(np.where(outside, far, moved), value.dtype)
+
+    return nudge
+
+
+def _outside(name: str, args: Sequence[Array]) -> Array:
+    """Arguments for which the guide's bound in units in the last place does not hold."""
+    x = args[-1]
+    if name in ("j0", "j1", "y0", "y1", "jn", "yn"):
+        return ~(np.abs(x) < 8)
+    if name == "lgamma":
+        return x < 0
+    return np.zeros(x.shape, np.bool_)
+
+
+def _step(value: Array, steps: Array) -> Array:
+    """``value`` moved by so many representable values; NaN and infinities stay, and finite values stay finite."""
+    kind = np.dtype(f"i{value.dtype.itemsize}")
+    bits = np.array(value).view(kind)
+    top = np.iinfo(kind).min
+    ordered = np.where(bits < 0, top - bits, bits)
+    largest = np.asarray(np.finfo(value.dtype).max).view(kind)
+    moved = np.clip(ordered + steps.astype(kind), -largest, largest)
+    back = np.asarray(np.where(moved < 0, top - moved, moved), kind).view(value.dtype).reshape(value.shape)
+    return np.where(np.isfinite(value), back, value)
+
+
+# --- comparison -------------------------------------------------------------------------------------
+
+
+def same(a: Array, b: Array) -> Array:
+    """Where two arrays of one dtype have the same bits, or are both NaN."""
+    if a.dtype.kind == "c":
+        return same(a.real, b.real) & same(a.imag, b.imag)
+    kind = f"u{a.dtype.itemsize}"
+    equal = np.ascontiguousarray(a).view(kind) == np.ascontiguousarray(b).view(kind)
+    if _is_float(a):
+        equal = equal | (np.isnan(a) & np.isnan(b)).reshape(equal.shape)
+    return np.asarray(equal).reshape(a.shape)
+
+
+def _is_float(a: Array) -> bool:
+    return a.dtype.kind not in "biu"
+
+
+def accepted(expected: Expected, got: Array) -> Array:
+    """Where ``got`` is what the contract allows."""
+    good = same(expected.value, got) | ~expected.compared
+    if not expected.samples:
+        return good
+    for sample in expected.samples:
+        good |= same(sample, got)
+    if got.dtype.kind == "c":
+        parts = [
+            _within([part(s) for s in (expected.value, *expected.samples)], part(got), expected.inexact)
+            for part in (np.real, np.imag)
+        ]
+        return np.asarray(good | (parts[0] & parts[1]))
+    return np.asarray(good | _within([expected.value, *expected.samples], got, expected.inexact))
+
+
+def _within(samples: Sequence[Array], got: Array, inexact: int) -> Array:
+    """Within the envelope of the samples: exactly for one function, half as wide again for several."""
+    with np.errstate(all="ignore"):
+        wide = [np.asarray(s, np.longdouble) for s in samples]
+        value = np.asarray(got, np.longdouble)
+        stack = np.stack(wide)
+        any_nan = np.isnan(stack).any(axis=0)
+        low, high = np.fmin.reduce(stack), np.fmax.reduce(stack)
+        margin = (high - low) * (0.5 if inexact > 1 else 0.0)
+        if got.dtype.kind == "f" or _is_float(got):
+            one_more = np.abs(value) * (2.0 ** -(_mantissa(got) if inexact > 1 else 200))
+            margin = margin + one_more
+        margin = np.where(np.isfinite(margin), margin, 0)
+        inside = (value >= low - margin) & (value <= high + margin)
+        # Next to an overflow either side is right.
+        inside |= np.isinf(high) & (value >= low - margin) & (value > 0)
+        inside |= np.isinf(low) & (value <= high + margin) & (value < 0)
+        return np.asarray(inside | (np.isnan(value) & any_nan))
+
+
+def _mantissa(a: Array) -> int:
+    return int(ml_dtypes.finfo(a.dtype).nmant)
