@@ -158,7 +158,7 @@ def open_session(backend: HostBackend | CudaBackend, values: Sequence[ArrayValue
             backend, adapter, like, stream_handle(stream) if stream is not None else adapter.stream(device)
         )
         yield session
-        if adapter.waits:
+        if any(v.adapter is not None and v.adapter.waits for v in values):
             from kgen.runtime.cuda.memory import synchronise
 
             synchronise(device.index, session.stream)
