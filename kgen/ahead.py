@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from kgen import pipeline
-from kgen.banner import Options, banner
+from kgen.banner import Options, banner, command_line
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
@@ -14,7 +14,7 @@ from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, Kind
 from kgen.execute import Engine
 from kgen.explain import Explanation
-from kgen.program import Program
+from kgen.program import Parameter, Program
 from kgen.schedule.bind import Array, allocated_strides, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.plan import Schedule
@@ -36,20 +36,21 @@ def module_ahead(
     rank: int = 4,
     shapes: Shapes | None = None,
     strides: Mapping[str, tuple[int, ...]] | None = None,
-    command: Sequence[str] | None = None,
+    scalars: Mapping[str, Kind] | None = None,
 ) -> Module:
     """The file for ``dtypes`` (one for all inputs, or by name; default float32).
 
     With ``shapes`` (None: any extent) it holds the one kernel that those shapes, C-contiguous or with ``strides``
     (in elements), call for.  Without, the kernels of the class ``layout`` up to ``rank`` merged dimensions.
+    ``scalars``: the kinds of Python scalars that stand for inputs and untyped params.
     """
     if layout not in LAYOUTS:
         raise error("bad-layout", f"`{layout}` is not a layout class", f"one of {', '.join(LAYOUTS)}")
     if not 1 <= rank <= MAX_RANK:
         raise error("bad-rank", f"rank {rank} is not supported", f"1 to {MAX_RANK} dimensions after merging")
-    by_name = _dtypes(program, dtypes)
+    types = _types(program, _dtypes(program, dtypes, scalars or {}), shapes or {}, scalars or {})
     kernel_shape = tuple((shapes or {}).get("", ()))
-    specialised = pipeline.specialise(program, _types(program, by_name, shapes or {}), kernel_shape)
+    specialised = pipeline.specialise(program, types, kernel_shape)
     variants: list[tuple[int, Schedule]] = []
     chosen: list[str] = []
     if shapes:
@@ -61,9 +62,17 @@ def module_ahead(
         )
         for number, step in enumerate(specialised.steps):
             variants += [(number, s) for s in covering(step, _layout_class(layout), rank)]
-    if dtypes is None and any(a.dtype is None for a in program.arguments):
-        chosen.append("Inputs of no stated dtype are float32 (the default of --dtype).")
-    made_by = command or _command(program, by_name, layout, rank, shapes, strides, options)
+    made_by = command_line(
+        program,
+        base,
+        options,
+        dtypes={n: t.dtype for n, t in types.items() if isinstance(t, ArrayArg)},
+        scalars=weak_scalars(program, types),
+        shapes=shapes,
+        strides=strides,
+        layout=layout,
+        rank=rank,
+    )
     return pipeline.source(
         program, specialised.steps, variants, base, banner(program, specialised.kernel, options, made_by, chosen)
     )
@@ -73,8 +82,9 @@ def _layout_class(layout: str) -> LayoutClass:
     return next(known for known in LAYOUTS if known == layout)
 
 
-def _dtypes(program: Program, dtypes: Any) -> dict[str, Any]:
-    names = [a.name for a in program.arguments]
+def _dtypes(program: Program, dtypes: Any, scalars: Mapping[str, Kind]) -> dict[str, Any]:
+    """By name, for every input that is an array."""
+    names = [a.name for a in program.arguments if a.name not in scalars]
     if isinstance(dtypes, Mapping):
         unknown = [n for n in dtypes if n not in names]
         if unknown:
@@ -84,19 +94,34 @@ def _dtypes(program: Program, dtypes: Any) -> dict[str, Any]:
         given = {n: as_dtype(t) for n, t in dtypes.items()}
     else:
         given = {} if dtypes is None else {a.name: a.dtype or as_dtype(dtypes) for a in program.arguments}
-    return {a.name: given.get(a.name) or a.dtype or FLOAT32 for a in program.arguments}
+    return {a.name: given.get(a.name) or a.dtype or FLOAT32 for a in program.arguments if a.name in names}
 
 
-def _types(program: Program, dtypes: Mapping[str, Any], shapes: Shapes) -> dict[str, ArgType]:
+def _types(
+    program: Program, dtypes: Mapping[str, Any], shapes: Shapes, scalars: Mapping[str, Kind]
+) -> dict[str, ArgType]:
     types: dict[str, ArgType] = {}
     for argument in program.arguments:
-        types[argument.name] = ArrayArg(dtypes[argument.name], tuple(shapes.get(argument.name, (None,))))
+        if argument.name in scalars:
+            types[argument.name] = WeakArg(scalars[argument.name])
+        else:
+            types[argument.name] = ArrayArg(dtypes[argument.name], tuple(shapes.get(argument.name, (None,))))
     for parameter in program.parameters:
         if parameter.dtype is not None:
             types[parameter.name] = ScalarArg(parameter.dtype)
         else:
-            types[parameter.name] = WeakArg(Kind.FLOAT if parameter.default is None else kind_of(parameter.default))
+            types[parameter.name] = WeakArg(scalars.get(parameter.name, _default_kind(parameter)))
     return types
+
+
+def weak_scalars(program: Program, types: Mapping[str, ArgType]) -> dict[str, Kind]:
+    """The kinds of weak scalars that :func:`module_ahead` would not assume by itself."""
+    assumed = {p.name: _default_kind(p) for p in program.parameters}
+    return {n: t.kind for n, t in types.items() if isinstance(t, WeakArg) and t.kind != assumed.get(n)}
+
+
+def _default_kind(parameter: Parameter) -> Kind:
+    return Kind.FLOAT if parameter.default is None else kind_of(parameter.default)
 
 
 def _placed(
@@ -147,41 +172,13 @@ def _refuse_index(specialised: pipeline.Specialised) -> None:
         )
 
 
-def _command(
-    program: Program,
-    dtypes: Mapping[str, Any],
-    layout: str,
-    rank: int,
-    shapes: Shapes | None,
-    strides: Mapping[str, tuple[int, ...]] | None,
-    options: Options,
-) -> list[str]:
-    name = program.source.name
-    command = ["kgen", "compile", "-" if name.startswith("<") else name]
-    stem = "kernel" if name.startswith("<") else name.removesuffix(".k")
-    command += ["-o", f"{stem}.cu"]
-    if dtypes:
-        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in dtypes.items())]
-    if shapes:
-        command += ["--shape", ",".join(f"{n}={_extents(s)}" if n else _extents(s) for n, s in shapes.items())]
-        if strides:
-            command += ["--strides", ",".join(f"{n}={'x'.join(map(str, s))}" for n, s in strides.items())]
-    else:
-        command += ["--layout", layout]
-        if rank != 4:
-            command += ["--rank", str(rank)]
-    return [*command, *options.command_flags]
-
-
-def _extents(shape: Sequence[int | None]) -> str:
-    return "x".join("?" if n is None else str(n) for n in shape)
-
-
-def ir_ahead(program: Program, *, dtypes: Any = None, shapes: Shapes | None = None) -> str:
+def ir_ahead(
+    program: Program, *, dtypes: Any = None, shapes: Shapes | None = None, scalars: Mapping[str, Kind] | None = None
+) -> str:
     """The optimised IR's text form."""
     from kgen.ir.printer import print_kernel
 
-    types = _types(program, _dtypes(program, dtypes), shapes or {})
+    types = _types(program, _dtypes(program, dtypes, scalars or {}), shapes or {}, scalars or {})
     return print_kernel(pipeline.specialise(program, types, tuple((shapes or {}).get("", ()))).kernel)
 
 
@@ -194,7 +191,7 @@ def explain_ahead(
     strides: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Explanation:
     """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
-    by_name = _dtypes(program, dtypes)
+    by_name = _dtypes(program, dtypes, {})
     specs: dict[str, Any] = {}
     for argument in program.arguments:
         stated = (shapes or {}).get(argument.name, (None,))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgen.codegen.names import kernel_base
+from kgen.dtypes import Kind
 from kgen.version import VERSION
 
 if TYPE_CHECKING:
+    from kgen.dtypes import DType
     from kgen.ir.kernel import Kernel
     from kgen.program import Program
 
@@ -37,16 +40,60 @@ def banner(
     program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
     """Lines for the file's first comment.  ``command`` is the argv that remakes it; ``chosen`` are the decisions."""
-    lines = [
-        f"Made by kgen {VERSION} from {program.source.name}. Do not edit; remake it with",
-        f"    {shlex.join(command)}",
-        "",
-    ]
+    origin = "the text below, given on standard input" if _is_text(program) else program.source.name
+    lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
     lines += [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
     lines += ["", *_signature(kernel)]
     lines += ["", *chosen]
     lines.append(_floating_point(options))
     return tuple(lines)
+
+
+def command_line(
+    program: Program,
+    base: str,
+    options: Options,
+    *,
+    dtypes: Mapping[str, DType],
+    scalars: Mapping[str, Kind],
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    strides: Mapping[str, Sequence[int]] | None = None,
+    layout: str = "any",
+    rank: int = 4,
+) -> list[str]:
+    """The ``kgen compile`` that makes the same file again, byte for byte.
+
+    ``scalars`` are the kinds of weak scalars that differ from the default; ``shapes`` has the key ``""`` for a program
+    without array arguments.
+    """
+    name = "-" if _is_text(program) else program.source.name
+    command = ["kgen", "compile", f"./{name}" if name.startswith("-") and name != "-" else name, "-o", f"{base}.cu"]
+    if dtypes:
+        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in dtypes.items())]
+    if scalars:
+        command += ["--scalar", ",".join(f"{n}={kind.name.lower()}" for n, kind in scalars.items())]
+    if shapes:
+        command += ["--shape", ",".join(f"{n}={_joined(s)}" if n else _joined(s) for n, s in shapes.items())]
+        if strides:
+            command += ["--strides", ",".join(f"{n}={_joined(s)}" for n, s in strides.items())]
+    else:
+        command += ["--layout", layout, *(["--rank", str(rank)] if rank != 4 else [])]
+    if base != default_base(program):
+        command += ["--name", base]
+    return [*command, *options.command_flags]
+
+
+def default_base(program: Program) -> str:
+    """What kernels are called when no name is given: after the file, else ``kernel``."""
+    return "kernel" if _is_text(program) else kernel_base(program.source.name.rpartition(".")[0] or program.source.name)
+
+
+def _is_text(program: Program) -> bool:
+    return program.source.name in ("<string>", "<stdin>")
+
+
+def _joined(extents: Sequence[int | None]) -> str:
+    return "x".join("?" if n is None else str(n) for n in extents) or "()"
 
 
 def _signature(kernel: Kernel) -> list[str]:

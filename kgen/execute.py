@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
-from kgen.banner import Options, banner
+from kgen.banner import Options, banner, command_line
 from kgen.check import check
 from kgen.diagnostics import error
 from kgen.program import Program
 from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, concrete, extents_of
 from kgen.schedule.launch import launch_of
-from kgen.spec import Spec
+from kgen.spec import Spec, c_strides
 
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
@@ -201,8 +201,11 @@ class Engine:
         return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
 
     def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> str:
+        from kgen.arguments import bind, describe
+
         plan = self.described(args, named, shape)
-        return self.module(plan, remake_command(self.program, plan, self.options)).text
+        values = describe(self.program, bind(self.program, args, named))
+        return self.module(plan, remake_command(self.program, self.name, plan, values, self.options)).text
 
     def explain(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> Any:
         from kgen.explain import Explanation
@@ -229,16 +232,24 @@ def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequenc
     return [a if a is not None else Array((), (), 1) for a in full]
 
 
-def remake_command(program: Program, plan: Layouted, options: Options) -> list[str]:
+def remake_command(
+    program: Program, base: str, plan: Layouted, values: Mapping[str, Value], options: Options
+) -> list[str]:
     """``kgen compile`` with the dtypes, shapes and strides of these operands."""
-    inputs = [(o, a) for o, a in zip(plan.specialised.kernel.operands, plan.arrays, strict=True) if o.role != "output"]
-    name = program.source.name
-    command = ["kgen", "compile", "-" if name.startswith("<") else name]
-    if inputs:
-        command += ["--dtype", ",".join(f"{o.name}={o.dtype.short}" for o, _ in inputs)]
-        command += ["--shape", ",".join(f"{o.name}={'x'.join(map(str, a.shape))}" for o, a in inputs)]
-        command += ["--strides", ",".join(f"{o.name}={'x'.join(map(str, a.strides))}" for o, a in inputs)]
-    return [*command, *options.command_flags]
+    from kgen.ahead import weak_scalars
+    from kgen.arguments import type_of
+
+    operands = list(zip(plan.specialised.kernel.operands, plan.arrays, strict=True))
+    inputs = {o.name: (o, a) for o, a in operands if o.role != "output"}
+    return command_line(
+        program,
+        base,
+        options,
+        dtypes={n: o.dtype for n, (o, _) in inputs.items()},
+        scalars=weak_scalars(program, {n: type_of(v) for n, v in values.items()}),
+        shapes={n: a.shape for n, (_, a) in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
+        strides={n: a.strides for n, (_, a) in inputs.items() if a.strides != c_strides(a.shape)},
+    )
 
 
 def _array(value: ArrayValue, pointer: int = 0) -> Array:

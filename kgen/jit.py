@@ -34,7 +34,7 @@ def jit(
     before the first call.
     """
     from kgen import pipeline
-    from kgen.banner import Options
+    from kgen.banner import Options, default_base
     from kgen.codegen.names import kernel_base
 
     if (text is None) == (path is None):
@@ -42,11 +42,11 @@ def jit(
     if path is not None:
         path = Path(path)
         program = pipeline.load(read_program(path), path.name)
-        name = name or path.stem
     else:
         assert text is not None
         program = pipeline.load(text)
-    return Kernel(program, name=kernel_base(name or "kernel"), device=device, options=Options(fmad, fast))
+    base = kernel_base(name) if name else default_base(program)
+    return Kernel(program, name=base, device=device, options=Options(fmad, fast))
 
 
 def read_program(path: Path) -> str:

@@ -6,17 +6,19 @@ Subcommands are imported when they are called, so that each starts as fast as it
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import sys
 
 import click
 
-from kgen.diagnostics import KgenError
+from kgen.diagnostics import Diagnostic, KgenError
 from kgen.version import VERSION
 
 _COMMANDS = {
     "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, IR); needs no GPU",
     "run": "run a program on .npy files, on the GPU or the CPU, whatever is here",
-    "explain": "what was decided for a program: types, policies, and why",
+    "explain": "what was decided for a program: types, kernels, and why",
     "doctor": "what this machine has, and what to install",
 }
 
@@ -43,14 +45,36 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: a user's mistake is printed as a diagnostic, without a traceback, and exits with 1."""
+    """Entry point: a user's mistake is printed as a diagnostic, without a traceback, and exits with 1.
+
+    A wrong command line exits with 2.  Under ``--json`` diagnostics are JSON too, on standard output.
+    """
     try:
         cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except KgenError as problem:
-        click.echo(str(problem), err=True)
+        if "--json" in sys.argv:
+            click.echo(json.dumps({"errors": [_facts(d) for d in problem.diagnostics]}, indent=2))
+        else:
+            click.echo(str(problem), err=True)
         sys.exit(1)
     except click.ClickException as problem:
         problem.show()
         sys.exit(problem.exit_code)
     except click.Abort:
         sys.exit(130)
+    except BrokenPipeError:  # `kgen compile x.k | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _facts(diagnostic: Diagnostic) -> dict[str, object]:
+    """One diagnostic for programs; ``line`` and ``column`` count from 1, as in the printed text."""
+    facts: dict[str, object] = {"code": diagnostic.code, "message": diagnostic.message, "hint": diagnostic.hint}
+    if diagnostic.source is not None:
+        facts["file"] = diagnostic.source.name
+        if diagnostic.at is not None:
+            line = diagnostic.source.line_of(diagnostic.at.start)
+            column = diagnostic.at.start - diagnostic.source.line_start(line) + 1
+            facts |= {"line": line, "column": column}
+    return facts

@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from kgen.cli import options
-from kgen.codegen.writer import write
+from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
 
 _KINDS = ("cu", "ir", "ptx", "cubin")
+_LAYOUTS = ("any", "contiguous", "strided")
 
 
 @click.command("compile")
@@ -19,15 +20,12 @@ _KINDS = ("cu", "ir", "ptx", "cubin")
 @click.option("-o", "--out", "out", metavar="PATH", help="where to write [default: standard output]")
 @options.layout_options
 @click.option(
-    "--layout",
-    type=click.Choice(["any", "contiguous", "strided"]),
-    default="any",
-    show_default=True,
-    help="which layouts the file's kernels cover, when no shapes are given",
+    "--scalar", "scalar_text", metavar="alpha=int", help="kinds of Python scalars that stand for inputs or params"
 )
 @click.option(
-    "--rank", type=int, default=4, show_default=True, help="dimensions that strided kernels cover, after merging"
+    "--layout", type=click.Choice(_LAYOUTS), help="layouts that the kernels cover, without --shape [default: any]"
 )
+@click.option("--rank", type=int, metavar="N", help="dimensions that strided kernels cover, after merging [default: 4]")
 @click.option(
     "--emit", default="cu", show_default=True, metavar="cu,ir,ptx,cubin", help="what to write, each beside the other"
 )
@@ -36,55 +34,70 @@ _KINDS = ("cu", "ir", "ptx", "cubin")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
 def command(
-    file: str, out: str | None, dtypes: str | None, shapes: str | None, strides: str | None, layout: str, rank: int,
-    emit: str, arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
+    file: str, out: str | None, dtype_text: str | None, shape_text: str | None, strides_text: str | None,
+    scalar_text: str | None, layout: str | None, rank: int | None, emit: str, arch: str | None, name: str | None,
+    fmad: str, fast: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) to a standalone CUDA file."""
     from kgen.ahead import ir_ahead, module_ahead
-    from kgen.runtime.backend import compile_for
 
-    kinds = [k for k in emit.split(",") if k]
-    for kind in kinds:
-        if kind not in _KINDS:
-            raise error(
-                "bad-option", f"--emit: `{kind}` is not something kgen writes", f"one or more of {', '.join(_KINDS)}"
-            )
+    kinds = _kinds(emit, arch, out, as_json)
+    if shape_text is not None and not (layout is None and rank is None):
+        raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
     program, base = options.read(file, name)
+    dtypes, scalars = options.parse_dtypes(dtype_text), options.parse_scalars(scalar_text, program)
+    shapes = options.parse_shapes(shape_text, program, scalars)
+    strides = options.parse_strides(strides_text, program, shapes)
     flags = options.options_of(fmad, fast)
-    known = {"dtypes": options.parse_dtypes(dtypes), "shapes": options.parse_shapes(shapes, program)}
     module = module_ahead(
-        program, base, flags, layout=layout, rank=rank, strides=options.parse_strides(strides), **known
-    )
+        program, base, flags, layout=layout or "any", rank=4 if rank is None else rank,
+        dtypes=dtypes, shapes=shapes, strides=strides, scalars=scalars,
+    )  # fmt: skip
     made: dict[str, str | bytes] = {}
     for kind in kinds:
         if kind == "cu":
             made[kind] = module.text
         elif kind == "ir":
-            made[kind] = ir_ahead(program, **known)
+            made[kind] = ir_ahead(program, dtypes=dtypes, shapes=shapes, scalars=scalars)
         else:
+            from kgen.runtime.backend import compile_for
+
             made[kind] = compile_for(module.text, base, flags, kind, arch)
     written = _deliver(made, out)
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
         click.echo(json.dumps({"written": written, "kernels": kernels}, indent=2))
-    elif out not in (None, "-"):
+    elif written:
         noun = "kernel" if len(module.entries) == 1 else "kernels"
         click.echo(f"wrote {', '.join(written)}: {len(module.entries)} {noun}", err=True)
 
 
+def _kinds(emit: str, arch: str | None, out: str | None, as_json: bool) -> list[str]:
+    """What ``--emit`` names, once it is known that there is a way to make it and a place to put it."""
+    kinds = list(dict.fromkeys(k for k in emit.split(",") if k))
+    unknown = [k for k in kinds if k not in _KINDS]
+    if unknown or not kinds:
+        message = f"--emit: `{unknown[0] if unknown else emit}` is not something kgen writes"
+        raise error("bad-option", message, f"one or more of {', '.join(_KINDS)}")
+    if out in (None, "-") and (len(kinds) > 1 or as_json):
+        what = "the files need" if len(kinds) > 1 else "--json describes the file, which needs"
+        raise error("bad-option", f"{what} a place to go", "give -o kernel.cu; others are put beside it")
+    if arch is None and not {"ptx", "cubin"}.isdisjoint(kinds):
+        from kgen.runtime.cuda.driver import probe
+
+        if not probe().available:
+            message = "--emit ptx and cubin are for one architecture, and there is no GPU here to ask for its own"
+            raise error("arch-needed", message, "say which: --arch sm_90")
+    return kinds
+
+
 def _deliver(made: dict[str, str | bytes], out: str | None) -> list[str]:
     """Write every file, or print the only one.  Everything was made before the first byte is written."""
-    if out in (None, "-"):
-        if len(made) > 1:
-            raise error(
-                "bad-option", "several files need a place to go", "give -o kernel.cu; the others are put beside it"
-            )
+    if out is None or out == "-":
         for content in made.values():
             click.echo(content, nl=False)
         return []
-    assert out is not None
     path = Path(out)
-    names = {kind: path if len(made) == 1 else path.with_suffix(f".{kind}") for kind in made}
-    for kind, content in made.items():
-        write(names[kind], content)
-    return [str(p) for p in names.values()]
+    names = {path if len(made) == 1 else path.with_suffix(f".{kind}"): content for kind, content in made.items()}
+    write_all(names)
+    return [str(p) for p in names]

@@ -85,7 +85,7 @@ def _gpu() -> Finding:
 
         state = require()
         names = ", ".join(f"{d.name} ({d.arch})" for d in devices())
-        return f"{names}; driver for CUDA {'.'.join(map(str, state.driver_version or ()))}"
+        return f"{names}; driver for CUDA {'.'.join(map(str, state.version or ()))}"
 
     return _ask("GPU", "running on CUDA", question)
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from kgen import pipeline
-from kgen.banner import Options
+from kgen.banner import Options, default_base
 from kgen.codegen.names import kernel_base
 from kgen.diagnostics import error
-from kgen.dtypes import DType
+from kgen.dtypes import DType, Kind
 from kgen.jit import read_program
 from kgen.program import Program
 from kgen.spec import as_dtype
 
 F = TypeVar("F", bound=Callable[..., Any])
+KINDS = {kind.name.lower(): kind for kind in Kind}
 
 
 def program_argument(function: F) -> F:
@@ -40,15 +41,13 @@ def floating_point(function: F) -> F:
 
 def layout_options(function: F) -> F:
     """``--dtype``, ``--shape``, ``--strides``: what is known of the arrays."""
-    function = click.option(
-        "--dtype", "dtypes", metavar="a=f16,b=f32 | f32", help="dtypes of the inputs [default: f32]"
-    )(function)
-    function = click.option("--shape", "shapes", metavar="a=4x?,b=?", help="shapes of the inputs; `?` is any size")(
-        function
-    )
-    return click.option("--strides", metavar="a=1x4", help="strides of the inputs, in elements [default: C order]")(
-        function
-    )
+    for name, metavar, text in (
+        ("--strides", "a=1x4", "strides of the inputs, in elements [default: C order]"),
+        ("--shape", "a=4x?,b=?", "shapes of the inputs; `?` is any size; 4x? where there are no inputs"),
+        ("--dtype", "a=f16,b=f32 | f32", "dtypes of the inputs [default: f32]"),
+    ):
+        function = click.option(name, f"{name[2:]}_text", metavar=metavar, help=text)(function)
+    return function
 
 
 def read(file: str, name: str | None) -> tuple[Program, str]:
@@ -58,9 +57,10 @@ def read(file: str, name: str | None) -> tuple[Program, str]:
             text = sys.stdin.read()
         except UnicodeDecodeError:
             raise error("unreadable-file", "standard input is not UTF-8 text") from None
-        return pipeline.load(text, "<stdin>"), kernel_base(name or "kernel")
-    path = Path(file)
-    return pipeline.load(read_program(path), path.name), kernel_base(name or path.stem)
+        program = pipeline.load(text, "<stdin>")
+    else:
+        program = pipeline.load(read_program(Path(file)), Path(file).name)
+    return program, kernel_base(name) if name else default_base(program)
 
 
 def options_of(fmad: str, fast: bool) -> Options:
@@ -88,32 +88,55 @@ def parse_dtypes(text: str | None) -> dict[str, DType] | DType | None:
     return {name: as_dtype(value) for name, value in pairs("--dtype", [text]).items()}
 
 
-def parse_shapes(text: str | None, program: Program) -> dict[str, tuple[int | None, ...]] | None:
-    """``a=4x?,b=?``; a bare ``4x?`` is the shape of a program without inputs."""
+def parse_scalars(text: str | None, program: Program) -> dict[str, Kind]:
+    """``a=float``: Python scalars that stand for inputs, and the kinds of untyped params."""
+    if text is None:
+        return {}
+    untyped = [a.name for a in program.arguments if a.role == "input"]
+    untyped += [p.name for p in program.parameters if p.dtype is None]
+    found: dict[str, Kind] = {}
+    for name, value in pairs("--scalar", [text]).items():
+        known_name("--scalar", name, untyped, "input or untyped param")
+        if value not in KINDS:
+            raise error("bad-option", f"--scalar: `{value}` is not a kind", f"one of {', '.join(KINDS)}")
+        found[name] = KINDS[value]
+    return found
+
+
+def parse_shapes(
+    text: str | None, program: Program, scalars: Collection[str] = ()
+) -> dict[str, tuple[int | None, ...]] | None:
+    """``a=4x?,b=?``; a bare ``4x?`` is the shape of a program without array inputs, with the key ``""``."""
     if text is None:
         return None
+    known = [a.name for a in program.arguments if a.name not in scalars]
     if "=" not in text:
+        if known:
+            message = f"--shape: `{text}` does not say which input it is for"
+            raise error("bad-option", message, f"--shape {known[0]}={text}")
         return {"": _extents("--shape", text)}
     found = {name: _extents("--shape", value) for name, value in pairs("--shape", [text]).items()}
-    known = [a.name for a in program.arguments]
     for name in found:
-        if name not in known:
-            raise error(
-                "unknown-argument",
-                f"--shape names `{name}`, which is not an input",
-                f"the inputs are {', '.join(known) or 'none'}",
-            )
+        known_name("--shape", name, known, "input")
     missing = [name for name in known if name not in found]
     if missing:
         raise error("shape-needed", f"--shape leaves out `{missing[0]}`", "give all shapes or none")
     return found
 
 
+def known_name(option: str, name: str, known: Sequence[str], what: str) -> None:
+    """Raises :class:`~kgen.KgenError` (``unknown-argument``) where an option names nothing of the program."""
+    if name not in known:
+        article = "an" if what[0] in "aeiou" else "a"
+        hint = f"known here: {', '.join(known)}" if known else f"this program has no {what}"
+        raise error("unknown-argument", f"{option} names `{name}`, which is not {article} {what}", hint)
+
+
 def _extents(option: str, text: str) -> tuple[int | None, ...]:
     if text == "()":
         return ()
     parts = text.split("x")
-    if not all(p == "?" or p.isdecimal() for p in parts):
+    if not all(p == "?" or (p.isascii() and p.isdecimal() and len(p) < 19) for p in parts):
         raise error(
             "bad-option",
             f"{option}: `{text}` is not a shape",
@@ -122,11 +145,17 @@ def _extents(option: str, text: str) -> tuple[int | None, ...]:
     return tuple(None if p == "?" else int(p) for p in parts)
 
 
-def parse_strides(text: str | None) -> dict[str, tuple[int, ...]]:
+def parse_strides(
+    text: str | None, program: Program, shapes: Mapping[str, tuple[int | None, ...]] | None
+) -> dict[str, tuple[int, ...]]:
+    """``a=64x1``, in elements, for inputs whose shapes are given."""
     if text is None:
         return {}
+    if not shapes:
+        raise error("bad-option", "--strides needs --shape too", "--shape a=4x64 --strides a=1x4")
     found: dict[str, tuple[int, ...]] = {}
     for name, value in pairs("--strides", [text]).items():
+        known_name("--strides", name, [a.name for a in program.arguments], "input")
         try:
             found[name] = () if value == "()" else tuple(int(p) for p in value.split("x"))
         except ValueError:

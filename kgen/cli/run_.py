@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,13 +14,16 @@ from kgen.cli import options
 from kgen.diagnostics import error
 from kgen.program import Program
 
+if TYPE_CHECKING:
+    from kgen.dtypes import DType
+
 
 @click.command("run")
 @options.program_argument
 @click.option(
     "--input", "inputs", multiple=True, metavar="a=a.npy", help="an input's file; repeat or separate by commas"
 )
-@click.option("--param", "params", multiple=True, metavar="alpha=2.0", help="a by-value parameter")
+@click.option("--param", "params", multiple=True, metavar="alpha=2.0", help="a param, or a scalar for an input")
 @click.option(
     "-o",
     "--out",
@@ -28,56 +32,91 @@ from kgen.program import Program
     metavar="out.npy | s=s.npy | -",
     help="where results go; `-` prints a summary [default: -]",
 )
-@click.option("--dtype", "dtypes", metavar="a=bf16", help="read a file's raw bytes as a dtype that .npy cannot name")
-@click.option("--shape", metavar="4x3", help="the shape of a program without inputs")
+@click.option("--dtype", "dtype_text", metavar="a=bf16", help="read a file's raw bytes as a dtype .npy cannot name")
+@click.option("--shape", "shape_text", metavar="4x3", help="the shape of a program without array inputs")
 @click.option("--device", metavar="cuda|cpu", help="where to run [default: the GPU if there is one]")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def command(
-    file: str, inputs: tuple[str, ...], params: tuple[str, ...], outs: tuple[str, ...], dtypes: str | None,
-    shape: str | None, device: str | None, fmad: str, fast: bool, as_json: bool,
-) -> None:  # fmt: skip
+    file: str,
+    inputs: tuple[str, ...],
+    params: tuple[str, ...],
+    outs: tuple[str, ...],
+    dtype_text: str | None,
+    shape_text: str | None,
+    device: str | None,
+    fmad: str,
+    fast: bool,
+    as_json: bool,
+) -> None:
     """Run the program FILE (`-`: standard input) on real data."""
     from kgen.jit import Kernel
 
     program, base = options.read(file, None)
-    arrays = _inputs(program, options.pairs("--input", inputs), options.parse_dtypes(dtypes))
+    scalars = _scalars(program, params)
+    files = _files(program, options.pairs("--input", inputs), scalars)
+    shape = _shape(program, shape_text, files)
     targets = _targets(program, outs)
+    arrays = _arrays(files, options.parse_dtypes(dtype_text))
     kernel = Kernel(program, name=base, device=device, options=options.options_of(fmad, fast))
-    extents = options.parse_shapes(shape, program)
-    call_shape = None if extents is None else tuple(n or 0 for n in extents[""])
     started = time.perf_counter()
-    result = kernel(**arrays, **_params(program, params), shape=call_shape)
+    result = kernel(**arrays, **scalars, shape=shape)
     seconds = time.perf_counter() - started
     results = dict(zip(kernel.outputs, result if isinstance(result, tuple) else (result,), strict=False))
     results |= {a.name: arrays[a.name] for a in program.arguments if a.role == "inout"}
-    for name, path in targets.items():
-        if path != "-":
-            _save(Path(path), results[name])
+    _save({Path(path): results[name] for name, path in targets.items() if path != "-"})
     _report(kernel, results, targets, seconds, as_json)
 
 
-def _inputs(program: Program, files: dict[str, str], dtypes: Any) -> dict[str, Any]:
-    known = [a.name for a in program.arguments]
+def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
+    """Params, and inputs that a number stands for."""
+    known = [p.name for p in program.parameters]
+    known += [a.name for a in program.arguments if a.role == "input"]
+    found: dict[str, Any] = {}
+    for name, text in options.pairs("--param", items).items():
+        options.known_name("--param", name, known, "param or input")
+        found[name] = _number(name, text)
+    missing = [p.name for p in program.parameters if p.default is None and p.name not in found]
+    if missing:
+        message = f"the param `{missing[0]}` has no default and is not given"
+        raise error("missing-argument", message, f"--param {missing[0]}=1.0")
+    return found
+
+
+def _files(program: Program, files: dict[str, str], scalars: Collection[str]) -> dict[str, str]:
+    known = [a.name for a in program.arguments if a.name not in scalars]
     for name in files:
-        if name not in known:
-            raise error(
-                "unknown-argument",
-                f"--input names `{name}`, which is not an input",
-                f"the inputs are {', '.join(known) or 'none'}",
-            )
+        options.known_name("--input", name, known, "input")
     missing = [n for n in known if n not in files]
     if missing:
-        raise error(
-            "missing-argument",
-            f"`{'`, `'.join(missing)}` {'is' if len(missing) == 1 else 'are'} not given",
-            f"--input {missing[0]}={missing[0]}.npy",
-        )
-    found = {
-        name: _load(Path(path), dtypes.get(name) if isinstance(dtypes, dict) else dtypes)
-        for name, path in files.items()
-    }
-    return found
+        are = "is" if len(missing) == 1 else "are"
+        hint = " ".join(f"--input {n}={n}.npy" for n in missing[:3])
+        raise error("missing-argument", f"`{'`, `'.join(missing[:10])}` {are} not given", hint)
+    return files
+
+
+def _shape(program: Program, text: str | None, files: Collection[str]) -> tuple[int, ...] | None:
+    """The shape of a call without arrays."""
+    if files:
+        if text is not None:
+            raise error(
+                "bad-option", "--shape is for programs without array inputs", "the shape follows from the files"
+            )
+        return None
+    stated = (options.parse_shapes(text, program, [a.name for a in program.arguments]) or {}).get("")
+    if stated is None:
+        raise error("shape-needed", "no input is an array, so nothing gives the output's shape", "--shape 4x3")
+    if any(n is None for n in stated):
+        raise error("bad-option", "--shape: to run, every extent has to be known", "--shape 4x3, without `?`")
+    return tuple(n or 0 for n in stated)
+
+
+def _arrays(files: Mapping[str, str], dtypes: dict[str, DType] | DType | None) -> dict[str, Any]:
+    if isinstance(dtypes, dict):
+        for name in dtypes:
+            options.known_name("--dtype", name, list(files), "input")
+        return {n: _load(Path(path), dtypes.get(n)) for n, path in files.items()}
+    return {n: _load(Path(path), dtypes) for n, path in files.items()}
 
 
 def _load(path: Path, dtype: Any) -> Any:
@@ -115,20 +154,6 @@ def _load(path: Path, dtype: Any) -> Any:
     return array.view(wanted)
 
 
-def _params(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
-    known = [p.name for p in program.parameters]
-    found: dict[str, Any] = {}
-    for name, text in options.pairs("--param", items).items():
-        if name not in known:
-            raise error(
-                "unknown-argument",
-                f"--param names `{name}`, which is not a param",
-                f"the params are {', '.join(known) or 'none'}",
-            )
-        found[name] = _number(name, text)
-    return found
-
-
 def _number(name: str, text: str) -> bool | int | float | complex:
     if text in ("true", "false"):
         return text == "true"
@@ -147,50 +172,56 @@ def _targets(program: Program, outs: tuple[str, ...]) -> dict[str, str]:
         return dict.fromkeys(names, "-")
     if len(outs) == 1 and "=" not in outs[0]:
         if len(names) > 1:
-            raise error(
-                "bad-option",
-                f"there are {len(names)} results: {', '.join(names)}",
-                f"-o {names[0]}={names[0]}.npy -o ...",
-            )
+            message = f"there are {len(names)} results: {', '.join(names)}"
+            raise error("bad-option", message, " ".join(f"-o {n}={n}.npy" for n in names[:3]))
         return {names[0]: outs[0]}
     found = options.pairs("-o", outs)
     for name in found:
-        if name not in names:
-            raise error(
-                "unknown-argument", f"-o names `{name}`, which is not a result", f"the results are {', '.join(names)}"
-            )
+        options.known_name("-o", name, names, "result")
     return found
 
 
-def _save(path: Path, array: Any) -> None:
+def _save(arrays: Mapping[Path, Any]) -> None:
+    """All of them or none."""
     import io
 
     import numpy as np
 
-    from kgen.codegen.writer import write
+    from kgen.codegen.writer import write_all
 
-    buffer = io.BytesIO()
-    np.save(buffer, np.asarray(array), allow_pickle=False)
-    write(path, buffer.getvalue())
+    files: dict[Path, str | bytes] = {}
+    for path, array in arrays.items():
+        buffer = io.BytesIO()
+        np.save(buffer, np.asarray(array), allow_pickle=False)
+        files[path] = buffer.getvalue()
+    write_all(files)
 
 
 def _report(kernel: Any, results: dict[str, Any], targets: dict[str, str], seconds: float, as_json: bool) -> None:
     device = kernel.ran_on
     if as_json:
-        facts = {n: {"shape": list(r.shape), "dtype": str(r.dtype), "file": targets.get(n)} for n, r in results.items()}
+        facts = {
+            n: {
+                "shape": list(r.shape),
+                "dtype": str(r.dtype),
+                "file": None if targets.get(n, "-") == "-" else targets[n],
+            }
+            for n, r in results.items()
+        }
         click.echo(json.dumps({"device": device, "seconds": seconds, "results": facts}, indent=2))
         return
     click.echo(f"ran {kernel.name} on {device} in {seconds * 1e3:.1f} ms, compilation included")
     for name, array in results.items():
-        click.echo(
-            f"  {name}: {array.dtype}{list(array.shape)} {_summary(array)}"
-            + (f" -> {targets[name]}" if targets.get(name, "-") != "-" else "")
-        )
+        target = f" -> {targets[name]}" if targets.get(name, "-") != "-" else ""
+        click.echo(f"  {name}: {array.dtype}{list(array.shape)} {_summary(array)}{target}")
 
 
 def _summary(array: Any) -> str:
+    """The first few elements; of real numbers, also their range."""
     import numpy as np
 
     flat = np.asarray(array).reshape(-1)
-    shown = ", ".join(str(x) for x in flat[:6]) + (", ..." if flat.size > 6 else "")
-    return f"[{shown}]"
+    shown = "[" + ", ".join(str(x) for x in flat[:6]) + (", ...]" if flat.size > 6 else "]")
+    if flat.size > 6 and flat.dtype.kind in "iuf":
+        shown += f" min {flat.min()} max {flat.max()}"
+    return shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from kgen.diagnostics import error
@@ -14,27 +15,64 @@ def write(path: Path, content: str | bytes) -> bool:
 
     Raises :class:`~kgen.KgenError` (``unwritable``), leaving whatever was there.
     """
-    data = content.encode() if isinstance(content, str) else content
+    return write_all({path: content})
+
+
+def write_all(files: Mapping[Path, str | bytes]) -> bool:
+    """Replace the content of all these files, or of none.  True if any changed.
+
+    Raises :class:`~kgen.KgenError` (``unwritable``), leaving whatever was there.
+    """
+    staged: list[tuple[str, Path]] = []
+    streams: list[tuple[Path, bytes]] = []
     try:
-        if path.is_file() and path.read_bytes() == data:
-            return False
-        if path.is_dir():
-            raise error("unwritable", f"{path} is a folder", "name a file")
-        if path.exists() and not path.is_file():  # /dev/stdout and its kin cannot be replaced
-            path.write_bytes(data)
-            return True
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
+        for path, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            try:
+                if path.is_dir():
+                    raise error("unwritable", f"{path} is a folder", "name a file")
+                if path.exists() and not path.is_file():
+                    streams.append((path, data))  # /dev/stdout and its kin cannot be replaced
+                elif not (path.is_file() and path.read_bytes() == data):
+                    staged.append((_stage(path, data), path))
+            except (OSError, ValueError) as problem:  # ValueError: a null byte in the path
+                raise _unwritable(path, problem) from None
+        for path, data in streams:
+            try:
+                path.write_bytes(data)
+            except OSError as problem:
+                raise _unwritable(path, problem) from None
+        changed = bool(staged or streams)
+        while staged:
+            temporary, path = staged[0]
+            try:
+                os.replace(temporary, path)
+            except OSError as problem:
+                raise _unwritable(path, problem) from None
+            staged.pop(0)
+    finally:
+        for temporary, _ in staged:
             os.unlink(temporary)
-            raise
-    except OSError as problem:
-        raise error("unwritable", f"cannot write {path}: {problem.strerror}") from None
-    return True
+    return changed
+
+
+def _stage(path: Path, data: bytes) -> str:
+    """The new content in a file beside ``path``, with its permissions."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kgen-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _unwritable(path: Path, problem: Exception) -> Exception:
+    return error("unwritable", f"cannot write {path}: {getattr(problem, 'strerror', None) or problem}")
 
 
 def _umask() -> int:
