@@ -21,14 +21,16 @@ def _multiply(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
     if op.name != "powi" or not isinstance(op.attr, int):
         return None
     square, n = op.args[0], op.attr
-    result: int | None = None
+    factors: list[int] = []
     while n:
         if n & 1:
-            # The larger power stands first: x**3 is (x*x)*x.
-            result = square if result is None else builder.op("mul", (square, result), shape=op.shape, span=op.span)
+            factors.append(square)
         n >>= 1
         if n:
             square = builder.op("mul", (square, square), shape=op.shape, span=op.span)
+    result: int | None = None
+    for factor in reversed(factors):  # the largest power first: x**7 is ((x**4)*(x**2))*x
+        result = factor if result is None else builder.op("mul", (result, factor), shape=op.shape, span=op.span)
     if result is None:
         return builder.const(1 if op.dtype.is_int else 1.0, op.dtype)
     return result

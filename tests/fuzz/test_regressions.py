@@ -10,6 +10,7 @@ import pytest
 from kgen import KgenError, jit
 
 ONES = np.ones(3, np.float32)
+X = np.array([0.72032195, 1.1, 3.3], np.float32)
 Z = np.full(3, 1 + 2j, np.complex64)
 
 
@@ -20,6 +21,8 @@ Z = np.full(3, 1 + 2j, np.complex64)
         ("input x, y\nout = 2 * (y ? x : (1 - y))", (Z, 2), 2 * Z),
         ("input x, y\nout = x + (1 - y)", (Z, 2), Z - 1),
         ("input x, y\nout = y ? x : (1 - y)", (Z, 0), np.full(3, 1, np.complex64)),
+        # The largest power first, in the oracle and in the text.
+        ("out = x ** 7", (X,), (X**2 * X**2) * X**2 * X),
     ],
 )
 def test_gives(text: str, args: tuple[Any, ...], expected: Any) -> None:
