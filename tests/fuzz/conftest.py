@@ -7,6 +7,17 @@ from collections.abc import Iterator
 import pytest
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fuzz", type=int, default=None, metavar="N", help="run N random programs")
+
+
+@pytest.fixture(scope="session")
+def programs(request: pytest.FixtureRequest) -> int:
+    """How many random programs to run."""
+    wanted = request.config.getoption("--fuzz")
+    return 300 if wanted is None else int(wanted)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _fresh_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

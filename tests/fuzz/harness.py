@@ -271,6 +271,8 @@ def _tidy(call: Call, before: Call) -> Call:
     """Without arguments that nothing reads, and without ``out=`` for outputs that are gone."""
     text = "\n".join(s.text for s in call.statements)
     inputs = {n: v for n, v in call.inputs.items() if n in text}
+    if call.shape is None and not any(isinstance(v, Recipe) for v in inputs.values()):
+        inputs = call.inputs
     outs = call.outs
     if outs is not None:
         names = [s.name for s in before.statements if not s.is_let and s.name not in before.inout]
@@ -280,7 +282,7 @@ def _tidy(call: Call, before: Call) -> Call:
     defs = tuple(d for d in call.defs if d.split("(")[0].removeprefix("def ") + "(" in text)
     params = tuple(p for p in call.params if p[1] in text)
     inout = tuple(n for n in call.inout if n in inputs and any(s.name == n for s in call.statements))
-    return replace(call, inputs=inputs or call.inputs, outs=outs, defs=defs, params=params, inout=inout)
+    return replace(call, inputs=inputs, outs=outs, defs=defs, params=params, inout=inout)
 
 
 def _simpler(node: Node, lets: dict[str, Node]) -> Iterator[Node]:

@@ -1,0 +1,81 @@
+"""Random programs give on the CPU target what the oracle says; ``pytest tests/fuzz --fuzz 10000`` runs that many."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from kgen.functions import FUNCTIONS
+
+from .generate import calls, functions, generate
+from .harness import BATCH, Count, check_alone, run_calls
+from .program import Call
+
+GROUPS = 10
+FIRST_SEED = 20_000
+
+
+@pytest.fixture(scope="module")
+def total() -> Count:
+    return Count()
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_programs(group: int, programs: int, total: Count) -> None:
+    """Results, shapes, dtypes and strides are the oracle's, bit for bit where one result is defined."""
+    each = -(-programs // GROUPS)
+    seeds = range(FIRST_SEED + group * each, FIRST_SEED + min((group + 1) * each, programs))
+    for start in range(0, len(seeds), BATCH):
+        run_calls([generate(seed) for seed in seeds[start : start + BATCH]], total)
+
+
+def test_few_programs_are_refused(total: Count, programs: int) -> None:
+    """The generator makes programs that the language accepts."""
+    if total.run == 0:
+        pytest.fail("run together with test_random_programs")
+    assert sum(total.refused.values()) < 0.05 * (programs + 20), total
+    print(total)
+
+
+@settings(
+    max_examples=15, deadline=None, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+@given(calls())
+def test_drawn_programs(call: Call) -> None:
+    """The same by way of hypothesis, each program compiled by itself."""
+    check_alone(call)
+
+
+def test_every_function_comes_up() -> None:
+    """No elementwise function of the table is left out of what programs are made of."""
+    apart = {n for n, f in FUNCTIONS.items() if f.rule == "reduction"} - {"min", "max"}
+    assert {name for name, _ in functions()} == set(FUNCTIONS) - apart - {"index", "size", "expand"}
+
+
+def test_programs_are_varied() -> None:
+    """Layouts, argument kinds and statement kinds all come up in a few hundred programs."""
+    seen: Counter[str] = Counter()
+    for seed in range(300):
+        call = generate(seed)
+        text = call.text
+        seen.update(
+            word
+            for word in ("let", "def", "param", "inout", "input", "cast<", "bitcast<", "index(", "size(", "expand(", "?", "**")
+            if word in text
+        )
+        seen["out="] += call.outs is not None
+        seen["in place"] += any(isinstance(o, str) for o in call.outs or ())
+        seen["shape="] += call.shape is not None
+        recipes = [r for r in call.inputs.values() if not isinstance(r, bool | int | float | complex)]
+        seen["scalar input"] += len(recipes) < len(call.inputs)
+        seen["misaligned"] += any(r.offset for r in recipes)
+        seen["backwards"] += any(s < 0 for r in recipes for s in r.steps)
+        seen["stride 0"] += any(s == 0 for r in recipes for s in r.steps)
+        seen["permuted"] += any(r.order != tuple(sorted(r.order)) for r in recipes)
+        seen["empty"] += any(0 in r.shape for r in recipes)
+        seen["0-d"] += any(r.shape == () for r in recipes)
+    assert min(seen.values()) >= 3, seen
+    assert len(seen) == 22, seen
