@@ -82,7 +82,12 @@ class Explanation:
                 )
             steps.append(
                 StepFact(
-                    schedule.suffix, placed.shape, placed.space.shape, reasons, tuple(operands), schedule.to_dict()
+                    schedule.suffix(placed.itemsizes),
+                    placed.shape,
+                    placed.space.shape,
+                    reasons,
+                    tuple(operands),
+                    schedule.to_dict(),
                 )
             )
         return Explanation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from kgen.check import operators
@@ -167,8 +167,12 @@ def inline(ctx: Context, scope: Scope, function: Def, args: list[Value], span: S
     # Arguments keep the place of the call, so that an error inside the def marks what was passed.
     bound = {p.name: a for p, a in zip(function.params, args, strict=True)}
     inner = Scope({**scope.names, **bound}, scope.defs, scope.place, scope.depth + 1, scope.inlined)
+    before = len(ctx.builder.ops)
     value = lower(ctx, inner, function.body)
     result = None if value is None else _at(value, span)
+    if isinstance(value, Typed) and value.id >= before:
+        # What the def gives belongs to the statement that calls it.
+        ctx.builder.ops[value.id] = replace(ctx.builder.ops[value.id], span=span)
     scope.inlined[key] = (result, tuple(args))
     return result
 

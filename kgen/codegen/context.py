@@ -12,6 +12,7 @@ class ElementContext:
     name: str
     comment: tuple[str, ...]
     parameters: tuple[str, ...]
+    one_line: bool  # whether the parameters fit on one
     body: tuple[str, ...]
 
 
@@ -28,10 +29,9 @@ class LayoutContext:
     """A by-value layout struct and the lines that take an index apart; ``$i`` stands for the index."""
 
     name: str
-    rank: int
+    comment: str
     fields: tuple[FieldContext, ...]
     decomposition: tuple[str, ...]
-    offset_type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,9 @@ class TouchContext:
 
 @dataclass(frozen=True, slots=True)
 class OffsetContext:
-    """One distinct stride pattern and the operands that share it."""
+    """The offset that one distinct stride pattern gives, as lines of text."""
 
-    name: str
-    sum: str
-    operands: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,14 @@ class KernelContext:
     first: str
     element: str
     layout: LayoutContext | None
+    needs_index: bool
     once: tuple[TouchContext, ...]
     reads: tuple[TouchContext, ...]
     writes: tuple[TouchContext, ...]
     offsets: tuple[OffsetContext, ...]
     packed: tuple[str, ...]
     direct_at_i: tuple[str, ...]
-    direct_at_j: tuple[str, ...]
+    direct_at_e: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

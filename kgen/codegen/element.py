@@ -11,14 +11,18 @@ from dataclasses import dataclass, field
 
 from kgen.codegen import names
 from kgen.codegen.context import ElementContext
-from kgen.codegen.expressions import Level
+from kgen.codegen.expressions import Level, Spelling
+from kgen.codegen.literals import in_hex
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.kernel import Access, Op
 from kgen.schedule.split import Step
 
+MAX_COLUMNS = 104  # of a generated line
 MAX_INLINE = 84  # columns of an expression, so that an assignment of it stays near 100
+MIN_NAMED = 24  # columns of an operand that is worth a line of its own
 PRIMARY = Level.PRIMARY
+_BITWISE = frozenset({"and", "or", "xor"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,11 @@ class Argument:
     key: int | str
     declaration: str
 
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.declaration.rpartition(" ")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
@@ -62,6 +71,8 @@ class _Writer:
     body: list[str] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
     headers: list[str] = field(default_factory=list)
+    origins: list[Statement | None] = field(default_factory=list)
+    outputs: set[str] = field(default_factory=set)
     shown: Statement | None = None
 
     def declare(self) -> tuple[Argument, ...]:
@@ -117,25 +128,86 @@ class _Writer:
         for op in kernel.ops:
             for arg in op.args:
                 uses[arg] += 1
-        outputs = {kernel.operands[t.operand].name for t in self.step.touches if t.writes}
-        results = self._results()
+        self.origins = self._origins()
+        self.outputs = {kernel.operands[t.operand].name for t in self.step.touches if t.writes}
+        stores: dict[int, list[int]] = {}  # value -> the stores of it
         for number, op in enumerate(kernel.ops):
-            if number in self.exprs:
-                continue
             if op.name == "store":
-                assert isinstance(op.attr, Access)
-                self._comment(op)
-                self.body.append(f"{results[op.attr.operand]} = {self.exprs[op.args[0]].code};")
+                stores.setdefault(op.args[0], []).append(number)
+        for number, op in enumerate(kernel.ops):
+            if number in self.exprs or op.name == "store":
                 continue
             expr = self._spell(op)
-            label = op.label if op.label not in outputs else None
-            if op.name == "const" or (uses[number] == 1 and label is None and len(expr.code) <= MAX_INLINE):
+            wanted = stores.get(number, [])
+            if self._is_trivial(op) or (uses[number] == 1 and (wanted or self._inlines(op, expr))):
                 self.exprs[number] = expr
-                continue
-            self._comment(op)
-            name = self.unique(names.value(label) if label is not None else "t")
-            self.body.append(f"const {register_type(op.dtype)} {name} = {expr.code};")
-            self.exprs[number] = Expr(name, PRIMARY)
+            else:
+                self._name(number, expr, self._label(op, wanted))
+            if op.name != "const":
+                self._store(wanted)
+                stores.pop(number, None)
+        # What is left stores an operand or a constant as it is.
+        self._store([number for numbers in stores.values() for number in numbers])
+
+    def _is_trivial(self, op: Op) -> bool:
+        """Whether text is as short as a name: constants, the parts of a complex operand."""
+        return op.name == "const" or (op.name in ("real", "imag") and self.exprs[op.args[0]].level == PRIMARY)
+
+    def _inlines(self, op: Op, expr: Expr) -> bool:
+        return self._given(op) is None and len(expr.code) <= MAX_INLINE
+
+    def _given(self, op: Op) -> str | None:
+        """The user's name for a value.  That of an output is the parameter's, so a value read back has none."""
+        return None if op.label in self.outputs else op.label
+
+    def _label(self, op: Op, stores: Sequence[int]) -> str:
+        """The name of a value that gets a line of its own."""
+        if stores:
+            attr = self.step.kernel.ops[stores[0]].attr
+            assert isinstance(attr, Access)
+            return names.result(self.step.kernel.operands[attr.operand].name)
+        given = self._given(op)
+        return self._unnamed(op) if given is None else names.value(given)
+
+    def _name(self, number: int, expr: Expr, name: str) -> None:
+        """Give a value a line."""
+        name = self.unique(name)
+        op = self.step.kernel.ops[number]
+        # Operands that are converted before anything else belong to no statement yet.
+        if self.shown is not None or not self._converts_operand(op):
+            self._comment(self.origins[number])
+        self.body.append(f"const {register_type(op.dtype)} {name} = {expr.code};")
+        self.exprs[number] = Expr(name, PRIMARY)
+
+    def _store(self, numbers: Sequence[int]) -> None:
+        """Write results.  Everything was read before the first line, so each goes out as soon as it is there."""
+        results = self._results()
+        for number in numbers:
+            op = self.step.kernel.ops[number]
+            assert isinstance(op.attr, Access)
+            self._comment(self.origins[number])
+            self.body.append(f"{results[op.attr.operand]} = {self.exprs[op.args[0]].code};")
+
+    def _converts_operand(self, op: Op) -> bool:
+        return op.name == "cast" and isinstance(self.step.kernel.ops[op.args[0]].attr, Access)
+
+    def _unnamed(self, op: Op) -> str:
+        """A name for a value that the user gave none: ``x_f32`` for a converted operand."""
+        source = self.step.kernel.ops[op.args[0]] if self._converts_operand(op) else None
+        if source is not None and isinstance(source.attr, Access):
+            return names.converted(self.step.kernel.operands[source.attr.operand].name, op.dtype.short)
+        return "t"
+
+    def _origins(self) -> list[Statement | None]:
+        """The statement that each op comes from; what comes from the body of a def belongs to the call that follows."""
+        found: list[Statement | None] = []
+        following: Statement | None = None
+        for op in reversed(self.step.kernel.ops):
+            at = -1 if op.span is None else op.span.start
+            own = next((s for s in self.statements if s.start <= at < s.end), None)
+            following = own or following
+            found.append(following)
+        return found[::-1]
 
     def _results(self) -> dict[int, str]:
         """The reference that each written operand goes to."""
@@ -150,19 +222,30 @@ class _Writer:
         if op.name == "const":
             assert isinstance(op.attr, int)
             return constant(op.attr, op.dtype)
-        ops = self.step.kernel.ops
-        spelling = spell(op.name, op.attr, op.dtype, [self.exprs[a] for a in op.args], [ops[a].dtype for a in op.args])
+        spelling = self._spelled(op)
+        while len(spelling.expr.code) > MAX_INLINE:
+            longest = max(op.args, key=lambda a: len(self.exprs[a].code))
+            if self.exprs[longest].level == PRIMARY or len(self.exprs[longest].code) < MIN_NAMED:
+                break
+            self._name(longest, self.exprs[longest], self._label(self.step.kernel.ops[longest], []))
+            spelling = self._spelled(op)
         self.helpers += spelling.helpers
         self.headers += [*spelling.headers, *headers_of(op.dtype)]
         return spelling.expr
 
-    def _comment(self, op: Op) -> None:
+    def _spelled(self, op: Op) -> Spelling:
+        ops = self.step.kernel.ops
+        args = [self.exprs[a] for a in op.args]
+        if op.name in _BITWISE and op.dtype.is_int:
+            args = [
+                in_hex(expr, op.dtype) if ops[a].name == "const" else expr
+                for a, expr in zip(op.args, args, strict=True)
+            ]
+        return spell(op.name, op.attr, op.dtype, args, [ops[a].dtype for a in op.args])
+
+    def _comment(self, statement: Statement | None) -> None:
         """The statement that the next lines come from, when it changes."""
-        if len(self.statements) < 2 or op.span is None:
-            return
-        at = op.span.start
-        statement = next((s for s in self.statements if s.start <= at < s.end), None)
-        if statement is not None and statement is not self.shown:
+        if len(self.statements) > 1 and statement is not None and statement is not self.shown:
             self.shown = statement
             self.body += [f"// {names.comment(line)}" for line in statement.lines]
 
@@ -178,5 +261,7 @@ def write_element(step: Step, name: str, statements: Sequence[Statement]) -> Ele
             f"One element: {names.comment(statements[0].lines[0])}",
             *map(names.comment, statements[0].lines[1:]),
         ]
-    context = ElementContext(name, tuple(comment), tuple(a.declaration for a in arguments), tuple(writer.body))
+    parameters = tuple(a.declaration for a in arguments)
+    one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
+    context = ElementContext(name, tuple(comment), parameters, one_line, tuple(writer.body))
     return Element(context, arguments, tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys(writer.helpers)))

@@ -44,8 +44,10 @@ def emit(
     kernels: list[KernelContext] = []
     entries: list[Entry] = []
     for number, schedule in variants:
-        name = unique(f"{bases[number]}_{schedule.suffix}")
-        context, entry = describe(steps[number], number, schedule, elements[number], name)
+        step = steps[number]
+        itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
+        name = unique(f"{bases[number]}_{schedule.suffix(itemsizes)}")
+        context, entry = describe(step, number, schedule, elements[number], name)
         kernels.append(context)
         entries.append(entry)
     module = ModuleContext(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, KernelContext, LayoutContext, OffsetContext, TouchContext
-from kgen.codegen.element import Argument, Element
+from kgen.codegen.element import MAX_COLUMNS, Argument, Element
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
 from kgen.schedule.plan import Schedule
@@ -76,15 +76,14 @@ def describe(step: Step, number: int, schedule: Schedule, element: Element, name
         first=_first(schedule),
         element=element.context.name,
         layout=layout,
-        once=_touches(step, schedule, lambda t, s: t.reads and s.access == "scalar", names.value)
-        if schedule.template == "contiguous"
-        else (),
-        reads=_touches(step, schedule, lambda t, s: t.reads and s.access == "vector", names.vector),
-        writes=_writes(step, schedule),
+        needs_index=any(a.kind == "index" for a in element.arguments),
+        once=_once(step, schedule, element),
+        reads=_packs(step, schedule, written=False),
+        writes=_packs(step, schedule, written=True),
         offsets=_offsets(step, schedule),
         packed=tuple(_argument(step, schedule, a, "packed", "j") for a in element.arguments),
         direct_at_i=tuple(_argument(step, schedule, a, "direct", "i") for a in element.arguments),
-        direct_at_j=tuple(_argument(step, schedule, a, "direct", "j") for a in element.arguments),
+        direct_at_e=tuple(_argument(step, schedule, a, "direct", "e") for a in element.arguments),
     )
     return context, Entry(name, number, schedule, tuple(parameters))
 
@@ -97,37 +96,29 @@ def _first(schedule: Schedule) -> str:
     return thread if schedule.group == 1 else f"{schedule.group}u * ({thread})"
 
 
-def _touches(step: Step, schedule: Schedule, wanted: object, name: object) -> tuple[TouchContext, ...]:
+def _once(step: Step, schedule: Schedule, element: Element) -> tuple[TouchContext, ...]:
+    """Operands of one element that a contiguous kernel reads before anything else."""
+    if schedule.template != "contiguous":
+        return ()
     found: list[TouchContext] = []
-    unique = names.Unique()
-    for t, s in zip(step.touches, schedule.touches, strict=True):
-        operand = step.kernel.operands[t.operand]
-        if wanted(t, s):  # type: ignore[operator]
-            label = unique(name(operand.name))  # type: ignore[operator]
+    for argument in element.arguments:
+        if argument.kind == "read" and schedule.touches[int(argument.key)].access == "scalar":
+            operand = step.kernel.operands[step.touches[int(argument.key)].operand]
             found.append(
-                TouchContext(
-                    names.pointer(operand.name),
-                    register_type(operand.dtype),
-                    label,
-                    _pack(operand.dtype, schedule, s.alignment),
-                )
+                TouchContext(names.pointer(operand.name), register_type(operand.dtype), argument.name, pack="")
             )
     return tuple(found)
 
 
-def _writes(step: Step, schedule: Schedule) -> tuple[TouchContext, ...]:
+def _packs(step: Step, schedule: Schedule, *, written: bool) -> tuple[TouchContext, ...]:
+    """The operands that move as packs: those that are read, or those that are written."""
     found: list[TouchContext] = []
     for t, s in zip(step.touches, schedule.touches, strict=True):
-        if t.writes and s.access == "vector":
+        if s.access == "vector" and (t.writes if written else t.reads):
             operand = step.kernel.operands[t.operand]
-            found.append(
-                TouchContext(
-                    names.pointer(operand.name),
-                    storage_type(operand.dtype),
-                    _written(operand.name, t.reads),
-                    _pack(operand.dtype, schedule, s.alignment),
-                )
-            )
+            name = _written(operand.name, t.reads) if written else names.vector(operand.name)
+            pack = _pack(operand.dtype, schedule, s.alignment)
+            found.append(TouchContext(names.pointer(operand.name), storage_type(operand.dtype), name, pack))
     return tuple(found)
 
 
@@ -140,20 +131,27 @@ def _pack(dtype: DType, schedule: Schedule, alignment: int) -> str:
 
 
 def _argument(step: Step, schedule: Schedule, argument: Argument, mode: str, at: str) -> str:
-    """What a call of the element function passes: from the packs, or straight from memory at an index."""
+    """What a call of the element function passes: from the packs, or straight from memory at an index.
+
+    ``at`` is the place within the pack, or the index.
+    """
+    position = "e" if mode == "packed" else at
     if argument.kind == "scalar":
-        return argument.declaration.split()[-1]
+        return argument.name
     if argument.kind == "size":
-        return argument.declaration.split()[-1]
+        return argument.name
     if argument.kind == "index":
-        return f"c{dict(schedule.coordinates)[int(argument.key)]}"
+        # A space of one dimension has no layout struct to take an index apart with: the index is the coordinate.
+        alone = schedule.rank == 1 and not schedule.patterns
+        return position if alone else f"c{dict(schedule.coordinates)[int(argument.key)]}"
     assert isinstance(argument.key, int)
     touch, planned = step.touches[argument.key], schedule.touches[argument.key]
     name = step.kernel.operands[touch.operand].name
     if planned.access == "scalar":
-        return argument.declaration.split()[-1] if schedule.template == "contiguous" else f"{names.pointer(name)}[0]"
-    if planned.access == "strided":
-        return f"{names.pointer(name)}[at{planned.pattern}]"
+        return argument.name if schedule.template == "contiguous" else f"{names.pointer(name)}[0]"
+    if planned.pattern is not None:
+        label = _pattern_names(step, schedule)[planned.pattern]
+        return f"{names.pointer(name)}[{names.offset(label)}]"
     if mode == "direct" or planned.access == "linear":
         return f"{names.pointer(name)}[{at}]"
     if argument.kind == "write":
@@ -180,40 +178,47 @@ def _layout(step: Step, schedule: Schedule, name: str) -> LayoutContext | None:
                 FieldContext(f"unsigned int magic[{count}]", "x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]")
             )
             fields.append(FieldContext(f"unsigned int shift[{count}]", "for every x < 2^31"))
-    if patterns:
-        shared = "; ".join(f"[{i}] {_list(_sharers(step, schedule, i))}" for i in range(patterns))
-        fields.append(FieldContext(f"{'long long' if wide else 'int'} stride[{patterns}][{schedule.rank}]", shared))
-    last = schedule.rank - 1 if patterns else max(d for _, d in schedule.coordinates)
+    kind = "long long" if wide else "int"
+    for pattern, label in enumerate(_pattern_names(step, schedule)):
+        sharers = _sharers(step, schedule, pattern)
+        shared = f"of {_list(sharers)}" if len(dict.fromkeys(sharers)) > 1 else ""
+        fields.append(FieldContext(f"{kind} {label}_stride[{schedule.rank}]", shared))
+    wanted = set(range(schedule.rank)) if patterns else {d for _, d in schedule.coordinates}
     return LayoutContext(
-        name,
-        schedule.rank,
-        tuple(fields),
-        tuple(_decomposition(schedule.rank, last, wide)),
-        "long long" if wide else "int",
+        name, _layout_comment(schedule), tuple(fields), tuple(_decomposition(schedule.rank, wanted, wide))
     )
 
 
-def _decomposition(rank: int, last: int, wide: bool) -> list[str]:
-    """Coordinates c0 (fastest) to c<last> of index ``$i``: divide by each extent but the slowest."""
+def _layout_comment(schedule: Schedule) -> str:
+    """What the struct describes."""
+    if schedule.rank == 1:
+        return "Where the operands lie: strides in elements along the only dimension."
+    strides = "; strides in elements" if schedule.patterns else ""
+    return f"Where the elements lie: {schedule.rank} dimensions, the fastest first{strides}."
+
+
+def _decomposition(rank: int, wanted: Set[int], wide: bool) -> list[str]:
+    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of index ``$i``.
+
+    Divides by each extent but the slowest.
+    """
     signed = "long long" if wide else "int"
     index = "long long" if wide else "unsigned int"
-    if rank == 1:
-        return [f"const {signed} c0 = {'' if wide else 'static_cast<int>('}$i{'' if wide else ')'};"]
     lines: list[str] = []
+
+    def coordinate(d: int, value: str) -> None:
+        if d in wanted:
+            lines.append(f"const {signed} c{d} = {value if wide else f'static_cast<int>({value})'};")
+
     rest = "$i"
-    for d in range(min(last + 1, rank - 1)):
-        operand = rest if rest != "$i" else "($i)"
+    for d in range(min(max(wanted) + 1, rank - 1)):
         if wide:
-            lines.append(f"const {index} q{d} = {operand} / layout.extent[{d}];")
-            lines.append(f"const {signed} c{d} = {operand} - q{d} * layout.extent[{d}];")
+            lines.append(f"const {index} q{d} = {rest} / layout.extent[{d}];")
         else:
-            lines.append(
-                f"const {index} q{d} = (__umulhi({rest}, layout.magic[{d}]) + {operand}) >> layout.shift[{d}];"
-            )
-            lines.append(f"const {signed} c{d} = static_cast<int>({operand} - q{d} * layout.extent[{d}]);")
+            lines.append(f"const {index} q{d} = (__umulhi({rest}, layout.magic[{d}]) + {rest}) >> layout.shift[{d}];")
+        coordinate(d, f"{rest} - q{d} * layout.extent[{d}]")
         rest = f"q{d}"
-    if last == rank - 1:
-        lines.append(f"const {signed} c{last} = {rest if wide else f'static_cast<int>({rest})'};")
+    coordinate(rank - 1, rest)
     return lines
 
 
@@ -225,11 +230,26 @@ def _sharers(step: Step, schedule: Schedule, pattern: int) -> list[str]:
     ]
 
 
+def _pattern_names(step: Step, schedule: Schedule) -> tuple[str, ...]:
+    """Each stride pattern bears the name of the first operand that has it."""
+    unique = names.Unique()
+    return tuple(unique(_sharers(step, schedule, p)[0]) for p in range(schedule.patterns))
+
+
 def _offsets(step: Step, schedule: Schedule) -> tuple[OffsetContext, ...]:
+    kind = "long long" if schedule.index_bits == 64 else "int"
     found: list[OffsetContext] = []
-    for p in range(schedule.patterns):
-        terms = " + ".join(f"c{d} * layout.stride[{p}][{d}]" for d in range(schedule.rank))
-        found.append(OffsetContext(f"at{p}", terms, _list(_sharers(step, schedule, p))))
+    for label in _pattern_names(step, schedule):
+        start = f"const {kind} {names.offset(label)} = "
+        terms = [f"c{d} * layout.{label}_stride[{d}]" for d in range(schedule.rank)]
+        lines, line = [], start + terms[0]
+        for term in terms[1:]:
+            if len(line) + len(term) + 8 > MAX_COLUMNS:
+                lines.append(line)
+                line = " " * (len(start) - 2) + f"+ {term}"
+            else:
+                line += f" + {term}"
+        found.append(OffsetContext((*lines, f"{line};")))
     return tuple(found)
 
 
@@ -241,7 +261,10 @@ def _list(items: Sequence[str]) -> str:
 def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     """What the kernel covers and how it is launched."""
     per_block = schedule.block * schedule.group
-    launch = f"Launch: {schedule.block} threads a block, ceil(n / {per_block}) blocks; n is the number of elements."
+    launch = (
+        f"Launch: ceil(n / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
+        f"for n elements."
+    )
     wide = "" if schedule.index_bits == 32 else "  Indices are 64-bit."
     by_name = [(step.kernel.operands[t.operand].name, s) for t, s in zip(step.touches, schedule.touches, strict=True)]
     if schedule.template == "strided":
@@ -254,9 +277,9 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
         for name, s in by_name:
             if s.access == "vector" and schedule.group > 1:
                 aligned.setdefault(s.alignment, []).append(name)
-        text += [
-            f"Aligned to {a} byte{'s' if a > 1 else ''}: {_list(n)}." for a, n in sorted(aligned.items(), reverse=True)
-        ]
+        if aligned:
+            needed = ", ".join(f"{bytes} for {_list(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
+            text.append(f"Alignment, in bytes: {needed}.")
     once = [name for name, s in by_name if s.access == "scalar"]
     if once:
         text.append(f"A single element, the same for all: {_list(once)}.")

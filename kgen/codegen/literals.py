@@ -14,7 +14,10 @@ from kgen.ir.kernel import from_bits
 
 # 8- and 16-bit constants are plain ints: C computes on them as int anyway.
 _INT_SUFFIX = {"uint32": "u", "int64": "ll", "uint64": "ull"}
-_FROM_BITS = {"float32": "__int_as_float(0x{:08x})", "float64": "__longlong_as_double(0x{:016x})"}
+_FROM_BITS = {
+    "float32": "__int_as_float(0x{:08x} /* {} */)",
+    "float64": "__longlong_as_double(0x{:016x} /* {} */)",
+}
 
 
 def constant(bits: int, dtype: DType) -> Expr:
@@ -25,7 +28,7 @@ def constant(bits: int, dtype: DType) -> Expr:
     if dtype.is_int:
         return integer(int(value), dtype)
     if not math.isfinite(value):
-        return Expr(_FROM_BITS[dtype.name].format(bits), Level.POSTFIX)
+        return Expr(_FROM_BITS[dtype.name].format(bits, value), Level.POSTFIX)
     digits = _shortest32(float(value)) if dtype.size == 4 else repr(float(value))
     return _signed(digits + ("f" if dtype.size == 4 else ""))
 
@@ -37,6 +40,15 @@ def integer(value: int, dtype: DType) -> Expr:
         # C has no negative literals, and 2147483648 is no int.
         return Expr(f"({value + 1}{suffix} - 1)", Level.PRIMARY)
     return _signed(f"{value}{suffix}")
+
+
+def in_hex(expr: Expr, dtype: DType) -> Expr:
+    """An integer literal as bit operators are easier to read with: from 10 up, in hexadecimal."""
+    value = literal_value(expr)
+    if value is None or value < 10:
+        return expr
+    digits = 1 << (len(f"{value:x}") - 1).bit_length()  # 2, 4, 8 or 16
+    return Expr(f"0x{value:0{digits}x}{_INT_SUFFIX.get(dtype.name, '')}", Level.PRIMARY)
 
 
 def literal_value(expr: Expr) -> int | None:

@@ -21,12 +21,24 @@ def new_value(name: str) -> str:
     return f"{name}_new"
 
 
+def converted(name: str, dtype: str) -> str:
+    return f"{name}_{dtype}"
+
+
+def result(name: str) -> str:
+    return f"{name}_out"
+
+
 def vector(name: str) -> str:
     return f"{name}_vec"
 
 
 def new_vector(name: str) -> str:
     return f"{name}_newvec"
+
+
+def offset(name: str) -> str:
+    return f"{name}_at"
 
 
 def kernel_base(text: str) -> str:

@@ -6,6 +6,7 @@ the same class.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -53,13 +54,15 @@ class Schedule:
         """How many distinct stride patterns the offset calculator serves."""
         return 1 + max((t.pattern for t in self.touches if t.pattern is not None), default=-1)
 
-    @property
-    def suffix(self) -> str:
-        """What tells this variant's kernel from others of one file."""
+    def suffix(self, itemsizes: Sequence[int]) -> str:
+        """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
         wide = "_64bit" if self.index_bits == 64 else ""
         if self.template == "strided":
             return f"strided{self.rank}{wide}"
-        aligned = all(t.access != "vector" or t.alignment >= 16 or t.alignment == 0 for t in self.touches)
+        aligned = all(
+            t.access != "vector" or t.alignment >= self.group * size
+            for t, size in zip(self.touches, itemsizes, strict=True)
+        )
         return f"contiguous{'' if aligned else '_unaligned'}{wide}"
 
     def to_dict(self) -> dict[str, Any]:
