@@ -1,0 +1,233 @@
+"""Commands and options of ``kgen``, run in this process as a shell would run them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen.cli import main
+
+EXPR = "param alpha: float = 1.0\nlet s = a * b\nout = alpha * s + cast<float>(c)\n"
+SEVERAL = "inout p: float\ns = a + b\nq = a * b\np = p + a\n"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """``run("compile", "-", stdin=...)`` gives exit status, standard output and standard error, in a fresh folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def once(*argv: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["kgen", *argv])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        try:
+            main()
+            status = 0
+        except SystemExit as leaving:
+            status = int(leaving.code or 0)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return once
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Any]:
+    """``a.npy``, ``b.npy``, ``c.npy``, ``p.npy`` and the programs ``expr.k`` and ``several.k`` in the folder."""
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {n: rng.random((4, 5), dtype=np.float32) for n in "abp"}
+    arrays["c"] = np.arange(20).reshape(4, 5)
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    (tmp_path / "expr.k").write_text(EXPR)
+    (tmp_path / "several.k").write_text(SEVERAL)
+    return arrays
+
+
+INPUTS = ["--input", "a=a.npy,b=b.npy", "--input", "c=c.npy"]
+
+
+def test_help_names_every_command(run: Run) -> None:
+    """``kgen --help`` lists the commands, and each has a page of its own."""
+    status, out, _ = run("--help")
+    assert status == 0
+    for command in ("compile", "run", "explain", "doctor"):
+        assert command in out
+        status, page, _ = run(command, "--help")
+        assert status == 0
+        assert "Usage" in page
+
+
+@pytest.mark.parametrize("argv", [["nosuch"], ["compile"], ["compile", "x.k", "--rank", "two"], ["run", "--nosuch"]])
+def test_a_wrong_command_line_exits_with_2(run: Run, argv: list[str]) -> None:
+    """And says what is wrong on standard error."""
+    status, out, err = run(*argv)
+    assert (status, out) == (2, "")
+    assert "Error" in err
+
+
+def test_compile_prints_or_writes(run: Run, files: Any, tmp_path: Path) -> None:
+    """Without ``-o`` the text goes to standard output; with it, into the file, and a line says so."""
+    status, printed, _ = run("compile", "expr.k")
+    assert status == 0
+    status, out, err = run("compile", "expr.k", "-o", "expr.cu")
+    assert (status, out) == (0, "")
+    assert err == "wrote expr.cu: 7 kernels\n"
+    assert (tmp_path / "expr.cu").read_text() == printed
+    assert run("compile", "-", "--name", "expr", stdin=EXPR)[1].split("\n")[3:] == printed.split("\n")[3:]
+
+
+def test_compile_emits_every_kind_beside_the_other(run: Run, files: Any, tmp_path: Path) -> None:
+    """``--emit cu,ir,ptx,cubin`` writes four files; PTX and CUBIN are for ``--arch``."""
+    status, out, _ = run(
+        "compile", "expr.k", "-o", "x.cu", "--emit", "cu,ir,ptx,cubin", "--arch", "sm_80",
+        "--layout", "contiguous", "--json",
+    )  # fmt: skip
+    assert status == 0
+    facts = json.loads(out)
+    assert facts["written"] == ["x.cu", "x.ir", "x.ptx", "x.cubin"]
+    assert [k["name"] for k in facts["kernels"]] == ["expr_contiguous"]
+    assert "%0 = load a" in (tmp_path / "x.ir").read_text()
+    assert ".target sm_80" in (tmp_path / "x.ptx").read_text()
+    assert (tmp_path / "x.cubin").read_bytes().startswith(b"\x7fELF")
+
+
+def test_run_computes_and_saves(run: Run, files: Any, tmp_path: Path) -> None:
+    """``kgen run`` writes the result that NumPy computes, and says where it ran and what came out."""
+    status, out, _ = run("run", "expr.k", *INPUTS, "--param", "alpha=3", "--device", "cpu", "-o", "out.npy")
+    assert status == 0
+    assert out.startswith("ran expr on cpu in ")
+    assert "out: float32[4, 5] [" in out
+    assert out.endswith("-> out.npy\n")
+    wanted = 3 * files["a"] * files["b"] + files["c"]
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), wanted, rtol=1e-6)
+
+
+def test_run_prints_a_summary_as_json(run: Run, files: Any) -> None:
+    """``--out - --json`` prints shapes, dtypes and the device, for programs to read."""
+    status, out, _ = run("run", "-", *INPUTS, "--device", "cpu", "--out", "-", "--json", stdin=EXPR)
+    assert status == 0
+    facts = json.loads(out)
+    assert facts["device"] == "cpu"
+    assert facts["results"] == {"out": {"shape": [4, 5], "dtype": "float32", "file": None}}
+
+
+def test_run_saves_several_results(run: Run, files: Any, tmp_path: Path) -> None:
+    """``-o s=s.npy -o q=q.npy -o p=p2.npy``: outputs, and arguments that were updated."""
+    inputs = ["--input", "a=a.npy,b=b.npy,p=p.npy", "--device", "cpu"]
+    status, _, _ = run("run", "several.k", *inputs, "-o", "s=s.npy,q=q.npy", "-o", "p=p2.npy")
+    assert status == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), files["a"] + files["b"])
+    np.testing.assert_array_equal(np.load(tmp_path / "q.npy"), files["a"] * files["b"])
+    np.testing.assert_array_equal(np.load(tmp_path / "p2.npy"), files["p"] + files["a"])
+    np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), files["p"])
+
+
+def test_run_reads_and_writes_bfloat16(run: Run, files: Any, tmp_path: Path) -> None:
+    """``.npy`` cannot name bfloat16: it is saved as raw bytes, and ``--dtype`` reads those."""
+    assert run("run", "-", "--input", "a=a.npy", "--device", "cpu", "-o", "h.npy", stdin="out: bf16 = a")[0] == 0
+    status, out, _ = run("run", "-", "--input", "a=h.npy", "--dtype", "a=bf16", "--device", "cpu", stdin="out = a + 1")
+    assert status == 0
+    assert "out: bfloat16[4, 5]" in out
+
+
+def test_run_takes_scalars_and_a_shape(run: Run, files: Any) -> None:
+    """A number may stand for an input; without arrays ``--shape`` says how many elements there are."""
+    status, out, _ = run("run", "-", "--param", "a=2,b=0.5", "--shape", "3", "--device", "cpu", stdin="out = a + b")
+    assert status == 0
+    assert "out: float32[3] [2.5, 2.5, 2.5]" in out
+
+
+def test_explain_prints_and_is_json(run: Run, files: Any) -> None:
+    """The same facts as text and as JSON."""
+    argv = ["explain", "expr.k", "--dtype", "a=f16,b=f16,c=i64", "--shape", "a=4x8,b=8,c=4x1", "--strides", "a=1x4"]
+    status, text, _ = run(*argv)
+    assert status == 0
+    assert "a      input float16" in text
+    status, out, _ = run(*argv, "--json")
+    facts = json.loads(out)
+    assert facts["types"]["c"] == "input int64"
+    assert facts["kernels"][0]["operands"][1]["strides"] == [1, 4]
+
+
+def test_doctor_says_what_is_here(run: Run, files: Any) -> None:
+    """A host compiler and NVRTC are found on a machine that can run these tests; each lack comes with a remedy."""
+    status, out, _ = run("doctor", "--json")
+    findings = {f["what"]: f for f in json.loads(out)}
+    assert status == 0
+    assert findings["NVRTC"]["ok"]
+    assert findings["host compiler"]["ok"]
+    assert all(f["fix"] for n, f in findings.items() if n == "GPU" and not f["ok"])
+    status, text, _ = run("doctor")
+    assert status == 0
+    assert "host compiler" in text
+
+
+MISTAKES = [
+    (["compile", "nofile.k"], "unreadable-file"),
+    (["compile", "."], "unreadable-file"),
+    (["compile", "expr.k", "--emit", "exe"], "bad-option"),
+    (["compile", "expr.k", "--emit", ","], "bad-option"),
+    (["compile", "expr.k", "--emit", "cu,ir"], "bad-option"),
+    (["compile", "expr.k", "--emit", "ptx", "--arch", "sm_1"], "unknown-arch"),
+    (["compile", "expr.k", "--rank", "9"], "bad-rank"),
+    (["compile", "expr.k", "--rank", "2", "--shape", "a=?,b=?,c=?"], "bad-option"),
+    (["compile", "expr.k", "--dtype", "f7"], "unknown-dtype"),
+    (["compile", "expr.k", "--dtype", "z=f32"], "unknown-argument"),
+    (["compile", "expr.k", "--dtype", "a=f32,a=f16"], "bad-option"),
+    (["compile", "expr.k", "--dtype", "a="], "bad-option"),
+    (["compile", "expr.k", "--shape", "4x4"], "bad-option"),
+    (["compile", "expr.k", "--shape", "a=4"], "shape-needed"),
+    (["compile", "expr.k", "--shape", "a=4x,b=4,c=4"], "bad-option"),
+    (["compile", "expr.k", "--shape", "a=4,b=5,c=4"], "shape-mismatch"),
+    (["compile", "expr.k", "--shape", "z=4"], "unknown-argument"),
+    (["compile", "expr.k", "--strides", "a=1"], "bad-option"),
+    (["compile", "expr.k", "--shape", "a=4,b=4,c=4", "--strides", "a=one"], "bad-option"),
+    (["compile", "expr.k", "--shape", "a=4,b=4,c=4", "--strides", "a=1x1"], "bad-strides"),
+    (["compile", "expr.k", "--scalar", "a=text"], "bad-option"),
+    (["compile", "expr.k", "--scalar", "alpha=int"], "unknown-argument"),
+    (["compile", "-"], "empty-program"),
+    (["explain", "-"], "empty-program"),
+    (["run", "expr.k"], "missing-argument"),
+    (["run", "expr.k", "--input", "a.npy"], "bad-option"),
+    (["run", "expr.k", "--input", "z=a.npy"], "unknown-argument"),
+    (["run", "expr.k", *INPUTS, "--param", "beta=1"], "unknown-argument"),
+    (["run", "expr.k", *INPUTS, "--param", "alpha=two"], "bad-option"),
+    (["run", "expr.k", *INPUTS, "--param", "alpha=2j"], "bad-value"),
+    (["run", "expr.k", *INPUTS, "--shape", "3"], "bad-option"),
+    (["run", "expr.k", *INPUTS, "--device", "tpu"], "bad-device"),
+    (["run", "expr.k", *INPUTS, "--dtype", "z=bf16"], "unknown-argument"),
+    (["run", "expr.k", *INPUTS, "--dtype", "a=bf16"], "dtype-mismatch"),
+    (["run", "expr.k", *INPUTS, "-o", "s=x.npy"], "unknown-argument"),
+    (["run", "several.k", "--input", "a=a.npy,b=b.npy,p=p.npy", "-o", "x.npy"], "bad-option"),
+    (["run", "expr.k", "--param", "a=1,b=1,c=1"], "shape-needed"),
+    (["run", "expr.k", "--param", "a=1,b=1,c=1", "--shape", "?"], "bad-option"),
+]
+
+
+@pytest.mark.parametrize(("argv", "code"), MISTAKES, ids=lambda v: " ".join(v) if isinstance(v, list) else v)
+def test_mistakes_have_codes(run: Run, files: Any, argv: list[str], code: str) -> None:
+    """A mistake exits with 1, prints a diagnostic with this code and no traceback; under ``--json``, as JSON."""
+    status, out, err = run(*argv)
+    assert (status, out) == (1, "")
+    assert f"error[{code}]" in err
+    assert "Traceback" not in err
+    assert json.loads(run(*argv, "--json")[1])["errors"][0]["message"]
+
+
+def test_errors_as_json_say_where(run: Run, files: Any, tmp_path: Path) -> None:
+    """All errors of a file, each with its line and column."""
+    (tmp_path / "bad.k").write_text("x = a +* b\nout = foo(a)\n")
+    errors = json.loads(run("explain", "bad.k", "--json")[1])["errors"]
+    assert [(e["code"], e["file"], e["line"], e["column"]) for e in errors] == [
+        ("syntax", "bad.k", 1, 8),
+        ("unknown-function", "bad.k", 2, 7),
+    ]
