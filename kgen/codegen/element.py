@@ -6,6 +6,7 @@ A value that is used once is written where it is used, up to a line's width; oth
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -202,10 +203,12 @@ class _Writer:
         """The statement that each op comes from; what comes from the body of a def belongs to the call that follows."""
         found: list[Statement | None] = []
         following: Statement | None = None
+        starts = [s.start for s in self.statements]
         for op in reversed(self.step.kernel.ops):
-            at = -1 if op.span is None else op.span.start
-            own = next((s for s in self.statements if s.start <= at < s.end), None)
-            following = own or following
+            if op.span is not None:
+                place = bisect_right(starts, op.span.start) - 1
+                if place >= 0 and op.span.start < self.statements[place].end:
+                    following = self.statements[place]
             found.append(following)
         return found[::-1]
 
