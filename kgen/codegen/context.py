@@ -53,7 +53,11 @@ class OffsetContext:
 
 @dataclass(frozen=True, slots=True)
 class KernelContext:
-    """One ``__global__`` function."""
+    """One ``__global__`` function.
+
+    ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines of a call of the element function: on element ``j`` of
+    the packs, and straight from memory.
+    """
 
     template: str
     name: str
@@ -63,7 +67,6 @@ class KernelContext:
     group: int
     index: str
     first: str
-    element: str
     layout: LayoutContext | None
     needs_index: bool
     once: tuple[TouchContext, ...]

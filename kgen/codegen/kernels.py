@@ -74,18 +74,20 @@ def describe(step: Step, number: int, schedule: Schedule, element: Element, name
         group=schedule.group,
         index=index,
         first=_first(schedule),
-        element=element.context.name,
         layout=layout,
         needs_index=any(a.kind == "index" for a in element.arguments),
         once=_once(step, schedule, element),
         reads=_packs(step, schedule, written=False),
         writes=_packs(step, schedule, written=True),
         offsets=_offsets(step, schedule),
-        packed=tuple(_argument(step, schedule, a, "packed", "j") for a in element.arguments),
-        direct_at_i=tuple(_argument(step, schedule, a, "direct", "i") for a in element.arguments),
-        direct_at_e=tuple(_argument(step, schedule, a, "direct", "e") for a in element.arguments),
+        packed=_call(element, [_argument(step, schedule, a, "packed", "j") for a in element.arguments]),
+        direct_at_i=_call(element, [_argument(step, schedule, a, "direct", "i") for a in element.arguments]),
+        direct_at_e=_call(element, [_argument(step, schedule, a, "direct", "e") for a in element.arguments]),
     )
     return context, Entry(name, number, schedule, tuple(parameters))
+
+
+DEEPEST = 12  # columns that the body of a loop is indented by
 
 
 def _first(schedule: Schedule) -> str:
@@ -157,6 +159,20 @@ def _argument(step: Step, schedule: Schedule, argument: Argument, mode: str, at:
     if argument.kind == "write":
         return f"{_written(name, touch.reads)}.at[{at}]"
     return f"{names.vector(name)}.at[{at}]"
+
+
+def _call(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
+    """A call of the element function, in as many lines as it takes."""
+    start = f"{element.context.name}("
+    lines, line = [], start
+    for number, argument in enumerate(arguments):
+        end = ");" if number == len(arguments) - 1 else ","
+        if number and len(line) + 1 + len(argument) + len(end) > MAX_COLUMNS - DEEPEST:
+            lines.append(line)
+            line = " " * len(start) + argument + end
+        else:
+            line += f"{' ' if number else ''}{argument}{end}"
+    return (*lines, line)
 
 
 # --- layouts ----------------------------------------------------------------------------------------

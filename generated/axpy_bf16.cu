@@ -1,0 +1,54 @@
+// Made by kgen 0.1.0 from axpy.k. Do not edit; remake it with
+//     kgen compile axpy.k -o axpy_bf16.cu --dtype x=bf16,y=bf16 --layout contiguous --name axpy_bf16
+//
+//     # BLAS's axpy: the shortest kernel that is worth having.
+//     param a: float = 2.0
+//     out = a * x + y
+//
+// Inputs:  x: bfloat16, y: bfloat16, a: float32 (by value)
+// Outputs: out: float32
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out = a * x + y
+static __device__ __forceinline__ void
+axpy_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 y_v, const float a_v, float& out_v)
+{
+    out_v = a_v * __bfloat162float(x_v) + __bfloat162float(y_v);
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, 8 for x and y.
+extern "C" __global__ void __launch_bounds__(256)
+axpy_bf16_contiguous(const __nv_bfloat16* __restrict__ x_ptr,
+                     const __nv_bfloat16* __restrict__ y_ptr,
+                     float* __restrict__ out_ptr,
+                     const float a_v,
+                     const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 4, 8>*>(x_ptr + i);
+        const auto y_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 4, 8>*>(y_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            axpy_bf16_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            axpy_bf16_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
+        }
+    }
+}

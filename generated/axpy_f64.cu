@@ -1,0 +1,52 @@
+// Made by kgen 0.1.0 from axpy.k. Do not edit; remake it with
+//     kgen compile axpy.k -o axpy_f64.cu --dtype x=f64,y=f64 --layout contiguous --name axpy_f64
+//
+//     # BLAS's axpy: the shortest kernel that is worth having.
+//     param a: float = 2.0
+//     out = a * x + y
+//
+// Inputs:  x: float64, y: float64, a: float32 (by value)
+// Outputs: out: float64
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out = a * x + y
+static __device__ __forceinline__ void
+axpy_f64_element(const double x_v, const double y_v, const float a_v, double& out_v)
+{
+    out_v = (double)a_v * x_v + y_v;
+}
+
+// Contiguous operands, 2 elements a thread.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, x and y.
+extern "C" __global__ void __launch_bounds__(256)
+axpy_f64_contiguous(const double* __restrict__ x_ptr,
+                    const double* __restrict__ y_ptr,
+                    double* __restrict__ out_ptr,
+                    const float a_v,
+                    const unsigned int n)
+{
+    const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    if (i + 2 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(x_ptr + i);
+        const auto y_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(y_ptr + i);
+        Pack<double, 2, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            axpy_f64_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<double, 2, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            axpy_f64_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// Made by kgen 0.1.0 from axpy.k. Do not edit; remake it with
+//     kgen compile axpy.k -o axpy_fast.cu --dtype x=f32,y=f32 --layout contiguous --name axpy_fast --fast
+//
+//     # BLAS's axpy: the shortest kernel that is worth having.
+//     param a: float = 2.0
+//     out = a * x + y
+//
+// Inputs:  x: float32, y: float32, a: float32 (by value)
+// Outputs: out: float32
+//
+// Layout: contiguous.
+// Floating point: fast math is allowed; compile with -use_fast_math.
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out = a * x + y
+static __device__ __forceinline__ void
+axpy_fast_element(const float x_v, const float y_v, const float a_v, float& out_v)
+{
+    out_v = a_v * x_v + y_v;
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, x and y.
+extern "C" __global__ void __launch_bounds__(256)
+axpy_fast_contiguous(const float* __restrict__ x_ptr,
+                     const float* __restrict__ y_ptr,
+                     float* __restrict__ out_ptr,
+                     const float a_v,
+                     const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        const auto y_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            axpy_fast_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
+        }
+    }
+}

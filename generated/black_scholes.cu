@@ -1,0 +1,96 @@
+// Made by kgen 0.1.0 from black_scholes.k. Do not edit; remake it with
+//     kgen compile black_scholes.k -o black_scholes.cu --dtype spot=f64,strike=f64,years=f64 --layout contiguous
+//
+//     # European options by Black and Scholes: spot price, strike, years to expiry; one rate and volatility for all.
+//     input spot, strike, years
+//     param rate = 0.02                                   # no dtype: it takes that of the arrays
+//     param volatility = 0.3
+//
+//     def cdf(d) = 0.5 * erfc(-d / sqrt(2))              # of the normal distribution
+//
+//     let spread = volatility * sqrt(years)
+//     let d1 = (log(spot / strike) + (rate + volatility ** 2 / 2) * years) / spread
+//     let d2 = d1 - spread
+//     let discounted = strike * exp(-rate * years)
+//
+//     call_price = spot * cdf(d1) - discounted * cdf(d2)
+//     put_price  = discounted * cdf(-d2) - spot * cdf(-d1)
+//
+// Inputs:  spot: float64, strike: float64, years: float64, volatility: float64 (by value), volatility: float32 (by value), rate: float32 (by value), rate: float64 (by value)
+// Outputs: call_price: float64, put_price: float64
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+black_scholes_element(const double spot_v,
+                      const double strike_v,
+                      const double years_v,
+                      const double volatility_v,
+                      const float volatility_v2,
+                      const float rate_v,
+                      const double rate_v2,
+                      double& call_price_v,
+                      double& put_price_v)
+{
+    // let spread = volatility * sqrt(years)
+    const double spread_v = volatility_v * sqrt(years_v);
+    // let d1 = (log(spot / strike) + (rate + volatility ** 2 / 2) * years) / spread
+    const double t = (double)(rate_v + volatility_v2 * volatility_v2 * 0.5f) * years_v;
+    const double d1_v = (log(spot_v / strike_v) + t) / spread_v;
+    // let d2 = d1 - spread
+    const double d2_v = d1_v - spread_v;
+    // let discounted = strike * exp(-rate * years)
+    const double discounted_v = strike_v * exp(-rate_v2 * years_v);
+    // call_price = spot * cdf(d1) - discounted * cdf(d2)
+    const double t2 = discounted_v * (0.5 * erfc(-d2_v / 1.4142135623730951));
+    call_price_v = spot_v * (0.5 * erfc(-d1_v / 1.4142135623730951)) - t2;
+    // put_price  = discounted * cdf(-d2) - spot * cdf(-d1)
+    const double t3 = discounted_v * (0.5 * erfc(d2_v / 1.4142135623730951));
+    put_price_v = t3 - spot_v * (0.5 * erfc(d1_v / 1.4142135623730951));
+}
+
+// Contiguous operands, 2 elements a thread.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
+extern "C" __global__ void __launch_bounds__(256)
+black_scholes_contiguous(const double* __restrict__ spot_ptr,
+                         const double* __restrict__ strike_ptr,
+                         const double* __restrict__ years_ptr,
+                         double* __restrict__ call_price_ptr,
+                         double* __restrict__ put_price_ptr,
+                         const double volatility_v,
+                         const float volatility_v2,
+                         const float rate_v,
+                         const double rate_v2,
+                         const unsigned int n)
+{
+    const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    if (i + 2 <= n) {
+        const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
+        const auto strike_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(strike_ptr + i);
+        const auto years_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(years_ptr + i);
+        Pack<double, 2, 16> call_price_vec;
+        Pack<double, 2, 16> put_price_vec;
+        #pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            black_scholes_element(spot_vec.at[j], strike_vec.at[j], years_vec.at[j], volatility_v,
+                                  volatility_v2, rate_v, rate_v2, call_price_vec.at[j],
+                                  put_price_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
+        *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, volatility_v2,
+                                  rate_v, rate_v2, call_price_ptr[e], put_price_ptr[e]);
+        }
+    }
+}

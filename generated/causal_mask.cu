@@ -1,0 +1,72 @@
+// Made by kgen 0.1.0 from causal_mask.k. Do not edit; remake it with
+//     kgen compile causal_mask.k -o causal_mask.cu --dtype scores=f32 --shape 'scores=?x?x?'
+//
+//     # Attention scores (..., query, key), scaled, with the future masked out.
+//     param scale: float = 0.125
+//     out = index(-1) <= index(-2) ? scores * scale : -inf
+//
+// Inputs:  scores: float32, scale: float32 (by value)
+// Outputs: out: float32
+//
+// Chosen: contiguous: 4 elements a thread, so that `scores` moves in 16-byte accesses.
+// Chosen: 32-bit indices: every element number is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out = index(-1) <= index(-2) ? scores * scale : -inf
+static __device__ __forceinline__ void
+causal_mask_element(const float scores_v,
+                    const float scale_v,
+                    const long long index2,
+                    const long long index1,
+                    float& out_v)
+{
+    out_v = index2 <= index1 ? scores_v * scale_v : __int_as_float(0xff800000 /* -inf */);
+}
+
+// Where the elements lie: 3 dimensions, the fastest first.
+struct causal_mask_contiguous_layout {
+    unsigned int extent[2];  // of all but the slowest dimension
+    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[2];  // for every x < 2^31
+};
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out and scores.
+extern "C" __global__ void __launch_bounds__(256)
+causal_mask_contiguous(const float* __restrict__ scores_ptr,
+                       float* __restrict__ out_ptr,
+                       const float scale_v,
+                       const causal_mask_contiguous_layout layout,
+                       const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const unsigned int e = i + j;
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = static_cast<int>(e - q0 * layout.extent[0]);
+            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
+            causal_mask_element(scores_vec.at[j], scale_v, c0, c1, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = static_cast<int>(e - q0 * layout.extent[0]);
+            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
+            causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
+        }
+    }
+}

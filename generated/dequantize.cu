@@ -1,0 +1,53 @@
+// Made by kgen 0.1.0 from dequantize.k. Do not edit; remake it with
+//     kgen compile dequantize.k -o dequantize.cu --dtype q=i8,scale=f32 --layout contiguous
+//
+//     # Back from int8 with one scale a row: q is (rows, columns), scale is (rows, 1).
+//     input q: int8, scale: float
+//     out: half = cast<float>(q) * scale
+//
+// Inputs:  q: int8, scale: float32
+// Outputs: out: float16
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_fp16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out: half = cast<float>(q) * scale
+static __device__ __forceinline__ void
+dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
+{
+    out_v = __float2half_rn((float)q_v * scale_v);
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for scale, 8 for out, 4 for q.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_contiguous(const signed char* __restrict__ q_ptr,
+                      const float* __restrict__ scale_ptr,
+                      __half* __restrict__ out_ptr,
+                      const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
+        const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
+        Pack<__half, 4, 8> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            dequantize_element(q_vec.at[j], scale_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// Made by kgen 0.1.0 from dropout.k. Do not edit; remake it with
+//     kgen compile dropout.k -o dropout.cu --dtype x=f32 --shape 'x=?'
+//
+//     # Dropout whose mask is a hash of the element's number: the backward pass makes it again instead of storing it.
+//     input x
+//     param seed: u32 = 0
+//     param p: float = 0.1
+//
+//     def scramble(h, k) = (h ^ (h >> 16)) * k           # uint32 arithmetic wraps: that is the hash
+//     let h0 = cast<u32>(index(0)) ^ seed
+//     let h1 = scramble(scramble(h0, 0x7feb352d), 0x846ca68b)
+//     let h  = h1 ^ (h1 >> 16)
+//     let uniform = cast<float>(h >> 8) * (1 / 2 ** 24)  # 24 random bits: every value is exact
+//
+//     out = uniform < p ? 0 : x / (1 - p)
+//
+// Inputs:  x: float32, seed: uint32 (by value), p: float32 (by value)
+// Outputs: out: float32
+//
+// Chosen: contiguous: 4 elements a thread, so that `x` moves in 16-byte accesses.
+// Chosen: 32-bit indices: every element number is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+dropout_element(const float x_v,
+                const unsigned int seed_v,
+                const float p_v,
+                const long long index0,
+                float& out_v)
+{
+    // let h0 = cast<u32>(index(0)) ^ seed
+    const unsigned int h0_v = (unsigned int)index0 ^ seed_v;
+    // let h1 = scramble(scramble(h0, 0x7feb352d), 0x846ca68b)
+    const unsigned int t = (h0_v ^ (h0_v >> 16)) * 2146121005u;
+    const unsigned int h1_v = (t ^ (t >> 16)) * 2221713035u;
+    // let h  = h1 ^ (h1 >> 16)
+    const unsigned int h_v = h1_v ^ (h1_v >> 16);
+    // let uniform = cast<float>(h >> 8) * (1 / 2 ** 24)
+    const float uniform_v = (float)(h_v >> 8) * 5.9604645e-08f;
+    // out = uniform < p ? 0 : x / (1 - p)
+    out_v = uniform_v < p_v ? 0.0f : x_v / (1.0f - p_v);
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out and x.
+extern "C" __global__ void __launch_bounds__(256)
+dropout_contiguous(const float* __restrict__ x_ptr,
+                   float* __restrict__ out_ptr,
+                   const unsigned int seed_v,
+                   const float p_v,
+                   const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const unsigned int e = i + j;
+            dropout_element(x_vec.at[j], seed_v, p_v, e, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
+        }
+    }
+}

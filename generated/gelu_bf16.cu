@@ -1,0 +1,56 @@
+// Made by kgen 0.1.0 from gelu.k. Do not edit; remake it with
+//     kgen compile gelu.k -o gelu_bf16.cu --dtype x=bf16,bias=bf16 --layout contiguous --name gelu_bf16
+//
+//     # GELU with a bias, fused: y = gelu(x + bias).
+//     let z = x + bias
+//     y = gelu(z)
+//
+// Inputs:  x: bfloat16, bias: bfloat16
+// Outputs: y: bfloat16
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+gelu_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bfloat16& y_v)
+{
+    // let z = x + bias
+    const float z_v = __bfloat162float(x_v) + __bfloat162float(bias_v);
+    // y = gelu(z)
+    y_v = __float2bfloat16_rn(0.5f * z_v * (1.0f + erff(z_v * 0.70710677f)));
+}
+
+// Contiguous operands, 8 elements a thread.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for y, x and bias.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_bf16_contiguous(const __nv_bfloat16* __restrict__ x_ptr,
+                     const __nv_bfloat16* __restrict__ bias_ptr,
+                     __nv_bfloat16* __restrict__ y_ptr,
+                     const unsigned int n)
+{
+    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
+        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            gelu_bf16_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
+        }
+    }
+}

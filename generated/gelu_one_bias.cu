@@ -1,0 +1,56 @@
+// Made by kgen 0.1.0 from gelu.k. Do not edit; remake it with
+//     kgen compile gelu.k -o gelu_one_bias.cu --dtype x=f32,bias=f32 --shape 'x=?,bias=1' --name gelu_one_bias
+//
+//     # GELU with a bias, fused: y = gelu(x + bias).
+//     let z = x + bias
+//     y = gelu(z)
+//
+// Inputs:  x: float32, bias: float32
+// Outputs: y: float32
+//
+// Chosen: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
+// Chosen: 32-bit indices: every element number is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
+{
+    // let z = x + bias
+    const float z_v = x_v + bias_v;
+    // y = gelu(z)
+    y_v = 0.5f * z_v * (1.0f + erff(z_v * 0.70710677f));
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for y and x.
+// A single element, the same for all: bias.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
+                         const float* __restrict__ bias_ptr,
+                         float* __restrict__ y_ptr,
+                         const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const float bias_v = bias_ptr[0];
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        Pack<float, 4, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            gelu_one_bias_element(x_vec.at[j], bias_v, y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// Made by kgen 0.1.0 from mish.k. Do not edit; remake it with
+//     kgen compile mish.k -o mish_f32.cu --dtype x=f32 --layout contiguous --name mish_f32
+//
+//     # Mish and its derivative, which share all that is expensive.
+//     let t = tanh(softplus(x))
+//     y     = x * t
+//     dy    = t + x * sigmoid(x) * (1 - t * t)
+//
+// Inputs:  x: float32
+// Outputs: y: float32, dy: float32
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// One element.
+static __device__ __forceinline__ void
+mish_f32_element(const float x_v, float& y_v, float& dy_v)
+{
+    // let t = tanh(softplus(x))
+    const float t = x_v == 0.0f ? x_v + 0.6931472f : nan_max(x_v, 0.0f) + log1pf(expf(-fabsf(x_v)));
+    const float t_v = tanhf(t);
+    // y     = x * t
+    y_v = x_v * t_v;
+    // dy    = t + x * sigmoid(x) * (1 - t * t)
+    dy_v = t_v + x_v * (1.0f / (1.0f + expf(-x_v))) * (1.0f - t_v * t_v);
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for y, dy and x.
+extern "C" __global__ void __launch_bounds__(256)
+mish_f32_contiguous(const float* __restrict__ x_ptr,
+                    float* __restrict__ y_ptr,
+                    float* __restrict__ dy_ptr,
+                    const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        Pack<float, 4, 16> y_vec;
+        Pack<float, 4, 16> dy_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            mish_f32_element(x_vec.at[j], y_vec.at[j], dy_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// Made by kgen 0.1.0 from mixed.k. Do not edit; remake it with
+//     kgen compile mixed.k -o mixed.cu --dtype a=f32,b=f16,c=i32 --layout contiguous
+//
+//     # Mixed dtypes: each operand is read as it is stored, all are computed on in float32.
+//     out = a * b + cast<float>(c)
+//
+// Inputs:  a: float32, b: float16, c: int32
+// Outputs: out: float32
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_fp16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out = a * b + cast<float>(c)
+static __device__ __forceinline__ void
+mixed_element(const float a_v, const __half b_v, const int c_v, float& out_v)
+{
+    out_v = a_v * __half2float(b_v) + (float)c_v;
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, a and c, 8 for b.
+extern "C" __global__ void __launch_bounds__(256)
+mixed_contiguous(const float* __restrict__ a_ptr,
+                 const __half* __restrict__ b_ptr,
+                 const int* __restrict__ c_ptr,
+                 float* __restrict__ out_ptr,
+                 const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_ptr + i);
+        const auto b_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(b_ptr + i);
+        const auto c_vec = *reinterpret_cast<const Pack<int, 4, 16>*>(c_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            mixed_element(a_vec.at[j], b_vec.at[j], c_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+// Made by kgen 0.1.0 from mixed.k. Do not edit; remake it with
+//     kgen compile mixed.k -o mixed_strided.cu --dtype a=f32,b=f32,c=i64 --layout strided --rank 3 --name mixed_strided
+//
+//     # Mixed dtypes: each operand is read as it is stored, all are computed on in float32.
+//     out = a * b + cast<float>(c)
+//
+// Inputs:  a: float32, b: float32, c: int64
+// Outputs: out: float32
+//
+// Layout: strided, up to 3 dimensions after merging.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// One element: out = a * b + cast<float>(c)
+static __device__ __forceinline__ void
+mixed_strided_element(const float a_v, const float b_v, const long long c_v, float& out_v)
+{
+    out_v = a_v * b_v + (float)c_v;
+}
+
+// Where the operands lie: strides in elements along the only dimension.
+struct mixed_strided_strided1_layout {
+    int out_stride[1];
+    int a_stride[1];
+    int b_stride[1];
+    int c_stride[1];
+};
+
+// Any strides over 1 dimension, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided1(const float* __restrict__ a_ptr,
+                       const float* __restrict__ b_ptr,
+                       const long long* __restrict__ c_ptr,
+                       float* __restrict__ out_ptr,
+                       const mixed_strided_strided1_layout layout,
+                       const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const int c0 = static_cast<int>(i);
+    const int out_at = c0 * layout.out_stride[0];
+    const int a_at = c0 * layout.a_stride[0];
+    const int b_at = c0 * layout.b_stride[0];
+    const int c_at = c0 * layout.c_stride[0];
+    mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+}
+
+// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
+struct mixed_strided_strided2_layout {
+    unsigned int extent[1];  // of all but the slowest dimension
+    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[1];  // for every x < 2^31
+    int out_stride[2];
+    int a_stride[2];
+    int b_stride[2];
+    int c_stride[2];
+};
+
+// Any strides over 2 dimensions, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided2(const float* __restrict__ a_ptr,
+                       const float* __restrict__ b_ptr,
+                       const long long* __restrict__ c_ptr,
+                       float* __restrict__ out_ptr,
+                       const mixed_strided_strided2_layout layout,
+                       const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const int c1 = static_cast<int>(q0);
+    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
+    const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1];
+    const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1];
+    const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1];
+    mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+}
+
+// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
+struct mixed_strided_strided3_layout {
+    unsigned int extent[2];  // of all but the slowest dimension
+    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[2];  // for every x < 2^31
+    int out_stride[3];
+    int a_stride[3];
+    int b_stride[3];
+    int c_stride[3];
+};
+
+// Any strides over 3 dimensions, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided3(const float* __restrict__ a_ptr,
+                       const float* __restrict__ b_ptr,
+                       const long long* __restrict__ c_ptr,
+                       float* __restrict__ out_ptr,
+                       const mixed_strided_strided3_layout layout,
+                       const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
+    const int c2 = static_cast<int>(q1);
+    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                     + c2 * layout.out_stride[2];
+    const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
+    const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
+    const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
+    mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+}
+
+// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
+struct mixed_strided_strided3_64bit_layout {
+    long long extent[2];  // of all but the slowest dimension
+    long long out_stride[3];
+    long long a_stride[3];
+    long long b_stride[3];
+    long long c_stride[3];
+};
+
+// Any strides over 3 dimensions, one element a thread.  Indices are 64-bit.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided3_64bit(const float* __restrict__ a_ptr,
+                             const float* __restrict__ b_ptr,
+                             const long long* __restrict__ c_ptr,
+                             float* __restrict__ out_ptr,
+                             const mixed_strided_strided3_64bit_layout layout,
+                             const long long n)
+{
+    const long long i = blockIdx.x * 128ll + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const long long q0 = i / layout.extent[0];
+    const long long c0 = i - q0 * layout.extent[0];
+    const long long q1 = q0 / layout.extent[1];
+    const long long c1 = q0 - q1 * layout.extent[1];
+    const long long c2 = q1;
+    const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                           + c2 * layout.out_stride[2];
+    const long long a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
+    const long long b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
+    const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
+    mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+}

@@ -1,0 +1,66 @@
+// Made by kgen 0.1.0 from morton.k. Do not edit; remake it with
+//     kgen compile morton.k -o morton.cu --dtype x=u16,y=u16 --layout contiguous
+//
+//     # Z-order (Morton) codes: the bits of two 16-bit coordinates, interleaved.
+//     input x: u16, y: u16
+//
+//     def spread8(v) = (v | (v << 8)) & 0x00ff00ff
+//     def spread4(v) = (v | (v << 4)) & 0x0f0f0f0f
+//     def spread2(v) = (v | (v << 2)) & 0x33333333
+//     def spread1(v) = (v | (v << 1)) & 0x55555555
+//     def spread(v)  = spread1(spread2(spread4(spread8(v))))
+//
+//     code = spread(cast<u32>(x)) | spread(cast<u32>(y)) << 1
+//
+// Inputs:  x: uint16, y: uint16
+// Outputs: code: uint32
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: code = spread(cast<u32>(x)) | spread(cast<u32>(y)) << 1
+static __device__ __forceinline__ void
+morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int& code_v)
+{
+    const unsigned int x_u32 = (unsigned int)x_v;
+    const unsigned int t = (x_u32 | (x_u32 << 8)) & 0x00ff00ffu;
+    const unsigned int t2 = (t | (t << 4)) & 0x0f0f0f0fu;
+    const unsigned int t3 = (t2 | (t2 << 2)) & 0x33333333u;
+    const unsigned int y_u32 = (unsigned int)y_v;
+    const unsigned int t4 = (y_u32 | (y_u32 << 8)) & 0x00ff00ffu;
+    const unsigned int t5 = (t4 | (t4 << 4)) & 0x0f0f0f0fu;
+    const unsigned int t6 = (t5 | (t5 << 2)) & 0x33333333u;
+    code_v = ((t3 | (t3 << 1)) & 0x55555555u) | (((t6 | (t6 << 1)) & 0x55555555u) << 1);
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for code, 8 for x and y.
+extern "C" __global__ void __launch_bounds__(256)
+morton_contiguous(const unsigned short* __restrict__ x_ptr,
+                  const unsigned short* __restrict__ y_ptr,
+                  unsigned int* __restrict__ code_ptr,
+                  const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
+        const auto y_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(y_ptr + i);
+        Pack<unsigned int, 4, 16> code_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            morton_element(x_vec.at[j], y_vec.at[j], code_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
+        }
+    }
+}

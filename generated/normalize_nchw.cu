@@ -1,0 +1,60 @@
+// Made by kgen 0.1.0 from normalize.k. Do not edit; remake it with
+//     kgen compile normalize.k -o normalize_nchw.cu --dtype image=u8,mu=f32,sigma=f32 --shape 'image=?x3x?x?,mu=3,sigma=3' --name normalize_nchw
+//
+//     # An image of bytes to what a network wants: scaled to 0..1, each channel normalised, as float16.
+//     # image is (batch, channel, y, x), in any memory layout; mu and sigma have one value a channel.
+//     input image: u8, mu: float, sigma: float
+//     let   scaled = cast<float>(image) / 255
+//     out: half = (scaled - expand(mu, axis=(1, 2))) / expand(sigma, axis=(1, 2))
+//
+// Inputs:  image: uint8, mu: float32, sigma: float32
+// Outputs: out: float16
+//
+// Chosen: strided: `mu` and `sigma` are not contiguous in the order in which the outputs are walked.
+// Chosen: 64-bit indices: not every byte offset is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_fp16.h>
+
+// One element.
+static __device__ __forceinline__ void
+normalize_nchw_element(const unsigned char image_v,
+                       const float mu_v,
+                       const float sigma_v,
+                       __half& out_v)
+{
+    // let   scaled = cast<float>(image) / 255
+    const float scaled_v = (float)image_v / 255.0f;
+    // out: half = (scaled - expand(mu, axis=(1, 2))) / expand(sigma, axis=(1, 2))
+    out_v = __float2half_rn((scaled_v - mu_v) / sigma_v);
+}
+
+// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
+struct normalize_nchw_strided3_64bit_layout {
+    long long extent[2];  // of all but the slowest dimension
+    long long mu_stride[3];  // of mu and sigma
+};
+
+// Any strides over 3 dimensions, one element a thread.  Indices are 64-bit.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+normalize_nchw_strided3_64bit(const unsigned char* __restrict__ image_ptr,
+                              const float* __restrict__ mu_ptr,
+                              const float* __restrict__ sigma_ptr,
+                              __half* __restrict__ out_ptr,
+                              const normalize_nchw_strided3_64bit_layout layout,
+                              const long long n)
+{
+    const long long i = blockIdx.x * 128ll + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const long long q0 = i / layout.extent[0];
+    const long long c0 = i - q0 * layout.extent[0];
+    const long long q1 = q0 / layout.extent[1];
+    const long long c1 = q0 - q1 * layout.extent[1];
+    const long long c2 = q1;
+    const long long mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1]
+                          + c2 * layout.mu_stride[2];
+    normalize_nchw_element(image_ptr[i], mu_ptr[mu_at], sigma_ptr[mu_at], out_ptr[i]);
+}

@@ -1,0 +1,66 @@
+// Made by kgen 0.1.0 from quantize.k. Do not edit; remake it with
+//     kgen compile quantize.k -o quantize_f16.cu --dtype x=f16 --layout contiguous --name quantize_f16
+//
+//     # Two quantisations of the same values in one pass.  `sat` clamps at the ends of the range; the int8 rounds to even.
+//     param inv_scale: float = 1.0
+//     let   scaled = x * inv_scale
+//     as_int8 = cast<int8, sat, rne>(scaled)
+//     as_fp8  = cast<float8_e4m3fn, sat>(scaled)
+//
+// Inputs:  x: float16, inv_scale: float32 (by value)
+// Outputs: as_int8: int8, as_fp8: float8_e4m3fn
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+quantize_f16_element(const __half x_v,
+                     const float inv_scale_v,
+                     signed char& as_int8_v,
+                     __nv_fp8_e4m3& as_fp8_v)
+{
+    // let   scaled = x * inv_scale
+    const float scaled_v = __half2float(x_v) * inv_scale_v;
+    // as_int8 = cast<int8, sat, rne>(scaled)
+    as_int8_v = (signed char)min(max(__float2int_rn(scaled_v), -128), 127);
+    // as_fp8  = cast<float8_e4m3fn, sat>(scaled)
+    as_fp8_v = __nv_fp8_e4m3(scaled_v);
+}
+
+// Contiguous operands, 8 elements a thread.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for x, 8 for as_int8 and as_fp8.
+extern "C" __global__ void __launch_bounds__(256)
+quantize_f16_contiguous(const __half* __restrict__ x_ptr,
+                        signed char* __restrict__ as_int8_ptr,
+                        __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
+                        const float inv_scale_v,
+                        const unsigned int n)
+{
+    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + i);
+        Pack<signed char, 8, 8> as_int8_vec;
+        Pack<__nv_fp8_e4m3, 8, 8> as_fp8_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            quantize_f16_element(x_vec.at[j], inv_scale_v, as_int8_vec.at[j], as_fp8_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<signed char, 8, 8>*>(as_int8_ptr + i) = as_int8_vec;
+        *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(as_fp8_ptr + i) = as_fp8_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// Made by kgen 0.1.0 from rotate.k. Do not edit; remake it with
+//     kgen compile rotate.k -o rotate.cu --dtype z=c64,theta=f32 --layout contiguous
+//
+//     # Rotary position embedding on pairs seen as complex numbers: z is (batch, position, pair), theta is (position, pair).
+//     out = z * complex(cos(theta), sin(theta))
+//
+// Inputs:  z: complex64, theta: float32
+// Outputs: out: complex64
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element: out = z * complex(cos(theta), sin(theta))
+static __device__ __forceinline__ void
+rotate_element(const float2 z_v, const float theta_v, float2& out_v)
+{
+    const float t = cosf(theta_v);
+    const float t2 = sinf(theta_v);
+    out_v = make_float2(z_v.x * t - z_v.y * t2, z_v.x * t2 + z_v.y * t);
+}
+
+// Contiguous operands, 2 elements a thread.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out and z, 8 for theta.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_contiguous(const float2* __restrict__ z_ptr,
+                  const float* __restrict__ theta_ptr,
+                  float2* __restrict__ out_ptr,
+                  const unsigned int n)
+{
+    const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    if (i + 2 <= n) {
+        const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
+        const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);
+        Pack<float2, 2, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            rotate_element(z_vec.at[j], theta_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
+        }
+    }
+}

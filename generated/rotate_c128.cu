@@ -1,0 +1,35 @@
+// Made by kgen 0.1.0 from rotate.k. Do not edit; remake it with
+//     kgen compile rotate.k -o rotate_c128.cu --dtype z=c128,theta=f64 --layout contiguous --name rotate_c128
+//
+//     # Rotary position embedding on pairs seen as complex numbers: z is (batch, position, pair), theta is (position, pair).
+//     out = z * complex(cos(theta), sin(theta))
+//
+// Inputs:  z: complex128, theta: float64
+// Outputs: out: complex128
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// One element: out = z * complex(cos(theta), sin(theta))
+static __device__ __forceinline__ void
+rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
+{
+    const double t = cos(theta_v);
+    const double t2 = sin(theta_v);
+    out_v = make_double2(z_v.x * t - z_v.y * t2, z_v.x * t2 + z_v.y * t);
+}
+
+// Contiguous operands, one element a thread.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_c128_contiguous(const double2* __restrict__ z_ptr,
+                       const double* __restrict__ theta_ptr,
+                       double2* __restrict__ out_ptr,
+                       const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 256u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
+}

@@ -1,0 +1,55 @@
+// Made by kgen 0.1.0 from sincos.k. Do not edit; remake it with
+//     kgen compile sincos.k -o sincos.cu --dtype x=f32 --layout contiguous
+//
+//     # Two outputs of one input: a pass over memory for both.
+//     s = sin(x)
+//     c = cos(x)
+//
+// Inputs:  x: float32
+// Outputs: s: float32, c: float32
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+sincos_element(const float x_v, float& s_v, float& c_v)
+{
+    // s = sin(x)
+    s_v = sinf(x_v);
+    // c = cos(x)
+    c_v = cosf(x_v);
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for s, c and x.
+extern "C" __global__ void __launch_bounds__(256)
+sincos_contiguous(const float* __restrict__ x_ptr,
+                  float* __restrict__ s_ptr,
+                  float* __restrict__ c_ptr,
+                  const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        Pack<float, 4, 16> s_vec;
+        Pack<float, 4, 16> c_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            sincos_element(x_vec.at[j], s_vec.at[j], c_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(s_ptr + i) = s_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+// Made by kgen 0.1.0 from swiglu.k. Do not edit; remake it with
+//     kgen compile swiglu.k -o swiglu_any.cu --dtype gate=f16,up=f32 --layout any --name swiglu_any
+//
+//     # The gate of a SwiGLU feed-forward layer.
+//     input  gate, up                       # optional: fixes the order of the arguments
+//     param  alpha = 1.0                    # a scalar passed by value, with a default
+//     def    swish(x) = x / (1 + exp(-x))   # an expression function, inlined
+//     let    g = swish(gate)                # a temporary: never written to memory
+//     out    = alpha * g * up               # a plain assignment is an output
+//
+// Inputs:  gate: float16, up: float32, alpha: float32 (by value)
+// Outputs: out: float32
+//
+// Layout: any, up to 4 dimensions after merging.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_fp16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, float& out_v)
+{
+    const float gate_f32 = __half2float(gate_v);
+    // let    g = swish(gate)
+    const float g_v = gate_f32 / (1.0f + expf(-gate_f32));
+    // out    = alpha * g * up
+    out_v = alpha_v * g_v * up_v;
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out and up, 8 for gate.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
+                      const float* __restrict__ up_ptr,
+                      float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
+        const auto up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
+        }
+    }
+}
+
+// Contiguous operands, 4 elements a thread.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 4 for out and up, 2 for gate.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
+                                const float* __restrict__ up_ptr,
+                                float* __restrict__ out_ptr,
+                                const float alpha_v,
+                                const unsigned int n)
+{
+    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 2>*>(gate_ptr + i);
+        const auto up_vec = *reinterpret_cast<const Pack<float, 4, 4>*>(up_ptr + i);
+        Pack<float, 4, 4> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 4>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
+        }
+    }
+}
+
+// Where the operands lie: strides in elements along the only dimension.
+struct swiglu_any_strided1_layout {
+    int out_stride[1];
+    int gate_stride[1];
+    int up_stride[1];
+};
+
+// Any strides over 1 dimension, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided1(const __half* __restrict__ gate_ptr,
+                    const float* __restrict__ up_ptr,
+                    float* __restrict__ out_ptr,
+                    const float alpha_v,
+                    const swiglu_any_strided1_layout layout,
+                    const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const int c0 = static_cast<int>(i);
+    const int out_at = c0 * layout.out_stride[0];
+    const int gate_at = c0 * layout.gate_stride[0];
+    const int up_at = c0 * layout.up_stride[0];
+    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+}
+
+// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
+struct swiglu_any_strided2_layout {
+    unsigned int extent[1];  // of all but the slowest dimension
+    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[1];  // for every x < 2^31
+    int out_stride[2];
+    int gate_stride[2];
+    int up_stride[2];
+};
+
+// Any strides over 2 dimensions, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided2(const __half* __restrict__ gate_ptr,
+                    const float* __restrict__ up_ptr,
+                    float* __restrict__ out_ptr,
+                    const float alpha_v,
+                    const swiglu_any_strided2_layout layout,
+                    const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const int c1 = static_cast<int>(q0);
+    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
+    const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
+    const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
+    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+}
+
+// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
+struct swiglu_any_strided3_layout {
+    unsigned int extent[2];  // of all but the slowest dimension
+    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[2];  // for every x < 2^31
+    int out_stride[3];
+    int gate_stride[3];
+    int up_stride[3];
+};
+
+// Any strides over 3 dimensions, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided3(const __half* __restrict__ gate_ptr,
+                    const float* __restrict__ up_ptr,
+                    float* __restrict__ out_ptr,
+                    const float alpha_v,
+                    const swiglu_any_strided3_layout layout,
+                    const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
+    const int c2 = static_cast<int>(q1);
+    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                     + c2 * layout.out_stride[2];
+    const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                      + c2 * layout.gate_stride[2];
+    const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
+    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+}
+
+// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
+struct swiglu_any_strided4_layout {
+    unsigned int extent[3];  // of all but the slowest dimension
+    unsigned int magic[3];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[3];  // for every x < 2^31
+    int out_stride[4];
+    int gate_stride[4];
+    int up_stride[4];
+};
+
+// Any strides over 4 dimensions, one element a thread.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided4(const __half* __restrict__ gate_ptr,
+                    const float* __restrict__ up_ptr,
+                    float* __restrict__ out_ptr,
+                    const float alpha_v,
+                    const swiglu_any_strided4_layout layout,
+                    const unsigned int n)
+{
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
+    const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+    const int c2 = static_cast<int>(q1 - q2 * layout.extent[2]);
+    const int c3 = static_cast<int>(q2);
+    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                     + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
+    const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                      + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
+    const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
+                    + c3 * layout.up_stride[3];
+    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+}
+
+// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
+struct swiglu_any_strided4_64bit_layout {
+    long long extent[3];  // of all but the slowest dimension
+    long long out_stride[4];
+    long long gate_stride[4];
+    long long up_stride[4];
+};
+
+// Any strides over 4 dimensions, one element a thread.  Indices are 64-bit.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided4_64bit(const __half* __restrict__ gate_ptr,
+                          const float* __restrict__ up_ptr,
+                          float* __restrict__ out_ptr,
+                          const float alpha_v,
+                          const swiglu_any_strided4_64bit_layout layout,
+                          const long long n)
+{
+    const long long i = blockIdx.x * 128ll + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    const long long q0 = i / layout.extent[0];
+    const long long c0 = i - q0 * layout.extent[0];
+    const long long q1 = q0 / layout.extent[1];
+    const long long c1 = q0 - q1 * layout.extent[1];
+    const long long q2 = q1 / layout.extent[2];
+    const long long c2 = q1 - q2 * layout.extent[2];
+    const long long c3 = q2;
+    const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                           + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
+    const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                            + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
+    const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
+                          + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
+    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+}

@@ -1,0 +1,61 @@
+// Made by kgen 0.1.0 from swiglu.k. Do not edit; remake it with
+//     kgen compile swiglu.k -o swiglu_f16.cu --dtype gate=f16,up=f16 --layout contiguous --name swiglu_f16
+//
+//     # The gate of a SwiGLU feed-forward layer.
+//     input  gate, up                       # optional: fixes the order of the arguments
+//     param  alpha = 1.0                    # a scalar passed by value, with a default
+//     def    swish(x) = x / (1 + exp(-x))   # an expression function, inlined
+//     let    g = swish(gate)                # a temporary: never written to memory
+//     out    = alpha * g * up               # a plain assignment is an output
+//
+// Inputs:  gate: float16, up: float16, alpha: float32 (by value)
+// Outputs: out: float16
+//
+// Layout: contiguous.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_fp16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, __half& out_v)
+{
+    const float gate_f32 = __half2float(gate_v);
+    // let    g = swish(gate)
+    const float g_v = gate_f32 / (1.0f + expf(-gate_f32));
+    // out    = alpha * g * up
+    out_v = __float2half_rn(alpha_v * g_v * __half2float(up_v));
+}
+
+// Contiguous operands, 8 elements a thread.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, gate and up.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
+                      const __half* __restrict__ up_ptr,
+                      __half* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const unsigned int n)
+{
+    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
+        const auto up_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(up_ptr + i);
+        Pack<__half, 8, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            swiglu_f16_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (unsigned int e = i; e < n; ++e) {
+            swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+"""The files of ``generated/``: which example, under which dtypes and layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = ROOT / "examples"
+GENERATED = ROOT / "generated"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``kgen compile examples/<example>.k --name <name> <options>`` makes ``generated/<name>.cu``."""
+
+    name: str
+    example: str
+    options: str
+
+    @property
+    def path(self) -> Path:
+        return GENERATED / f"{self.name}.cu"
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether all of the file's kernels walk memory in order with 16-byte accesses."""
+        return "--layout contiguous" in self.options
+
+
+CASES = (
+    # --- contiguous, by dtype ---
+    Case("axpy", "axpy", "--dtype f32 --layout contiguous"),
+    Case("axpy_bf16", "axpy", "--dtype bf16 --layout contiguous"),
+    Case("axpy_f64", "axpy", "--dtype f64 --layout contiguous"),
+    Case("axpy_exact", "axpy", "--dtype f32 --layout contiguous --fmad off"),
+    Case("axpy_fast", "axpy", "--dtype f32 --layout contiguous --fast"),
+    Case("mixed", "mixed", "--dtype a=f32,b=f16,c=i32 --layout contiguous"),
+    Case("swiglu_f16", "swiglu", "--dtype f16 --layout contiguous"),
+    Case("gelu_bf16", "gelu", "--dtype bf16 --layout contiguous"),
+    Case("mish_f32", "mish", "--dtype f32 --layout contiguous"),
+    Case("adam", "adam", "--dtype f32 --layout contiguous"),
+    Case("adam_bf16_gradient", "adam", "--dtype g=bf16,p=f32,m=f32,v=f32 --layout contiguous"),
+    Case("rotate", "rotate", "--dtype z=c64,theta=f32 --layout contiguous"),
+    Case("rotate_c128", "rotate", "--dtype z=c128,theta=f64 --layout contiguous"),
+    Case("quantize", "quantize", "--dtype f32 --layout contiguous"),
+    Case("quantize_f16", "quantize", "--dtype f16 --layout contiguous"),
+    Case("dequantize", "dequantize", "--dtype q=i8,scale=f32 --layout contiguous"),
+    Case("sincos", "sincos", "--dtype f32 --layout contiguous"),
+    Case("black_scholes", "black_scholes", "--dtype f64 --layout contiguous"),
+    Case("morton", "morton", "--dtype x=u16,y=u16 --layout contiguous"),
+    Case("blend", "blend", "--dtype over=bf16,under=bf16,mask=u8 --layout contiguous"),
+    # --- every layout, and one kind of layout ---
+    Case("swiglu_any", "swiglu", "--dtype gate=f16,up=f32"),  # mixed widths: aligned and unaligned kernels
+    Case("mixed_strided", "mixed", "--dtype a=f32,b=f32,c=i64 --layout strided --rank 3"),
+    # --- certain shapes and strides ---
+    Case("gelu_rows", "gelu", "--dtype f16 --shape x=?x?,bias=?"),
+    Case("dequantize_rows", "dequantize", "--dtype q=i8,scale=f32 --shape q=?x?,scale=?x1"),
+    Case("gelu_one_bias", "gelu", "--dtype f32 --shape x=?,bias=1"),
+    Case("axpy_transposed", "axpy", "--dtype f32 --shape x=4096x1024,y=4096x1024 --strides x=1x4096"),
+    Case("axpy_64bit", "axpy", "--dtype f32 --shape x=3000000000,y=3000000000"),
+    Case("axpy_64bit_strided", "axpy", "--dtype f32 --shape x=70000x70000,y=70000x70000 --strides x=1x70000"),
+    Case("normalize_nchw", "normalize", "--shape image=?x3x?x?,mu=3,sigma=3"),
+    Case(
+        "normalize_channels_last",
+        "normalize",
+        "--shape image=8x3x480x640,mu=3,sigma=3 --strides image=921600x1x1920x3",
+    ),
+    Case("rotate_batch", "rotate", "--dtype z=c64,theta=f32 --shape z=?x?x?,theta=?x?"),
+    Case("causal_mask", "causal_mask", "--dtype f32 --shape scores=?x?x?"),
+    Case("causal_mask_f16", "causal_mask", "--dtype f16 --shape scores=?x?"),
+    Case("causal_mask_strided", "causal_mask", "--dtype f32 --shape scores=8x512x512 --strides scores=1x8x4096"),
+    Case("dropout", "dropout", "--dtype f32 --shape x=?"),
+)

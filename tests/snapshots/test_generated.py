@@ -1,0 +1,78 @@
+"""``generated/`` is what kgen makes of the examples today."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgen.cli.compile_ import command
+from tests.snapshots.cases import CASES, EXAMPLES, GENERATED, ROOT, Case
+
+MAX_COLUMNS = 120
+
+
+def made(case: Case, folder: Path) -> str:
+    """The text of a case, by the command line that its banner names."""
+    path = folder / f"{case.name}.cu"
+    arguments = [str(EXAMPLES / f"{case.example}.k"), "-o", str(path), "--name", case.name, *case.options.split()]
+    command.main(arguments, standalone_mode=False)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_current(case: Case, bless: Callable[[Path, str], None], tmp_path: Path) -> None:
+    """A committed file is what its example gives now."""
+    bless(case.path, made(case, tmp_path))
+
+
+def test_nothing_else() -> None:
+    """Every file of ``generated/`` is in the table, and every example is among them."""
+    assert sorted(GENERATED.iterdir()) == sorted(case.path for case in CASES)
+    assert {path.stem for path in EXAMPLES.glob("*.k")} == {case.example for case in CASES}
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4242"])
+def test_same_bytes_in_another_process(seed: str, tmp_path: Path) -> None:
+    """Texts do not depend on the process: hash seeds, import order, time."""
+    script = (
+        "import sys; from pathlib import Path; from tests.snapshots.cases import CASES\n"
+        "from tests.snapshots.test_generated import made\n"
+        "for case in CASES[::-1]: made(case, Path(sys.argv[1]))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environment, capture_output=True)
+    for case in CASES:
+        assert (tmp_path / case.path.name).read_bytes() == case.path.read_bytes(), case.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_text(case: Case) -> None:
+    """A file is plain text that a reviewer would let pass: no long lines, blanks at ends, or double blank lines."""
+    text = case.path.read_text(encoding="utf-8")
+    code = text[text.index("\n\n") :]  # the banner quotes the program as it is
+    assert max(map(len, code.split("\n"))) <= MAX_COLUMNS
+    assert not re.search(r"[ \t]\n|\n\n\n|\t|\n\n}|{\n\n", code)
+    assert text.endswith("}\n")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_nothing_unused(case: Case) -> None:
+    """Every local variable, parameter, helper function, struct member and header of a file is used."""
+    text = case.path.read_text(encoding="utf-8")
+    code = re.sub(r"//.*", "", text)
+    for function in re.split(r"\n}\n", code):
+        declared = re.findall(
+            r"\b(?:const )?(?:auto|Pack<[^>]*>|(?:unsigned )?\w+)[&*]? (?:__restrict__ )?(\w+)(?= =|[,;)])", function
+        )
+        for name in declared:
+            assert len(re.findall(rf"\b{name}\b", function)) > 1, (name, function)
+    for helper in re.findall(r"__forceinline__ [\w ]+?\s+(\w+)\(", code):
+        assert len(re.findall(rf"\b{helper}\b", code)) > 1, helper
+    for header, used in {"cuda_fp16.h": "half", "cuda_bf16.h": "bfloat16", "cuda_fp8.h": "fp8"}.items():
+        assert (header in code) == bool(re.search(used, code.replace(header, ""))), header
