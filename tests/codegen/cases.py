@@ -1,4 +1,4 @@
-"""Every use of every op that the spelling table has to write, and a text with one kernel for each."""
+"""Every use of every op that the spelling table has to write."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from kgen.codegen.helpers import helper_texts
-from kgen.codegen.spelling import ROWS, Expr, headers_of, register_type, spell, storage_type
+from kgen.codegen.spelling import ROWS
 from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT32, DType, Kind
 from kgen.ir.kernel import Attr, CastMode
 from kgen.ir.ops import OPS
 from kgen.syntax.tree import RoundingMode
 
-PRIMARY = 100
 MODES: tuple[RoundingMode, ...] = get_args(RoundingMode)
 _LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
 _FIXED = {("where", 0): BOOL, ("jn", 0): INT32, ("yn", 0): INT32, ("ldexp", 1): INT32}
@@ -75,32 +73,9 @@ def all_cases() -> list[Case]:
     return [*arithmetic(), *casts(), *rest()]
 
 
-def text(cases: Sequence[Case]) -> str:
-    """One file in which kernel ``k<i>`` maps arrays by case ``i``, as the emitter would write it."""
-    headers: dict[str, None] = {}
-    helpers: dict[str, None] = {}
-    kernels: list[str] = []
-    for number, case in enumerate(cases):
-        args = [Expr("abcd"[i], PRIMARY) for i in range(len(case.of))]
-        spelling = spell(case.name, case.attr, case.dtype, args, case.of)
-        headers |= dict.fromkeys(h for h in (*spelling.headers, *headers_of(case.dtype)))
-        helpers |= dict.fromkeys(spelling.helpers)
-        pointers = [f"const {storage_type(t)}* {'abcd'[i]}_ptr" for i, t in enumerate(case.of)]
-        loads = [f"    const {register_type(t)} {'abcd'[i]} = {'abcd'[i]}_ptr[i];" for i, t in enumerate(case.of)]
-        kernels.append(
-            "\n".join(
-                [
-                    f"// {case}",
-                    f'extern "C" __global__ void k{number}({storage_type(case.dtype)}* out, {", ".join(pointers)}, int n)',
-                    "{",
-                    "    const int i = blockIdx.x * 128 + threadIdx.x;",
-                    "    if (i >= n) return;",
-                    *loads,
-                    f"    const {register_type(case.dtype)} result = {spelling.expr.code};",
-                    "    out[i] = result;",
-                    "}",
-                ]
-            )
-        )
-    includes = [f"#include <{header}>" for header in headers]
-    return "\n\n".join(["\n".join(includes), *helper_texts(helpers), *kernels]) + "\n"
+def groups(cases: Sequence[Case]) -> list[list[Case]]:
+    """The cases by the dtypes of their arguments."""
+    found: dict[tuple[DType, ...], list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.of, []).append(case)
+    return list(found.values())

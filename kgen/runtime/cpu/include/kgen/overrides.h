@@ -20,3 +20,15 @@ static inline bool signbit(double x) { return __builtin_signbit(x); }
 #define fmaxf(x, y) kgen::greater((float)(x), (float)(y))
 #define fmin(x, y) kgen::lesser(x, y)
 #define fmax(x, y) kgen::greater(x, y)
+
+// CUDA's Bessel functions have no negative orders.
+namespace kgen {
+inline double bessel_j(int n, double x) { return n < 0 ? NAN : jn(n, x); }
+inline double bessel_y(int n, double x) { return n < 0 ? NAN : yn(n, x); }
+}  // namespace kgen
+#undef jnf
+#undef ynf
+#define jn(n, x) kgen::bessel_j(n, x)
+#define yn(n, x) kgen::bessel_y(n, x)
+#define jnf(n, x) ((float)kgen::bessel_j(n, (double)(x)))
+#define ynf(n, x) ((float)kgen::bessel_y(n, (double)(x)))
