@@ -54,7 +54,7 @@ adam_element(const float g_v,
     p_new = p_v - lr_v * (m_out * fix1_v / (sqrtf(v_out * fix2_v) + eps_v) + decay_v * p_v);
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for p, m, v and g.
 extern "C" __global__ void __launch_bounds__(256)

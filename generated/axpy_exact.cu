@@ -24,7 +24,7 @@ axpy_exact_element(const float x_v, const float y_v, const float a_v, float& out
     out_v = a_v * x_v + y_v;
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, x and y.
 extern "C" __global__ void __launch_bounds__(256)

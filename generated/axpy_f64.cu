@@ -24,7 +24,7 @@ axpy_f64_element(const double x_v, const double y_v, const float a_v, double& ou
     out_v = (double)a_v * x_v + y_v;
 }
 
-// Contiguous operands, 2 elements a thread.
+// Operands in memory order, 2 elements a thread.
 // Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, x and y.
 extern "C" __global__ void __launch_bounds__(256)

@@ -27,7 +27,7 @@ struct axpy_transposed_strided2_layout {
     int y_stride[2];
 };
 
-// Any strides over 2 dimensions, one element a thread.
+// One element a thread over 2 dimensions: y at any strides, out and x in memory order.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 axpy_transposed_strided2(const float* __restrict__ x_ptr,
@@ -42,8 +42,8 @@ axpy_transposed_strided2(const float* __restrict__ x_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
-    const int c1 = static_cast<int>(q0);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
     const int y_at = c0 * layout.y_stride[0] + c1 * layout.y_stride[1];
     axpy_transposed_element(x_ptr[i], y_ptr[y_at], a_v, out_ptr[i]);
 }

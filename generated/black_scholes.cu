@@ -57,7 +57,7 @@ black_scholes_element(const double spot_v,
     put_price_v = t3 - spot_v * (0.5 * erfc(d1_v / 1.4142135623730951));
 }
 
-// Contiguous operands, 2 elements a thread.
+// Operands in memory order, 2 elements a thread.
 // Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 extern "C" __global__ void __launch_bounds__(256)

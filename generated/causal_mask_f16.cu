@@ -39,9 +39,9 @@ struct causal_mask_f16_contiguous_layout {
     unsigned int shift[1];  // for every x < 2^31
 };
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
-// Alignment, in bytes: 16 for out, 8 for scores.
+// Alignment, in bytes: 16 for out; 8 for scores.
 extern "C" __global__ void __launch_bounds__(256)
 causal_mask_f16_contiguous(const __half* __restrict__ scores_ptr,
                            float* __restrict__ out_ptr,
@@ -57,16 +57,16 @@ causal_mask_f16_contiguous(const __half* __restrict__ scores_ptr,
         for (int j = 0; j < 4; ++j) {
             const unsigned int e = i + j;
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = static_cast<int>(e - q0 * layout.extent[0]);
-            const int c1 = static_cast<int>(q0);
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const int c1 = (int)q0;
             causal_mask_f16_element(scores_vec.at[j], scale_v, c0, c1, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = static_cast<int>(e - q0 * layout.extent[0]);
-            const int c1 = static_cast<int>(q0);
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const int c1 = (int)q0;
             causal_mask_f16_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
         }
     }

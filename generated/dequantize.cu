@@ -26,9 +26,9 @@ dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
     out_v = __float2half_rn((float)q_v * scale_v);
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
-// Alignment, in bytes: 16 for scale, 8 for out, 4 for q.
+// Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 extern "C" __global__ void __launch_bounds__(256)
 dequantize_contiguous(const signed char* __restrict__ q_ptr,
                       const float* __restrict__ scale_ptr,

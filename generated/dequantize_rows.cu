@@ -29,7 +29,7 @@ struct dequantize_rows_strided2_layout {
     int scale_stride[2];
 };
 
-// Any strides over 2 dimensions, one element a thread.
+// One element a thread over 2 dimensions: scale at any strides, out and q in memory order.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 dequantize_rows_strided2(const signed char* __restrict__ q_ptr,
@@ -43,8 +43,8 @@ dequantize_rows_strided2(const signed char* __restrict__ q_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
-    const int c1 = static_cast<int>(q0);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
     const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
     dequantize_rows_element(q_ptr[i], scale_ptr[scale_at], out_ptr[i]);
 }

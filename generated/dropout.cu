@@ -48,7 +48,7 @@ dropout_element(const float x_v,
     out_v = uniform_v < p_v ? 0.0f : x_v / (1.0f - p_v);
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out and x.
 extern "C" __global__ void __launch_bounds__(256)

@@ -29,7 +29,7 @@ gelu_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bflo
     y_v = __float2bfloat16_rn(0.5f * z_v * (1.0f + erff(z_v * 0.70710677f)));
 }
 
-// Contiguous operands, 8 elements a thread.
+// Operands in memory order, 8 elements a thread.
 // Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for y, x and bias.
 extern "C" __global__ void __launch_bounds__(256)

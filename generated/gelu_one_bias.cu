@@ -28,7 +28,7 @@ gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
     y_v = 0.5f * z_v * (1.0f + erff(z_v * 0.70710677f));
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.

@@ -32,7 +32,7 @@ struct gelu_rows_strided2_layout {
     int bias_stride[2];
 };
 
-// Any strides over 2 dimensions, one element a thread.
+// One element a thread over 2 dimensions: bias at any strides, y and x in memory order.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 gelu_rows_strided2(const __half* __restrict__ x_ptr,
@@ -46,8 +46,8 @@ gelu_rows_strided2(const __half* __restrict__ x_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
-    const int c1 = static_cast<int>(q0);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
     const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
     gelu_rows_element(x_ptr[i], bias_ptr[bias_at], y_ptr[i]);
 }

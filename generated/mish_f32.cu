@@ -44,7 +44,7 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
     dy_v = t_v + x_v * (1.0f / (1.0f + expf(-x_v))) * (1.0f - t_v * t_v);
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for y, dy and x.
 extern "C" __global__ void __launch_bounds__(256)

@@ -25,7 +25,7 @@ struct mixed_strided_strided1_layout {
     int c_stride[1];
 };
 
-// Any strides over 1 dimension, one element a thread.
+// One element a thread over 1 dimension: out, a, b and c at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided1(const float* __restrict__ a_ptr,
@@ -39,7 +39,7 @@ mixed_strided_strided1(const float* __restrict__ a_ptr,
     if (i >= n) {
         return;
     }
-    const int c0 = static_cast<int>(i);
+    const int c0 = (int)(i);
     const int out_at = c0 * layout.out_stride[0];
     const int a_at = c0 * layout.a_stride[0];
     const int b_at = c0 * layout.b_stride[0];
@@ -58,7 +58,7 @@ struct mixed_strided_strided2_layout {
     int c_stride[2];
 };
 
-// Any strides over 2 dimensions, one element a thread.
+// One element a thread over 2 dimensions: out, a, b and c at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided2(const float* __restrict__ a_ptr,
@@ -73,8 +73,8 @@ mixed_strided_strided2(const float* __restrict__ a_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
-    const int c1 = static_cast<int>(q0);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
     const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
     const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1];
     const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1];
@@ -93,7 +93,7 @@ struct mixed_strided_strided3_layout {
     int c_stride[3];
 };
 
-// Any strides over 3 dimensions, one element a thread.
+// One element a thread over 3 dimensions: out, a, b and c at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided3(const float* __restrict__ a_ptr,
@@ -108,10 +108,10 @@ mixed_strided_strided3(const float* __restrict__ a_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
     const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
-    const int c2 = static_cast<int>(q1);
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
+    const int c2 = (int)q1;
     const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
                      + c2 * layout.out_stride[2];
     const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
@@ -129,7 +129,7 @@ struct mixed_strided_strided3_64bit_layout {
     long long c_stride[3];
 };
 
-// Any strides over 3 dimensions, one element a thread.  Indices are 64-bit.
+// One element a thread over 3 dimensions: out, a, b and c at any strides.  Indices are 64-bit.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided3_64bit(const float* __restrict__ a_ptr,

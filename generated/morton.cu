@@ -39,9 +39,9 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
     code_v = ((t3 | (t3 << 1)) & 0x55555555u) | (((t6 | (t6 << 1)) & 0x55555555u) << 1);
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
-// Alignment, in bytes: 16 for code, 8 for x and y.
+// Alignment, in bytes: 16 for code; 8 for x and y.
 extern "C" __global__ void __launch_bounds__(256)
 morton_contiguous(const unsigned short* __restrict__ x_ptr,
                   const unsigned short* __restrict__ y_ptr,

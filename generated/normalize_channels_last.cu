@@ -37,7 +37,7 @@ struct normalize_channels_last_strided2_layout {
     int mu_stride[2];  // of mu and sigma
 };
 
-// Any strides over 2 dimensions, one element a thread.
+// One element a thread over 2 dimensions: mu and sigma at any strides, out and image in memory order.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 normalize_channels_last_strided2(const unsigned char* __restrict__ image_ptr,
@@ -52,8 +52,8 @@ normalize_channels_last_strided2(const unsigned char* __restrict__ image_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
-    const int c1 = static_cast<int>(q0);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
     const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1];
     normalize_channels_last_element(image_ptr[i], mu_ptr[mu_at], sigma_ptr[mu_at], out_ptr[i]);
 }

@@ -1,5 +1,5 @@
 // Made by kgen 0.1.0 from normalize.k. Do not edit; remake it with
-//     kgen compile normalize.k -o normalize_nchw.cu --dtype image=u8,mu=f32,sigma=f32 --shape 'image=?x3x?x?,mu=3,sigma=3' --name normalize_nchw
+//     kgen compile normalize.k -o normalize_nchw.cu --dtype image=u8,mu=f32,sigma=f32 --shape image=32x3x224x224,mu=3,sigma=3 --name normalize_nchw
 //
 //     # An image of bytes to what a network wants: scaled to 0..1, each channel normalised, as float16.
 //     # image is (batch, channel, y, x), in any memory layout; mu and sigma have one value a channel.
@@ -11,7 +11,7 @@
 // Outputs: out: float16
 //
 // Chosen: strided: `mu` and `sigma` are not contiguous in the order in which the outputs are walked.
-// Chosen: 64-bit indices: not every byte offset is below 2^31.
+// Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_fp16.h>
@@ -30,31 +30,32 @@ normalize_nchw_element(const unsigned char image_v,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct normalize_nchw_strided3_64bit_layout {
-    long long extent[2];  // of all but the slowest dimension
-    long long mu_stride[3];  // of mu and sigma
+struct normalize_nchw_strided3_layout {
+    unsigned int extent[2];  // of all but the slowest dimension
+    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[2];  // for every x < 2^31
+    int mu_stride[3];  // of mu and sigma
 };
 
-// Any strides over 3 dimensions, one element a thread.  Indices are 64-bit.
+// One element a thread over 3 dimensions: mu and sigma at any strides, out and image in memory order.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
-normalize_nchw_strided3_64bit(const unsigned char* __restrict__ image_ptr,
-                              const float* __restrict__ mu_ptr,
-                              const float* __restrict__ sigma_ptr,
-                              __half* __restrict__ out_ptr,
-                              const normalize_nchw_strided3_64bit_layout layout,
-                              const long long n)
+normalize_nchw_strided3(const unsigned char* __restrict__ image_ptr,
+                        const float* __restrict__ mu_ptr,
+                        const float* __restrict__ sigma_ptr,
+                        __half* __restrict__ out_ptr,
+                        const normalize_nchw_strided3_layout layout,
+                        const unsigned int n)
 {
-    const long long i = blockIdx.x * 128ll + threadIdx.x;
+    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
         return;
     }
-    const long long q0 = i / layout.extent[0];
-    const long long c0 = i - q0 * layout.extent[0];
-    const long long q1 = q0 / layout.extent[1];
-    const long long c1 = q0 - q1 * layout.extent[1];
-    const long long c2 = q1;
-    const long long mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1]
-                          + c2 * layout.mu_stride[2];
+    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
+    const int c2 = (int)q1;
+    const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1] + c2 * layout.mu_stride[2];
     normalize_nchw_element(image_ptr[i], mu_ptr[mu_at], sigma_ptr[mu_at], out_ptr[i]);
 }

@@ -37,9 +37,9 @@ quantize_f16_element(const __half x_v,
     as_fp8_v = __nv_fp8_e4m3(scaled_v);
 }
 
-// Contiguous operands, 8 elements a thread.
+// Operands in memory order, 8 elements a thread.
 // Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
-// Alignment, in bytes: 16 for x, 8 for as_int8 and as_fp8.
+// Alignment, in bytes: 16 for x; 8 for as_int8 and as_fp8.
 extern "C" __global__ void __launch_bounds__(256)
 quantize_f16_contiguous(const __half* __restrict__ x_ptr,
                         signed char* __restrict__ as_int8_ptr,

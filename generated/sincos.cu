@@ -27,7 +27,7 @@ sincos_element(const float x_v, float& s_v, float& c_v)
     c_v = cosf(x_v);
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for s, c and x.
 extern "C" __global__ void __launch_bounds__(256)

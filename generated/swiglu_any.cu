@@ -33,9 +33,9 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
     out_v = alpha_v * g_v * up_v;
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
-// Alignment, in bytes: 16 for out and up, 8 for gate.
+// Alignment, in bytes: 16 for out and up; 8 for gate.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
                       const float* __restrict__ up_ptr,
@@ -60,9 +60,9 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
     }
 }
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
-// Alignment, in bytes: 4 for out and up, 2 for gate.
+// Alignment, in bytes: 4 for out and up; 2 for gate.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
                                 const float* __restrict__ up_ptr,
@@ -94,7 +94,7 @@ struct swiglu_any_strided1_layout {
     int up_stride[1];
 };
 
-// Any strides over 1 dimension, one element a thread.
+// One element a thread over 1 dimension: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided1(const __half* __restrict__ gate_ptr,
@@ -108,7 +108,7 @@ swiglu_any_strided1(const __half* __restrict__ gate_ptr,
     if (i >= n) {
         return;
     }
-    const int c0 = static_cast<int>(i);
+    const int c0 = (int)(i);
     const int out_at = c0 * layout.out_stride[0];
     const int gate_at = c0 * layout.gate_stride[0];
     const int up_at = c0 * layout.up_stride[0];
@@ -125,7 +125,7 @@ struct swiglu_any_strided2_layout {
     int up_stride[2];
 };
 
-// Any strides over 2 dimensions, one element a thread.
+// One element a thread over 2 dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided2(const __half* __restrict__ gate_ptr,
@@ -140,8 +140,8 @@ swiglu_any_strided2(const __half* __restrict__ gate_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
-    const int c1 = static_cast<int>(q0);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
     const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
     const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
     const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
@@ -158,7 +158,7 @@ struct swiglu_any_strided3_layout {
     int up_stride[3];
 };
 
-// Any strides over 3 dimensions, one element a thread.
+// One element a thread over 3 dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided3(const __half* __restrict__ gate_ptr,
@@ -173,10 +173,10 @@ swiglu_any_strided3(const __half* __restrict__ gate_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
     const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
-    const int c2 = static_cast<int>(q1);
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
+    const int c2 = (int)q1;
     const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
                      + c2 * layout.out_stride[2];
     const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
@@ -195,7 +195,7 @@ struct swiglu_any_strided4_layout {
     int up_stride[4];
 };
 
-// Any strides over 4 dimensions, one element a thread.
+// One element a thread over 4 dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided4(const __half* __restrict__ gate_ptr,
@@ -210,12 +210,12 @@ swiglu_any_strided4(const __half* __restrict__ gate_ptr,
         return;
     }
     const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = static_cast<int>(i - q0 * layout.extent[0]);
+    const int c0 = (int)(i - q0 * layout.extent[0]);
     const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
     const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-    const int c2 = static_cast<int>(q1 - q2 * layout.extent[2]);
-    const int c3 = static_cast<int>(q2);
+    const int c2 = (int)(q1 - q2 * layout.extent[2]);
+    const int c3 = (int)q2;
     const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
                      + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
     const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
@@ -233,7 +233,7 @@ struct swiglu_any_strided4_64bit_layout {
     long long up_stride[4];
 };
 
-// Any strides over 4 dimensions, one element a thread.  Indices are 64-bit.
+// One element a thread over 4 dimensions: out, gate and up at any strides.  Indices are 64-bit.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided4_64bit(const __half* __restrict__ gate_ptr,

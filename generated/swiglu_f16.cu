@@ -33,7 +33,7 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
     out_v = __float2half_rn(alpha_v * g_v * __half2float(up_v));
 }
 
-// Contiguous operands, 8 elements a thread.
+// Operands in memory order, 8 elements a thread.
 // Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, gate and up.
 extern "C" __global__ void __launch_bounds__(256)

@@ -9,6 +9,7 @@ from typing import Literal
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import MAX_COLUMNS, Argument, Element
+from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
 from kgen.schedule.plan import Schedule
@@ -64,7 +65,9 @@ def describe(step: Step, number: int, schedule: Schedule, element: Element, name
         parameters.append(Parameter("layout", 0))
         declarations.append(f"const {layout.name} layout")
     parameters.append(Parameter("n", 0))
+    check_parameters(name, schedule, parameters)
     declarations.append(f"const {index} n")
+    labels = _pattern_names(step, schedule)
     context = KernelContext(
         template=f"{schedule.template}.cu.j2",
         name=name,
@@ -80,9 +83,9 @@ def describe(step: Step, number: int, schedule: Schedule, element: Element, name
         reads=_packs(step, schedule, written=False),
         writes=_packs(step, schedule, written=True),
         offsets=_offsets(step, schedule),
-        packed=_call(element, [_argument(step, schedule, a, "packed", "j") for a in element.arguments]),
-        direct_at_i=_call(element, [_argument(step, schedule, a, "direct", "i") for a in element.arguments]),
-        direct_at_e=_call(element, [_argument(step, schedule, a, "direct", "e") for a in element.arguments]),
+        packed=_call(element, [_argument(step, schedule, labels, a, "packed", "j") for a in element.arguments]),
+        direct_at_i=_call(element, [_argument(step, schedule, labels, a, "direct", "i") for a in element.arguments]),
+        direct_at_e=_call(element, [_argument(step, schedule, labels, a, "direct", "e") for a in element.arguments]),
     )
     return context, Entry(name, number, schedule, tuple(parameters))
 
@@ -132,10 +135,10 @@ def _pack(dtype: DType, schedule: Schedule, alignment: int) -> str:
     return f"Pack<{storage_type(dtype)}, {schedule.group}, {alignment}>"
 
 
-def _argument(step: Step, schedule: Schedule, argument: Argument, mode: str, at: str) -> str:
+def _argument(step: Step, schedule: Schedule, labels: Sequence[str], argument: Argument, mode: str, at: str) -> str:
     """What a call of the element function passes: from the packs, or straight from memory at an index.
 
-    ``at`` is the place within the pack, or the index.
+    ``labels`` are the stride patterns' names; ``at`` is the place within the pack, or the index.
     """
     position = "e" if mode == "packed" else at
     if argument.kind == "scalar":
@@ -152,8 +155,7 @@ def _argument(step: Step, schedule: Schedule, argument: Argument, mode: str, at:
     if planned.access == "scalar":
         return argument.name if schedule.template == "contiguous" else f"{names.pointer(name)}[0]"
     if planned.pattern is not None:
-        label = _pattern_names(step, schedule)[planned.pattern]
-        return f"{names.pointer(name)}[{names.offset(label)}]"
+        return f"{names.pointer(name)}[{names.offset(labels[planned.pattern])}]"
     if mode == "direct" or planned.access == "linear":
         return f"{names.pointer(name)}[{at}]"
     if argument.kind == "write":
@@ -224,7 +226,8 @@ def _decomposition(rank: int, wanted: Set[int], wide: bool) -> list[str]:
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
-            lines.append(f"const {signed} c{d} = {value if wide else f'static_cast<int>({value})'};")
+            shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
+            lines.append(f"const {signed} c{d} = {shown};")
 
     rest = "$i"
     for d in range(min(max(wanted) + 1, rank - 1)):
@@ -248,8 +251,12 @@ def _sharers(step: Step, schedule: Schedule, pattern: int) -> list[str]:
 
 def _pattern_names(step: Step, schedule: Schedule) -> tuple[str, ...]:
     """Each stride pattern bears the name of the first operand that has it."""
+    first: dict[int, str] = {}
+    for t, s in zip(step.touches, schedule.touches, strict=True):
+        if s.pattern is not None:
+            first.setdefault(s.pattern, step.kernel.operands[t.operand].name)
     unique = names.Unique()
-    return tuple(unique(_sharers(step, schedule, p)[0]) for p in range(schedule.patterns))
+    return tuple(unique(first[p]) for p in sorted(first))
 
 
 def _offsets(step: Step, schedule: Schedule) -> tuple[OffsetContext, ...]:
@@ -284,17 +291,20 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     wide = "" if schedule.index_bits == 32 else "  Indices are 64-bit."
     by_name = [(step.kernel.operands[t.operand].name, s) for t, s in zip(step.touches, schedule.touches, strict=True)]
     if schedule.template == "strided":
+        strided = [name for name, s in by_name if s.access == "strided"]
+        in_order = [name for name, s in by_name if s.access == "linear"]
         dimensions = f"{schedule.rank} dimension{'s' if schedule.rank > 1 else ''}"
-        text = [f"Any strides over {dimensions}, one element a thread.{wide}", launch]
+        where = f"{_list(strided)} at any strides" + (f", {_list(in_order)} in memory order" if in_order else "")
+        text = [f"One element a thread over {dimensions}: {where}.{wide}", launch]
     else:
         how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
-        text = [f"Contiguous operands, {how}.{wide}", launch]
+        text = [f"Operands in memory order, {how}.{wide}", launch]
         aligned: dict[int, list[str]] = {}
         for name, s in by_name:
             if s.access == "vector" and schedule.group > 1:
                 aligned.setdefault(s.alignment, []).append(name)
         if aligned:
-            needed = ", ".join(f"{bytes} for {_list(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
+            needed = "; ".join(f"{bytes} for {_list(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
             text.append(f"Alignment, in bytes: {needed}.")
     once = [name for name, s in by_name if s.access == "scalar"]
     if once:

@@ -1,5 +1,5 @@
 // Made by kgen 0.1.0 from axpy.k. Do not edit; remake it with
-//     kgen compile axpy.k -o axpy_64bit.cu --dtype x=f32,y=f32 --shape x=3000000000,y=3000000000 --name axpy_64bit
+//     kgen compile axpy.k -o axpy_large.cu --dtype x=f32,y=f32 --shape x=3000000000,y=3000000000 --name axpy_large
 //
 //     # BLAS's axpy: the shortest kernel that is worth having.
 //     param a: float = 2.0
@@ -20,16 +20,16 @@ struct alignas(Bytes) Pack {
 
 // One element: out = a * x + y
 static __device__ __forceinline__ void
-axpy_64bit_element(const float x_v, const float y_v, const float a_v, float& out_v)
+axpy_large_element(const float x_v, const float y_v, const float a_v, float& out_v)
 {
     out_v = a_v * x_v + y_v;
 }
 
-// Contiguous operands, 4 elements a thread.  Indices are 64-bit.
+// Operands in memory order, 4 elements a thread.  Indices are 64-bit.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, x and y.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_64bit_contiguous_64bit(const float* __restrict__ x_ptr,
+axpy_large_contiguous_64bit(const float* __restrict__ x_ptr,
                             const float* __restrict__ y_ptr,
                             float* __restrict__ out_ptr,
                             const float a_v,
@@ -42,12 +42,12 @@ axpy_64bit_contiguous_64bit(const float* __restrict__ x_ptr,
         Pack<float, 4, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            axpy_64bit_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
+            axpy_large_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (long long e = i; e < n; ++e) {
-            axpy_64bit_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
+            axpy_large_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
     }
 }

@@ -1,5 +1,5 @@
 // Made by kgen 0.1.0 from causal_mask.k. Do not edit; remake it with
-//     kgen compile causal_mask.k -o causal_mask_strided.cu --dtype scores=f32 --shape scores=8x512x512 --strides scores=1x8x4096 --name causal_mask_strided
+//     kgen compile causal_mask.k -o causal_mask_permuted.cu --dtype scores=f32 --shape scores=8x512x512 --strides scores=1x8x4096 --name causal_mask_permuted
 //
 //     # Attention scores (..., query, key), scaled, with the future masked out.
 //     param scale: float = 0.125
@@ -20,31 +20,31 @@ struct alignas(Bytes) Pack {
 
 // One element: out = index(-1) <= index(-2) ? scores * scale : -inf
 static __device__ __forceinline__ void
-causal_mask_strided_element(const float scores_v,
-                            const float scale_v,
-                            const long long index2,
-                            const long long index1,
-                            float& out_v)
+causal_mask_permuted_element(const float scores_v,
+                             const float scale_v,
+                             const long long index2,
+                             const long long index1,
+                             float& out_v)
 {
     out_v = index2 <= index1 ? scores_v * scale_v : __int_as_float(0xff800000 /* -inf */);
 }
 
 // Where the elements lie: 3 dimensions, the fastest first.
-struct causal_mask_strided_contiguous_layout {
+struct causal_mask_permuted_contiguous_layout {
     unsigned int extent[2];  // of all but the slowest dimension
     unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
     unsigned int shift[2];  // for every x < 2^31
 };
 
-// Contiguous operands, 4 elements a thread.
+// Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out and scores.
 extern "C" __global__ void __launch_bounds__(256)
-causal_mask_strided_contiguous(const float* __restrict__ scores_ptr,
-                               float* __restrict__ out_ptr,
-                               const float scale_v,
-                               const causal_mask_strided_contiguous_layout layout,
-                               const unsigned int n)
+causal_mask_permuted_contiguous(const float* __restrict__ scores_ptr,
+                                float* __restrict__ out_ptr,
+                                const float scale_v,
+                                const causal_mask_permuted_contiguous_layout layout,
+                                const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
     if (i + 4 <= n) {
@@ -55,18 +55,18 @@ causal_mask_strided_contiguous(const float* __restrict__ scores_ptr,
             const unsigned int e = i + j;
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
-            const int c2 = static_cast<int>(q1);
-            causal_mask_strided_element(scores_vec.at[j], scale_v, c2, c1, out_vec.at[j]);
+            const int c1 = (int)(q0 - q1 * layout.extent[1]);
+            const int c2 = (int)q1;
+            causal_mask_permuted_element(scores_vec.at[j], scale_v, c2, c1, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = static_cast<int>(q0 - q1 * layout.extent[1]);
-            const int c2 = static_cast<int>(q1);
-            causal_mask_strided_element(scores_ptr[e], scale_v, c2, c1, out_ptr[e]);
+            const int c1 = (int)(q0 - q1 * layout.extent[1]);
+            const int c2 = (int)q1;
+            causal_mask_permuted_element(scores_ptr[e], scale_v, c2, c1, out_ptr[e]);
         }
     }
 }

@@ -1,0 +1,83 @@
+"""Every file of ``generated/`` is accepted by NVRTC and nvcc, and becomes the machine code that its text promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from kgen import KgenError
+from kgen.runtime.cuda import nvrtc
+from kgen.runtime.cuda.compiler import flags, nvrtc_version
+from kgen.schedule.target import ARCHITECTURES
+from tests.snapshots.cases import CASES, Case
+
+try:
+    nvrtc_version()
+except KgenError as problem:
+    if os.environ.get("CI") == "true":
+        raise
+    pytest.skip(f"no NVRTC: {problem.diagnostics[0].message}", allow_module_level=True)
+
+NVCC = shutil.which("nvcc")
+TRIGONOMETRY = re.compile(r"\b(sin|cos|tan|sincos)f?\(")  # reduces large arguments by way of a table in local memory
+SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
+
+
+def options(case: Case, arch: str) -> tuple[str, ...]:
+    return flags(arch, fmad="--fmad off" not in case.options, fast="--fast" in case.options, warnings=True)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_nvrtc(case: Case) -> None:
+    """NVRTC takes the text for every architecture, without a warning and without spilling a register."""
+    text = case.path.read_text(encoding="utf-8")
+
+    def build(arch: str) -> str:
+        more = (*options(case, arch), "--ptxas-options=-v")
+        return nvrtc.build(text, "cubin", name=case.path.name, options=more)[1]
+
+    with ThreadPoolExecutor(2) as pool:
+        logs = list(pool.map(build, ARCHITECTURES))
+    for arch, log in zip(ARCHITECTURES, logs, strict=True):
+        assert "warning" not in log, f"{arch}: {log}"
+        used = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log)
+        assert used, log
+        for stack, *spilled in used:
+            assert spilled == ["0", "0"], f"{arch}: {log}"
+            assert stack == "0" or TRIGONOMETRY.search(text), f"{arch}: {log}"
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.is_contiguous], ids=lambda case: case.name)
+def test_vector_accesses(case: Case) -> None:
+    """Each pack of a contiguous kernel moves in one instruction of its full width."""
+    text = case.path.read_text(encoding="utf-8")
+    wanted: Counter[tuple[str, int]] = Counter()
+    for const, width in re.findall(r"\*reinterpret_cast<(const )?Pack<[\w ]+, \d+, (\d+)>\*>", text):
+        wanted["ld" if const else "st", int(width)] += 1
+    ptx = nvrtc.build(text, "ptx", name=case.path.name, options=options(case, "compute_90"))[0].decode()
+    found: Counter[tuple[str, int]] = Counter()
+    for kind, lanes, bits in re.findall(r"\b(ld|st)\.global(?:\.nc)?\.v(\d)\.[a-z](\d+)", ptx):
+        found[kind, int(lanes) * SIZES[bits]] += 1
+    if "Pack" in text:
+        assert found == wanted
+    else:
+        assert found  # elements of 16 bytes: one access each
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc on this machine")
+def test_nvcc(tmp_path: Path) -> None:
+    """nvcc takes the same texts, its warnings being errors."""
+    assert NVCC is not None
+    command = [NVCC, "-ptx", "-arch=compute_90", "-std=c++17", "-Werror", "all-warnings", "-odir", str(tmp_path)]
+    halves = [[str(case.path) for case in CASES[start::2]] for start in (0, 1)]
+    running = [subprocess.Popen([*command, *files], stderr=subprocess.PIPE, text=True) for files in halves]
+    for process in running:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
