@@ -39,6 +39,8 @@ def jit(
 
     if (text is None) == (path is None):
         raise error("bad-call", "jit() takes a program's text or path=, one of the two")
+    if text is not None and not isinstance(text, str):
+        raise error("bad-call", f"a program is a str, not {type(text).__name__}", "path= takes the path of a file")
     if path is not None:
         path = Path(path)
         program = pipeline.load(read_program(path), path.name)
