@@ -10,8 +10,8 @@ inline double polynomial(const double* coefficients, int degree, double x) {
 }
 
 // The normal quantile of p, given p - 1/2 and the smaller of p and 1 - p: each exact where it matters.
-// M. Wichura, algorithm AS 241 (PPND16), relative error about 1e-16.
-inline double normal_quantile(double centred, double tail) {
+// M. Wichura, algorithm AS 241 (PPND16), relative error about 1e-16.  Half the least double is a tail as well.
+inline double normal_quantile(double centred, long double tail) {
   static const double near_top[] = {3.3871328727963666080e0,  1.3314166789178437745e2, 1.9715909503065514427e3,
                                     1.3731693765509461125e4,  4.5921953931549871457e4, 6.7265770927008700853e4,
                                     3.3430575583588128105e4,  2.5090809287301226727e3};
@@ -49,7 +49,7 @@ inline double normal_quantile(double centred, double tail) {
     const double r = 0.180625 - centred * centred;
     return centred * polynomial(near_top, 7, r) / polynomial(near_bottom, 7, r);
   }
-  const double r = sqrt(-log(tail));
+  const double r = (double)sqrtl(-logl(tail));
   const double x = r <= 5.0 ? polynomial(mid_top, 7, r - 1.6) / polynomial(mid_bottom, 7, r - 1.6)
                             : polynomial(far_top, 7, r - 5.0) / polynomial(far_bottom, 7, r - 5.0);
   return centred < 0 ? -x : x;
@@ -72,6 +72,7 @@ inline double bessel_i(int order, double x) {
     for (int k = 1; term > sum * 1e-20L; k++) sum += term *= quarter / ((long double)k * (k + order));
     return (double)sum;
   }
+  if (x > 720.0) return HUGE_VAL;
   double term = 1, sum = 1;  // the asymptotic series, whose terms fall below 1e-20 here before they grow
   for (int k = 1; fabs(term) > 1e-18 && k < 60; k++) {
     const double odd = 2 * k - 1;
@@ -95,7 +96,7 @@ static inline double erfinv(double x) {
 
 static inline double erfcinv(double x) {
   if (!(x > 0.0 && x < 2.0)) return x == 0.0 ? HUGE_VAL : x == 2.0 ? -HUGE_VAL : NAN;
-  return kgen::normal_quantile(0.5 * (1.0 - x), x < 1.0 ? 0.5 * x : 0.5 * (2.0 - x)) * kgen::sqrt_half;
+  return kgen::normal_quantile(0.5 * (1.0 - x), x < 1.0 ? 0.5L * x : 0.5L * (2.0 - x)) * kgen::sqrt_half;
 }
 
 // exp(x * x) * erfc(x)
