@@ -1,0 +1,14 @@
+"""Every run compiles afresh, into a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fresh_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGEN_CACHE_DIR", str(tmp_path_factory.mktemp("edge-cache")))
+        yield

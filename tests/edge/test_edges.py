@@ -1,0 +1,71 @@
+"""Edge values in every dtype through every operator, function and cast, compiled and in the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgen import jit
+from kgen.dtypes import DTYPES
+from kgen.functions import FUNCTIONS
+from kgen.pipeline import load
+from tests.fuzz.batch import Batch, Collected, collecting, running
+from tests.fuzz.oracle import accepted, reference
+from tests.fuzz.program import Arguments
+
+from .table import Table, cast_forms, tables
+
+TABLES = tables()
+PARTS = sorted({(t.name.split("-")[0], t.of[0].short) for t in TABLES})
+
+
+def check(group: list[Table], batch: Batch) -> list[str]:
+    """What differs, in words."""
+    kernels = [jit(t.text, device="cpu", name=f"edge{i}", fmad=False) for i, t in enumerate(group)]
+    arrays = [t.arrays() for t in group]
+    with collecting(batch):
+        for kernel, given in zip(kernels, arrays, strict=True):
+            with pytest.raises(Collected):
+                kernel(*given)
+    batch.compile()
+    wrong: list[str] = []
+    with running(batch):
+        for table, kernel, given in zip(group, kernels, arrays, strict=True):
+            names = {f"x{i}": a for i, a in enumerate(given)}
+            expected = reference(load(table.text), Arguments(names, {}, None, None)).expected
+            results = kernel(*given)
+            results = results if isinstance(results, tuple) else (results,)
+            for i, (form, got) in enumerate(zip(table.forms, results, strict=True)):
+                want = expected[f"o{i}"]
+                if got.dtype != want.value.dtype:
+                    wrong.append(f"{table.name} {form}: {got.dtype}, not {want.value.dtype}")
+                    continue
+                bad = np.flatnonzero(~accepted(want, got))
+                if len(bad):
+                    at = bad[0]
+                    span = f" or {[s[at] for s in want.samples[2:4]]}" if want.samples else ""
+                    wrong.append(
+                        f"{table.name} {form} of {[a[at] for a in given]!r}: {got[at]!r}, not {want.value[at]!r}{span} "
+                        f"({len(bad)} of {got.size})"
+                    )
+    return wrong
+
+
+@pytest.mark.parametrize(("kind", "dtype"), PARTS, ids=["-".join(part) for part in PARTS])
+def test_edge_values(kind: str, dtype: str) -> None:
+    """A compiled kernel gives what the oracle does: in every bit where one result is defined, else within its bound."""
+    group = [t for t in TABLES if (t.name.split("-")[0], t.of[0].short) == (kind, dtype)]
+    wrong = check(group, Batch())
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_the_table_is_complete() -> None:
+    """Every function and every accepted cast stands in some table."""
+    text = "\n".join(f for t in TABLES for f in t.forms)
+    apart = {n for n, f in FUNCTIONS.items() if f.rule == "reduction"} - {"min", "max"} | {"index", "size", "expand"}
+    assert [n for n in FUNCTIONS if n not in apart and f"{n}(" not in text] == []
+    casts = [t for t in TABLES if t.name.startswith("cast")]
+    assert {t.of[0] for t in casts} == set(DTYPES)
+    plain = sum(f.startswith("cast<") and "," not in f for t in casts for f in t.forms)
+    assert plain == len(DTYPES) ** 2 - 2 * 14  # all pairs, less complex to what is real and not bool
+    assert len(cast_forms(DTYPES[0])) == 11
