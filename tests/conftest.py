@@ -10,6 +10,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected texts of golden tests")
+    parser.addoption("--fuzz", type=int, default=None, metavar="N", help="run N random programs (default 300)")
 
 
 @pytest.fixture

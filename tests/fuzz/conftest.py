@@ -7,10 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fuzz", type=int, default=None, metavar="N", help="run N random programs")
-
-
 @pytest.fixture(scope="session")
 def programs(request: pytest.FixtureRequest) -> int:
     """How many random programs to run."""

@@ -1,0 +1,85 @@
+"""Every access class, at extents where rows, tiles, groups and their edges all occur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.arrays.numpy_ import TO_NUMPY
+from kgen.dtypes import BFLOAT16, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
+
+DTYPES = (UINT8, FLOAT16, BFLOAT16, INT32, FLOAT32, FLOAT64, COMPLEX128)
+EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
+
+
+def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+    """Small whole numbers, so that sums are exact in every dtype."""
+    return rng.integers(0, 8, shape).astype(TO_NUMPY[dtype])
+
+
+def operand(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+    """An array of this shape in a random layout: permuted, stepped, reversed, offset, broadcast."""
+    order = rng.permutation(len(shape))
+    steps = rng.choice([1, 1, 1, 2, -1], len(shape))
+    pads = rng.choice([0, 0, 1, 3], len(shape))
+    whole = [shape[d] * abs(int(steps[d])) + int(pads[d]) for d in order]
+    base = values(rng, tuple(whole), dtype).transpose(np.argsort(order))
+    view = base[tuple(slice(int(p), None) for p in pads)]
+    view = view[tuple(slice(None, None, int(s)) for s in steps)]
+    view = view[tuple(slice(0, n) for n in shape)]
+    if rng.random() < 0.3:
+        axis = int(rng.integers(len(shape)))
+        kept = tuple(slice(0, 1) if d == axis else slice(None) for d in range(len(shape)))
+        view = np.broadcast_to(view[kept], shape) if rng.random() < 0.5 else view[kept]
+    return view
+
+
+def some_shape(rng: np.random.Generator) -> tuple[int, ...]:
+    rank = int(rng.integers(1, 5))
+    while True:
+        shape = tuple(int(n) for n in rng.choice(EXTENTS, rank))
+        if np.prod(shape) <= 40_000:
+            return shape
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_any_layout(seed: int) -> None:
+    """``a + b + c`` of any layouts gives NumPy's sum, in a fresh output and in a given one of any layout."""
+    rng = np.random.default_rng(seed)
+    shape = some_shape(rng)
+    dtypes = [DTYPES[int(i)] for i in rng.integers(len(DTYPES), size=2)]
+    if UINT8 in dtypes or INT32 in dtypes:
+        dtypes = [dtypes[0]] * 2  # an integer meets a float32 of its own value only when widened alike
+    a, b = operand(rng, shape, dtypes[0]), operand(rng, shape, dtypes[1])
+    c = operand(rng, shape, dtypes[0])
+    kernel = kgen.jit("out = a + b + c", device="cpu")
+    out = kernel(a, b, c)
+    spec = kernel.meta(a, b, c)
+    assert isinstance(spec, kgen.Spec)
+    expected = (a.astype(complex) + b.astype(complex) + c.astype(complex)).astype(complex)
+    assert np.array_equal(out.astype(complex), expected)
+    assert (out.shape, tuple(s // out.itemsize for s in out.strides)) == (spec.shape, spec.strides)
+    given = operand(np.random.default_rng(seed + 1000), out.shape, spec.dtype)
+    if 0 not in [s for s, n in zip(given.strides, given.shape, strict=True) if n > 1] and given.shape == out.shape:
+        given = given.copy(order="K") if not given.flags.writeable else given
+        kernel(a, b, c, out=given)
+        assert np.array_equal(given.astype(complex), expected)
+
+
+def test_every_class_occurs() -> None:
+    """The layouts above reach every template and every access class."""
+    templates: set[str] = set()
+    classes: set[str] = set()
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        shape = some_shape(rng)
+        rng.integers(len(DTYPES), size=2)
+        a, b = operand(rng, shape, FLOAT32), operand(rng, shape, FLOAT32)
+        explained = kgen.jit("out = a + b").explain(a, b).to_dict()["kernels"][0]["schedule"]
+        templates.add(explained["template"])
+        classes |= {t["access"] for t in explained["touches"]}
+    assert templates == {"contiguous", "rows", "tiled", "strided"}
+    assert classes >= {"vector", "column", "gather", "transposed", "linear", "strided"}
