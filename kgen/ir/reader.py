@@ -102,7 +102,7 @@ def _attr(
         case "const":
             return constant_bits(word, dtype)
         case "scalar":
-            return [scalar.name for scalar in scalars].index(word)
+            return scalars.index(Scalar(word, dtype))
         case "index":
             return int(word)
         case "size":

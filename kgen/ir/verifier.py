@@ -90,8 +90,11 @@ class _Verifier:
         for position, operand in enumerate(self.kernel.operands):
             if operand.role != "input" and position not in self.stored:
                 self.complain(f"{operand.role} `{operand.name}` is never stored")
-        names = [x.name for x in self.kernel.operands] + [x.name for x in self.kernel.scalars]
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        arrays = [x.name for x in self.kernel.operands]
+        # A weak scalar that meets several dtypes is passed as each of them, under one name.
+        scalars = {x.name for x in self.kernel.scalars}
+        repeated = {x.name for x in self.kernel.scalars if self.kernel.scalars.count(x) > 1}
+        for name in sorted({name for name in arrays if arrays.count(name) > 1 or name in scalars} | repeated):
             self.complain(f"two arguments are called `{name}`")
         return self.complaints
 
