@@ -125,7 +125,10 @@ def _named(problem: KgenError, name: str) -> KgenError:
 def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
     kind = kind_of_value(value)
     if kind is None:
-        adapter = adapter_of(value) if not isinstance(value, Spec) else None
+        try:
+            adapter = adapter_of(value) if not isinstance(value, Spec) else None
+        except KgenError:  # neither an array nor a number
+            adapter = None
         value = value if adapter is None else adapter.normalise(value)
         if adapter is None or adapter.spec(value).shape != ():
             raise error(

@@ -129,6 +129,8 @@ def _load(path: Path, dtype: Any) -> Any:
         array = np.load(path, allow_pickle=False)
     except OSError as problem:
         raise error("unreadable-file", f"cannot read {path}: {problem.strerror or problem}") from None
+    except MemoryError:
+        raise error("unreadable-file", f"{path} says that it holds more than fits into memory") from None
     except (ValueError, EOFError) as problem:
         what = (
             "holds pickled Python objects, which are never loaded"

@@ -1,0 +1,130 @@
+"""Calls on things that are not fit for them, and machines that lack something."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.diagnostics import KgenError
+from kgen.runtime.cuda import driver
+from kgen.runtime.cuda.driver import DriverState
+from tests.arrays.fakes import ElsewhereArray, InterfaceArray
+from tests.cli.test_commands import Run, run  # noqa: F401
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def code_of(kernel: kgen.Kernel, *args: Any, **named: Any) -> str:
+    """The code of the error that a call ends in."""
+    with pytest.raises(KgenError) as caught:
+        kernel(*args, **named)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("value", ["text", [1.0, 2.0], {"a": 1}, object(), None, X.astype(object), X.astype("U3")])
+def test_arguments_that_are_no_arrays(value: Any) -> None:
+    """Strings, lists, dicts, objects and arrays of them."""
+    assert code_of(kgen.jit("out = a", device="cpu"), value) in ("not-an-array", "unsupported-dtype")
+
+
+def test_arrays_of_unknown_libraries_and_devices() -> None:
+    """An array on a device that kgen knows nothing of; a GPU's array for a kernel that was made for the CPU."""
+    kernel = kgen.jit("out = a + b", device="cpu")
+    assert code_of(kernel, ElsewhereArray(X), X) == "unsupported-device"
+    there = InterfaceArray(shape=(2, 3), typestr="<f4", data=(4096, False), version=3)
+    assert code_of(kernel, there, X) in ("mixed-devices", "wrong-device", "no-driver", "no-gpu", "bad-array")
+
+
+def test_read_only_results() -> None:
+    """``out=`` and ``inout`` arguments have to be writable; nothing is written."""
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    assert code_of(kgen.jit("out = a * 2", device="cpu"), X, out=frozen) == "read-only"
+    assert code_of(kgen.jit("inout p\np = p * 2", device="cpu"), frozen) == "read-only"
+    broadcast = np.broadcast_to(np.float32(1), (2, 3))
+    assert code_of(kgen.jit("out = a * 2", device="cpu"), X, out=broadcast) == "read-only"
+    np.testing.assert_array_equal(frozen, X)
+
+
+def test_wrong_results() -> None:
+    """``out=`` of another shape, of a dtype that loses a kind, and too many of them."""
+    kernel = kgen.jit("out = a * 2", device="cpu")
+    assert code_of(kernel, X, out=np.empty((3, 2), "f4")) == "shape-mismatch"
+    assert code_of(kernel, X, out=np.empty((2, 3), "i4")) == "lossy-cast"
+    assert code_of(kernel, X, out=(np.empty((2, 3), "f4"),) * 2) == "bad-out"
+    assert code_of(kernel, X, out="text") in ("bad-out", "not-an-array")
+
+
+def test_wrong_arguments() -> None:
+    """Too few, too many, unknown and repeated ones; a stream on the CPU; a shape beside arrays."""
+    kernel = kgen.jit("param alpha: float = 1.0\nout = alpha * a + b", device="cpu")
+    assert code_of(kernel, X) == "missing-argument"
+    assert code_of(kernel, X, X, X) == "too-many-arguments"
+    assert code_of(kernel, X, X, beta=1) == "unknown-argument"
+    assert code_of(kernel, X, X, a=X) == "repeated-argument"
+    assert code_of(kernel, X, X, alpha="one") == "bad-value"
+    assert code_of(kernel, X, X, alpha=2j) == "bad-value"
+    assert code_of(kernel, X, X, stream=1) == "bad-call"
+    assert code_of(kernel, X, X, shape=(2, 3)) == "bad-call"
+    assert code_of(kernel, X, np.ones((4, 3), "f4")) == "shape-mismatch"
+    assert code_of(kernel, X, kgen.spec((2, 3), "f32")) == "not-an-array"
+
+
+DRIVERS = [
+    DriverState(False, "no-driver", "the CUDA driver cannot be loaded", "install NVIDIA's driver"),
+    DriverState(False, "driver-too-old", "this driver supports CUDA 11.8 only", "install a newer one", (11, 8)),
+    DriverState(False, "no-gpu", "the driver sees no GPU", None, (13, 0)),
+]
+
+
+@pytest.fixture
+def state(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[DriverState]:
+    """A machine whose driver is in this state."""
+    monkeypatch.setattr(driver, "_state", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("state", DRIVERS, indirect=True, ids=lambda s: s.code)
+def test_machines_without_a_usable_gpu(state: DriverState, run: Run, tmp_path: Path) -> None:  # noqa: F811
+    """Asking for CUDA is an error with the reason; not asking runs on the CPU; ``doctor`` says what to install."""
+    assert code_of(kgen.jit("out = a * 2", device="cuda"), X) == state.code
+    kernel = kgen.jit("out = a * 2")
+    np.testing.assert_array_equal(kernel(X), X * 2)
+    assert kernel.ran_on == "cpu"
+    status, out, _ = run("doctor", "--json")
+    assert status == 0
+    assert state.reason in out
+    np.save(tmp_path / "a.npy", X)
+    argv = ["run", "-", "--input", "a=a.npy", "--device", "cuda"]
+    status, _, err = run(*argv, stdin="out = a")
+    assert status == 1
+    assert f"error[{state.code}]: {state.reason}" in err
+
+
+def test_machines_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run) -> None:  # noqa: F811
+    """Without a host compiler the CPU target says what to install; so does ``doctor``, which exits with 1."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("KGEN_CXX", raising=False)
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "ziglang", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(driver, "_state", DRIVERS[0])
+    with pytest.raises(KgenError, match=r"apt install g\+\+") as caught:
+        kgen.jit("out = a * 2.25", device="cpu")(X)
+    assert caught.value.code == "no-host-compiler"
+    status, out, _ = run("doctor")
+    assert status == 1
+    assert "apt install g++" in " ".join(out.split())
+
+
+def test_a_compiler_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """``KGEN_CXX`` is believed: what it names has to exist."""
+    monkeypatch.setenv("KGEN_CXX", str(tmp_path / "g++"))
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
+    assert code_of(kgen.jit("out = a * 2.125", device="cpu"), X) == "no-host-compiler"
