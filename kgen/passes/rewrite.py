@@ -26,7 +26,7 @@ def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
             number = _of_shape(builder, number, here)
         if number is None:
             number = builder.add(here)
-        elif op.label is not None and builder.ops[number].label is None and builder.ops[number].args:
+        if op.label is not None and builder.ops[number].label is None and builder.ops[number].args:
             new = builder.ops[number]
             builder.ops[number] = Op(new.name, new.args, new.dtype, new.shape, new.attr, op.label, new.span)
         moved.append(number)
