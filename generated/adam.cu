@@ -91,8 +91,8 @@ adam_contiguous(const float* __restrict__ g_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
-            adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v, decay_v,
-                         fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
+            adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
+                         decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
         }
     }
 }

@@ -86,16 +86,17 @@ adam_bf16_gradient_contiguous(const __nv_bfloat16* __restrict__ g_ptr,
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             adam_bf16_gradient_element(g_vec.at[j], p_vec.at[j], m_vec.at[j], v_vec.at[j], lr_v,
-                                       beta1_v, beta2_v, eps_v, decay_v, fix1_v, fix2_v, p_newvec.at[j],
-                                       m_newvec.at[j], v_newvec.at[j]);
+                                       beta1_v, beta2_v, eps_v, decay_v, fix1_v, fix2_v,
+                                       p_newvec.at[j], m_newvec.at[j], v_newvec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(p_ptr + i) = p_newvec;
         *reinterpret_cast<Pack<float, 4, 16>*>(m_ptr + i) = m_newvec;
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
-            adam_bf16_gradient_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v,
-                                       eps_v, decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
+            adam_bf16_gradient_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v,
+                                       beta2_v, eps_v, decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e],
+                                       v_ptr[e]);
         }
     }
 }

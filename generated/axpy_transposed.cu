@@ -8,9 +8,15 @@
 // Inputs:  x: float32, y: float32, a: float32 (by value)
 // Outputs: out: float32
 //
-// Chosen: strided: `y` is not contiguous in the order in which the outputs are walked.
+// Chosen: tiled: `y` is consecutive along another dimension, turned in 64 x 64 tiles of shared memory.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
 
 // One element: out = a * x + y
 static __device__ __forceinline__ void
@@ -20,30 +26,99 @@ axpy_transposed_element(const float x_v, const float y_v, const float a_v, float
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct axpy_transposed_strided2_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
+struct axpy_transposed_tiled2_layout {
+    int width;  // elements along the fastest dimension
+    int height;  // elements along the second
+    unsigned int extent[1];  // of tiles, then of the other dimensions
     unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
     unsigned int shift[1];  // for every x < 2^31
-    int y_stride[2];
+    int out_stride[1];  // of out and x
+    int y_stride[1];
 };
 
-// One element a thread over 2 dimensions: y at any strides, out and x in memory order.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
-extern "C" __global__ void __launch_bounds__(128)
-axpy_transposed_strided2(const float* __restrict__ x_ptr,
-                         const float* __restrict__ y_ptr,
-                         float* __restrict__ out_ptr,
-                         const float a_v,
-                         const axpy_transposed_strided2_layout layout,
-                         const unsigned int n)
+// Tiles of 64 x 64 elements, one a block; y turned in shared memory.
+// Launch: a block of 256 threads for each tile, the fastest dimension first.
+// Aligned to 16 bytes: out, x and y.
+extern "C" __global__ void __launch_bounds__(256)
+axpy_transposed_tiled2(const float* __restrict__ x_ptr,
+                       const float* __restrict__ y_ptr,
+                       float* __restrict__ out_ptr,
+                       const float a_v,
+                       const axpy_transposed_tiled2_layout layout)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
+    __shared__ Pack<float, 4, 16> y_tile[64][16];
+
+    const unsigned int t = blockIdx.x;
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
     const int c1 = (int)q0;
-    const int y_at = c0 * layout.y_stride[0] + c1 * layout.y_stride[1];
-    axpy_transposed_element(x_ptr[i], y_ptr[y_at], a_v, out_ptr[i]);
+    const int p_first = 64 * c0;  // where this block's tile begins, along the fastest dimension
+    const int q_first = 64 * c1;  // and along the second
+    const int row = threadIdx.x / 16;
+    const int slot = threadIdx.x % 16;
+
+    Pack<float, 4, 16> y_in[4];
+    #pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int p = p_first + 4 * row + k;
+        const int q = q_first + 4 * slot;
+        if (p < layout.width && layout.height - q >= 4) {
+            y_in[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + p * layout.y_stride[0] + q);
+        } else {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                if (p < layout.width && q + j < layout.height) {
+                    y_in[k].at[j] = (y_ptr + p * layout.y_stride[0] + q)[j];
+                }
+            }
+        }
+    }
+
+    const int i = p_first + 4 * slot;
+    const bool whole = layout.width - i >= 4;  // or a part, at the edge
+    Pack<float, 4, 16> x_vec[4];
+    #pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int q = q_first + row + 16 * k;
+        if (whole && q < layout.height) {
+            x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
+        }
+    }
+
+    // Each thread turns 4 x 4 elements in registers.  Slots are swizzled, so that neither side meets in a bank.
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        Pack<float, 4, 16> turned;
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            turned.at[k] = y_in[k].at[j];
+        }
+        y_tile[4 * slot + j][row ^ slot] = turned;
+    }
+    __syncthreads();
+
+    #pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int q = q_first + row + 16 * k;
+        if (q >= layout.height) {
+            break;
+        }
+        const auto y_vec = y_tile[row + 16 * k][slot ^ ((row + 16 * k) / 4)];
+        if (whole) {
+            Pack<float, 4, 16> out_vec;
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                axpy_transposed_element(x_vec[k].at[j], y_vec.at[j], a_v, out_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + q * layout.out_stride[0] + i) = out_vec;
+        } else {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                if (i + j < layout.width) {
+                    axpy_transposed_element(x_ptr[q * layout.out_stride[0] + i + j], y_vec.at[j], a_v,
+                                            out_ptr[q * layout.out_stride[0] + i + j]);
+                }
+            }
+        }
+    }
 }

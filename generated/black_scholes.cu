@@ -89,8 +89,9 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
-            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, volatility_v2,
-                                  rate_v, rate_v2, call_price_ptr[e], put_price_ptr[e]);
+            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v,
+                                  volatility_v2, rate_v, rate_v2, call_price_ptr[e],
+                                  put_price_ptr[e]);
         }
     }
 }

@@ -8,9 +8,15 @@
 // Inputs:  scores: float32, scale: float32 (by value)
 // Outputs: out: float32
 //
-// Chosen: strided: `scores` is not contiguous in the order in which the outputs are walked.
+// Chosen: rows: `scores` is not dense in the order in which the outputs are walked.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
 
 // One element: out = index(-1) <= index(-2) ? scores * scale : -inf
 static __device__ __forceinline__ void
@@ -24,32 +30,49 @@ causal_mask_padded_element(const float scores_v,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct causal_mask_padded_strided3_layout {
-    unsigned int extent[2];  // of all but the slowest dimension
+struct causal_mask_padded_rows3_layout {
+    int width;  // elements along the fastest dimension
+    unsigned int extent[2];  // of groups in a row, then of the other dimensions
     unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
     unsigned int shift[2];  // for every x < 2^31
-    int scores_stride[3];
+    int out_stride[2];
+    int scores_stride[2];
 };
 
-// One element a thread over 3 dimensions: scores at any strides, out in memory order.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
-extern "C" __global__ void __launch_bounds__(128)
-causal_mask_padded_strided3(const float* __restrict__ scores_ptr,
-                            float* __restrict__ out_ptr,
-                            const float scale_v,
-                            const causal_mask_padded_strided3_layout layout,
-                            const unsigned int n)
+// Rows, 4 elements of a row a thread.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
+// Aligned to 16 bytes: out and scores.
+extern "C" __global__ void __launch_bounds__(256)
+causal_mask_padded_rows3(const float* __restrict__ scores_ptr,
+                         float* __restrict__ out_ptr,
+                         const float scale_v,
+                         const causal_mask_padded_rows3_layout layout,
+                         const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
-    if (i >= n) {
+    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
     const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
     const int c1 = (int)(q0 - q1 * layout.extent[1]);
     const int c2 = (int)q1;
-    const int scores_at = c0 * layout.scores_stride[0] + c1 * layout.scores_stride[1]
-                        + c2 * layout.scores_stride[2];
-    causal_mask_padded_element(scores_ptr[scores_at], scale_v, c0, c1, out_ptr[i]);
+    const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1];
+    const int scores_at = c1 * layout.scores_stride[0] + c2 * layout.scores_stride[1];
+    const int i = 4 * c0;  // the first of this thread's 4 elements of the row
+    if (layout.width - i >= 4) {
+        const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + scores_at + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            causal_mask_padded_element(scores_vec.at[j], scale_v, i + j, c1, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
+    } else {
+        for (int e = i; e < layout.width; ++e) {
+            causal_mask_padded_element(scores_ptr[scores_at + e], scale_v, e, c1,
+                                       out_ptr[out_at + e]);
+        }
+    }
 }

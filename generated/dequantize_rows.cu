@@ -8,11 +8,18 @@
 // Inputs:  q: int8, scale: float32
 // Outputs: out: float16
 //
-// Chosen: strided: `scale` is not contiguous in the order in which the outputs are walked.
+// Chosen: rows: `scale` is not dense in the order in which the outputs are walked.
+// Chosen: element by element: `out` and `q` are not aligned to whole groups.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_fp16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
 
 // One element: out: half = cast<float>(q) * scale
 static __device__ __forceinline__ void
@@ -22,29 +29,49 @@ dequantize_rows_element(const signed char q_v, const float scale_v, __half& out_
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct dequantize_rows_strided2_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
+struct dequantize_rows_rows2_layout {
+    int width;  // elements along the fastest dimension
+    unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
     unsigned int shift[1];  // for every x < 2^31
-    int scale_stride[2];
+    int out_stride[1];  // of out and q
+    int scale_stride[1];
 };
 
-// One element a thread over 2 dimensions: scale at any strides, out and q in memory order.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
-extern "C" __global__ void __launch_bounds__(128)
-dequantize_rows_strided2(const signed char* __restrict__ q_ptr,
-                         const float* __restrict__ scale_ptr,
-                         __half* __restrict__ out_ptr,
-                         const dequantize_rows_strided2_layout layout,
-                         const unsigned int n)
+// Rows, 8 elements of a row a thread.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
+// Aligned to 2 bytes: out.
+// Aligned to 1 byte: q.
+// One element a row: scale.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_rows_rows2(const signed char* __restrict__ q_ptr,
+                      const float* __restrict__ scale_ptr,
+                      __half* __restrict__ out_ptr,
+                      const dequantize_rows_rows2_layout layout,
+                      const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
-    if (i >= n) {
+    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
     const int c1 = (int)q0;
-    const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
-    dequantize_rows_element(q_ptr[i], scale_ptr[scale_at], out_ptr[i]);
+    const int out_at = c1 * layout.out_stride[0];
+    const int scale_at = c1 * layout.scale_stride[0];
+    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    const float scale_v = scale_ptr[scale_at];
+    if (layout.width - i >= 8) {
+        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 1>*>(q_ptr + out_at + i);
+        Pack<__half, 8, 2> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            dequantize_rows_element(q_vec.at[j], scale_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__half, 8, 2>*>(out_ptr + out_at + i) = out_vec;
+    } else {
+        for (int e = i; e < layout.width; ++e) {
+            dequantize_rows_element(q_ptr[out_at + e], scale_v, out_ptr[out_at + e]);
+        }
+    }
 }

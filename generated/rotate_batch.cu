@@ -7,9 +7,15 @@
 // Inputs:  z: complex64, theta: float32
 // Outputs: out: complex64
 //
-// Chosen: strided: `theta` is not contiguous in the order in which the outputs are walked.
+// Chosen: rows: `theta` is not dense in the order in which the outputs are walked.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
 
 // One element: out = z * complex(cos(theta), sin(theta))
 static __device__ __forceinline__ void
@@ -21,29 +27,46 @@ rotate_batch_element(const float2 z_v, const float theta_v, float2& out_v)
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct rotate_batch_strided2_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
+struct rotate_batch_rows2_layout {
+    int width;  // elements along the fastest dimension
+    unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
     unsigned int shift[1];  // for every x < 2^31
-    int theta_stride[2];
+    int out_stride[1];  // of out and z
 };
 
-// One element a thread over 2 dimensions: theta at any strides, out and z in memory order.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
-extern "C" __global__ void __launch_bounds__(128)
-rotate_batch_strided2(const float2* __restrict__ z_ptr,
-                      const float* __restrict__ theta_ptr,
-                      float2* __restrict__ out_ptr,
-                      const rotate_batch_strided2_layout layout,
-                      const unsigned int n)
+// Rows, 2 elements of a row a thread.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
+// Aligned to 16 bytes: out and z.
+// Aligned to 8 bytes: theta.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_batch_rows2(const float2* __restrict__ z_ptr,
+                   const float* __restrict__ theta_ptr,
+                   float2* __restrict__ out_ptr,
+                   const rotate_batch_rows2_layout layout,
+                   const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
-    if (i >= n) {
+    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
     const int c1 = (int)q0;
-    const int theta_at = c0 * layout.theta_stride[0] + c1 * layout.theta_stride[1];
-    rotate_batch_element(z_ptr[i], theta_ptr[theta_at], out_ptr[i]);
+    const int out_at = c1 * layout.out_stride[0];
+    const int i = 2 * c0;  // the first of this thread's 2 elements of the row
+    if (layout.width - i >= 2) {
+        const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + out_at + i);
+        const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);
+        Pack<float2, 2, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            rotate_batch_element(z_vec.at[j], theta_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + out_at + i) = out_vec;
+    } else {
+        for (int e = i; e < layout.width; ++e) {
+            rotate_batch_element(z_ptr[out_at + e], theta_ptr[e], out_ptr[out_at + e]);
+        }
+    }
 }

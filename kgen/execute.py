@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
@@ -158,7 +158,7 @@ class Engine:
         for step, alias in zip(specialised.steps, aliased, strict=True):
             here = pipeline.place(step, arrays, extents, alias)
             choice = pipeline.schedule(step, here)
-            placed.append(here)
+            placed.append(replace(here, space=choice.space))
             schedules.append(choice.schedule)
             reasons.append(choice.reasons)
         return Layouted(specialised, extents, tuple(arrays), tuple(placed), tuple(schedules), tuple(reasons))

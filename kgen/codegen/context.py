@@ -77,6 +77,60 @@ class KernelContext:
     direct_at_i: tuple[str, ...]
     direct_at_e: tuple[str, ...]
 
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return self.group > 1 and bool(self.reads or self.writes)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedContext:
+    """An operand that a tile kernel turns in shared memory.
+
+    ``pack`` is how it is loaded, ``tile_pack`` how it is kept.
+    """
+
+    name: str
+    pointer: str
+    pack: str
+    tile_pack: str
+    loaded: str
+    tile: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContext:
+    """A row or tile kernel.  ``TouchContext.pointer`` is the whole address (or element) here.
+
+    ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    side: int
+    index: str
+    signed: str
+    layout: LayoutContext
+    scalars: tuple[TouchContext, ...]
+    columns: tuple[TouchContext, ...]
+    early: tuple[TouchContext, ...]
+    reads: tuple[TouchContext, ...]
+    writes: tuple[TouchContext, ...]
+    turned: tuple[TurnedContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    packed: tuple[str, ...]
+    direct: tuple[str, ...]
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return bool(self.turned) or (self.group > 1 and bool(self.reads or self.writes))
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
@@ -87,4 +141,4 @@ class ModuleContext:
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
-    kernels: tuple[KernelContext, ...]
+    kernels: tuple[KernelContext | GroupContext, ...]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.context import KernelContext, ModuleContext
+from kgen.codegen.context import GroupContext, KernelContext, ModuleContext
 from kgen.codegen.element import Statement, write_element
 from kgen.codegen.helpers import helper_texts
 from kgen.codegen.kernels import Entry, describe
@@ -41,7 +41,7 @@ def emit(
     bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
     used = sorted({number for number, _ in variants})
     elements = {i: write_element(steps[i], unique(f"{bases[i]}_element"), statements) for i in used}
-    kernels: list[KernelContext] = []
+    kernels: list[KernelContext | GroupContext] = []
     entries: list[Entry] = []
     for number, schedule in variants:
         step = steps[number]
@@ -53,7 +53,7 @@ def emit(
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in banner),
         headers=tuple(sorted({h for e in elements.values() for h in e.headers})),
-        uses_pack=any(k.reads or k.writes for k in kernels if k.group > 1),
+        uses_pack=any(k.packs for k in kernels),
         helpers=tuple(text.rstrip() for text in helper_texts([h for e in elements.values() for h in e.helpers])),
         elements=tuple(e.context for e in elements.values()),
         kernels=tuple(kernels),

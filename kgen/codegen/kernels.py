@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kgen.codegen import names
-from kgen.codegen.context import FieldContext, KernelContext, LayoutContext, OffsetContext, TouchContext
-from kgen.codegen.element import MAX_COLUMNS, Argument, Element
+from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
+from kgen.codegen.element import Argument, Element
+from kgen.codegen.groups import describe_groups
+from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
@@ -39,10 +41,13 @@ class Entry:
     parameters: tuple[Parameter, ...]
 
 
-def describe(step: Step, number: int, schedule: Schedule, element: Element, name: str) -> tuple[KernelContext, Entry]:
+def describe(
+    step: Step, number: int, schedule: Schedule, element: Element, name: str
+) -> tuple[KernelContext | GroupContext, Entry]:
     """The template's context and the launcher's entry of one kernel."""
     index = "unsigned int" if schedule.index_bits == 32 else "long long"
-    layout = _layout(step, schedule, f"{name}_layout")
+    grouped = schedule.template in ("rows", "tiled")
+    layout = None if grouped else _layout(step, schedule, f"{name}_layout")
     written = {t.operand for t in step.touches if t.writes}
     parameters: list[Parameter] = []
     declarations: list[str] = []
@@ -61,12 +66,16 @@ def describe(step: Step, number: int, schedule: Schedule, element: Element, name
         elif argument.kind == "size":
             parameters.append(Parameter("size", argument.key))
             declarations.append(argument.declaration)
-    if layout is not None:
+    if layout is not None or grouped:
         parameters.append(Parameter("layout", 0))
-        declarations.append(f"const {layout.name} layout")
-    parameters.append(Parameter("n", 0))
+        declarations.append(f"const {name}_layout layout")
+    if schedule.template != "tiled":  # a tile kernel's grid is exact
+        parameters.append(Parameter("n", 0))
+        declarations.append(f"const {index} n")
     check_parameters(name, schedule, parameters)
-    declarations.append(f"const {index} n")
+    entry = Entry(name, number, schedule, tuple(parameters))
+    if grouped:
+        return describe_groups(step, schedule, element, name, tuple(declarations)), entry
     labels = _pattern_names(step, schedule)
     context = KernelContext(
         template=f"{schedule.template}.cu.j2",
@@ -83,14 +92,15 @@ def describe(step: Step, number: int, schedule: Schedule, element: Element, name
         reads=_packs(step, schedule, written=False),
         writes=_packs(step, schedule, written=True),
         offsets=_offsets(step, schedule),
-        packed=_call(element, [_argument(step, schedule, labels, a, "packed", "j") for a in element.arguments]),
-        direct_at_i=_call(element, [_argument(step, schedule, labels, a, "direct", "i") for a in element.arguments]),
-        direct_at_e=_call(element, [_argument(step, schedule, labels, a, "direct", "e") for a in element.arguments]),
+        packed=call_lines(element, [_argument(step, schedule, labels, a, "packed", "j") for a in element.arguments]),
+        direct_at_i=call_lines(
+            element, [_argument(step, schedule, labels, a, "direct", "i") for a in element.arguments]
+        ),
+        direct_at_e=call_lines(
+            element, [_argument(step, schedule, labels, a, "direct", "e") for a in element.arguments]
+        ),
     )
-    return context, Entry(name, number, schedule, tuple(parameters))
-
-
-DEEPEST = 12  # columns that the body of a loop is indented by
+    return context, entry
 
 
 def _first(schedule: Schedule) -> str:
@@ -163,20 +173,6 @@ def _argument(step: Step, schedule: Schedule, labels: Sequence[str], argument: A
     return f"{names.vector(name)}.at[{at}]"
 
 
-def _call(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
-    """A call of the element function, in as many lines as it takes."""
-    start = f"{element.context.name}("
-    lines, line = [], start
-    for number, argument in enumerate(arguments):
-        end = ");" if number == len(arguments) - 1 else ","
-        if number and len(line) + 1 + len(argument) + len(end) > MAX_COLUMNS - DEEPEST:
-            lines.append(line)
-            line = " " * len(start) + argument + end
-        else:
-            line += f"{' ' if number else ''}{argument}{end}"
-    return (*lines, line)
-
-
 # --- layouts ----------------------------------------------------------------------------------------
 
 
@@ -186,24 +182,15 @@ def _layout(step: Step, schedule: Schedule, name: str) -> LayoutContext | None:
     if schedule.rank == 1 and not patterns:
         return None
     wide = schedule.index_bits == 64
-    fields: list[FieldContext] = []
-    if schedule.rank > 1:
-        count = schedule.rank - 1
-        kind = "long long" if wide else "unsigned int"
-        fields.append(FieldContext(f"{kind} extent[{count}]", "of all but the slowest dimension"))
-        if not wide:
-            fields.append(
-                FieldContext(f"unsigned int magic[{count}]", "x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]")
-            )
-            fields.append(FieldContext(f"unsigned int shift[{count}]", "for every x < 2^31"))
+    fields = divisor_fields(schedule.rank - 1, wide, "of all but the slowest dimension")
     kind = "long long" if wide else "int"
     for pattern, label in enumerate(_pattern_names(step, schedule)):
         sharers = _sharers(step, schedule, pattern)
-        shared = f"of {_list(sharers)}" if len(dict.fromkeys(sharers)) > 1 else ""
+        shared = f"of {names.listed(sharers)}" if len(dict.fromkeys(sharers)) > 1 else ""
         fields.append(FieldContext(f"{kind} {label}_stride[{schedule.rank}]", shared))
     wanted = set(range(schedule.rank)) if patterns else {d for _, d in schedule.coordinates}
     return LayoutContext(
-        name, _layout_comment(schedule), tuple(fields), tuple(_decomposition(schedule.rank, wanted, wide))
+        name, _layout_comment(schedule), tuple(fields), tuple(decomposition(schedule.rank, wanted, wide))
     )
 
 
@@ -213,32 +200,6 @@ def _layout_comment(schedule: Schedule) -> str:
         return "Where the operands lie: strides in elements along the only dimension."
     strides = "; strides in elements" if schedule.patterns else ""
     return f"Where the elements lie: {schedule.rank} dimensions, the fastest first{strides}."
-
-
-def _decomposition(rank: int, wanted: Set[int], wide: bool) -> list[str]:
-    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of index ``$i``.
-
-    Divides by each extent but the slowest.
-    """
-    signed = "long long" if wide else "int"
-    index = "long long" if wide else "unsigned int"
-    lines: list[str] = []
-
-    def coordinate(d: int, value: str) -> None:
-        if d in wanted:
-            shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
-            lines.append(f"const {signed} c{d} = {shown};")
-
-    rest = "$i"
-    for d in range(min(max(wanted) + 1, rank - 1)):
-        if wide:
-            lines.append(f"const {index} q{d} = {rest} / layout.extent[{d}];")
-        else:
-            lines.append(f"const {index} q{d} = (__umulhi({rest}, layout.magic[{d}]) + {rest}) >> layout.shift[{d}];")
-        coordinate(d, f"{rest} - q{d} * layout.extent[{d}]")
-        rest = f"q{d}"
-    coordinate(rank - 1, rest)
-    return lines
 
 
 def _sharers(step: Step, schedule: Schedule, pattern: int) -> list[str]:
@@ -265,20 +226,8 @@ def _offsets(step: Step, schedule: Schedule) -> tuple[OffsetContext, ...]:
     for label in _pattern_names(step, schedule):
         start = f"const {kind} {names.offset(label)} = "
         terms = [f"c{d} * layout.{label}_stride[{d}]" for d in range(schedule.rank)]
-        lines, line = [], start + terms[0]
-        for term in terms[1:]:
-            if len(line) + len(term) + 8 > MAX_COLUMNS:
-                lines.append(line)
-                line = " " * (len(start) - 2) + f"+ {term}"
-            else:
-                line += f" + {term}"
-        found.append(OffsetContext((*lines, f"{line};")))
+        found.append(OffsetContext(sum_lines(start, terms)))
     return tuple(found)
-
-
-def _list(items: Sequence[str]) -> str:
-    items = list(dict.fromkeys(items))
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
 
 
 def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
@@ -294,7 +243,9 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
         strided = [name for name, s in by_name if s.access == "strided"]
         in_order = [name for name, s in by_name if s.access == "linear"]
         dimensions = f"{schedule.rank} dimension{'s' if schedule.rank > 1 else ''}"
-        where = f"{_list(strided)} at any strides" + (f", {_list(in_order)} in memory order" if in_order else "")
+        where = f"{names.listed(strided)} at any strides" + (
+            f", {names.listed(in_order)} in memory order" if in_order else ""
+        )
         text = [f"One element a thread over {dimensions}: {where}.{wide}", launch]
     else:
         how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
@@ -304,9 +255,9 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
             if s.access == "vector" and schedule.group > 1:
                 aligned.setdefault(s.alignment, []).append(name)
         if aligned:
-            needed = "; ".join(f"{bytes} for {_list(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
+            needed = "; ".join(f"{bytes} for {names.listed(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
             text.append(f"Alignment, in bytes: {needed}.")
     once = [name for name, s in by_name if s.access == "scalar"]
     if once:
-        text.append(f"A single element, the same for all: {_list(once)}.")
+        text.append(f"A single element, the same for all: {names.listed(once)}.")
     return tuple(names.comment(line) for line in text)

@@ -7,6 +7,7 @@ a macro, an intrinsic, or a name of the generator's own (none of which end so).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 
 def pointer(name: str) -> str:
@@ -52,6 +53,12 @@ def comment(text: str) -> str:
     shown = "".join(c if c.isprintable() else " " for c in text).rstrip()
     # A backslash at the end would pull the next line into the comment; so would the trigraph for one.
     return shown + " ." if shown.endswith(("\\", "??/")) else shown
+
+
+def listed(items: Iterable[str]) -> str:
+    """``a, b and c``, each name once."""
+    distinct = list(dict.fromkeys(items))
+    return distinct[0] if len(distinct) == 1 else ", ".join(distinct[:-1]) + " and " + distinct[-1]
 
 
 class Unique:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kgen.schedule.plan import Schedule, TouchSchedule
-from kgen.schedule.policy import CONTIGUOUS_BLOCK, STRIDED_BLOCK, group_size
+from kgen.schedule.policy import BLOCK, STRIDED_BLOCK, group_size
 from kgen.schedule.split import Step, Touch
 from kgen.schedule.target import PORTABLE
 
@@ -53,7 +53,7 @@ def _contiguous(step: Step, *, aligned: bool) -> Schedule:
             touches.append(TouchSchedule("scalar"))
         else:
             touches.append(TouchSchedule("vector", min(PORTABLE.vector_bytes, group * size) if aligned else size))
-    return Schedule("contiguous", CONTIGUOUS_BLOCK, group, 1, 32, tuple(touches))
+    return Schedule("contiguous", BLOCK, group, 1, 32, tuple(touches))
 
 
 def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:

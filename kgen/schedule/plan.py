@@ -11,18 +11,27 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 #: How a kernel reads or writes one operand:
-#: vector    consecutive elements, several a thread at once
-#: scalar    the same element everywhere (broadcast over the whole space): one load into a register
-#: linear    consecutive elements, one a thread
-#: strided   one element a thread, at an offset computed from its coordinates
-AccessKind = Literal["vector", "scalar", "linear", "strided"]
+#: vector      consecutive elements, a group of them a thread at once
+#: scalar      the same element everywhere (broadcast over the whole space): one load into a register
+#: column      the same element along a row (broadcast over the fastest dimension): one load for a group
+#: gather      elements at a stride along a row, one after another
+#: transposed  consecutive along another dimension: a tile at a time, turned in shared memory
+#: linear      consecutive elements, one a thread
+#: strided     one element a thread, at an offset computed from its coordinates
+AccessKind = Literal["vector", "scalar", "column", "gather", "transposed", "linear", "strided"]
+
+#: contiguous  every operand is dense in one order, or a single element: no offsets
+#: rows        a group of elements of one row a thread; where rows begin is computed once for the group
+#: tiled       square tiles of two dimensions, one a block, for operands that are consecutive along the second
+#: strided     one element a thread, its offsets computed from its coordinates: covers every layout
+Template = Literal["contiguous", "rows", "tiled", "strided"]
 
 
 @dataclass(frozen=True, slots=True)
 class TouchSchedule:
     """``alignment``: bytes that every group's address is known to be a multiple of (vector only).
 
-    ``pattern``: which of the kernel's distinct stride patterns gives the offset (strided only).
+    ``pattern``: which of the kernel's distinct stride patterns gives the offset, None where there is none.
     ``restrict``: nothing else in the kernel can touch this memory.
     """
 
@@ -41,7 +50,7 @@ class Schedule:
     ``touches``: one entry for each :class:`~kgen.schedule.split.Touch`.
     """
 
-    template: Literal["contiguous", "strided"]
+    template: Template
     block: int
     group: int
     rank: int
@@ -54,11 +63,16 @@ class Schedule:
         """How many distinct stride patterns the offset calculator serves."""
         return 1 + max((t.pattern for t in self.touches if t.pattern is not None), default=-1)
 
+    @property
+    def gathers(self) -> int:
+        """How many operands have a stride of their own along rows."""
+        return sum(t.access == "gather" for t in self.touches)
+
     def suffix(self, itemsizes: Sequence[int]) -> str:
         """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
         wide = "_64bit" if self.index_bits == 64 else ""
-        if self.template == "strided":
-            return f"strided{self.rank}{wide}"
+        if self.template != "contiguous":
+            return f"{self.template}{self.rank}{wide}"
         aligned = all(
             t.access != "vector" or t.alignment >= self.group * size
             for t, size in zip(self.touches, itemsizes, strict=True)

@@ -1,31 +1,69 @@
-"""Chooses the schedule of a step: an ordered table of rules, each with its reason.
+"""Chooses the schedule of a step: an ordered table of rules, the first that applies wins, each with its reason.
 
-Pure: from the step, the layouts of what it touches, and pointer alignments, to a :class:`Schedule`.
+Pure: from the step, the layouts of what it touches, and pointer alignments, to a :class:`Schedule`.  The figures
+behind the rules are in ``docs/performance.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kgen.layout.access import Access, classify, index_bits, stride_patterns
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.plan import Schedule, TouchSchedule
+from kgen.schedule.groups import SHARED_BYTES, outer_strides, patterns, tile_elements
+from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.split import Step
 from kgen.schedule.target import PORTABLE, Target
 
-#: Threads a block.  256 fills an SM's 2,048 threads with 8 blocks; the sketches in docs/performance.md used it.
-CONTIGUOUS_BLOCK = 256
+#: Threads a block: enough blocks for each SM to hide latency, and few enough registers each for 8 of them.
+BLOCK = 256
 STRIDED_BLOCK = 128
+
+#: Tiles of which less than a quarter is filled cost more than they save.
+SHORTEST_SIDE = 16
+
+#: Shorter rows than this waste most of their last group, and are walked element by element.
+SHORTEST_ROW = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a step's operands, one entry for each of its touches.
+
+    ``itemsizes`` in bytes; ``alignments`` the largest power of two up to 16 that divides the address; ``aliased``
+    whether another touch may reach the same memory.
+    """
+
+    step: Step
+    space: IterationSpace
+    itemsizes: Sequence[int]
+    alignments: Sequence[int]
+    aliased: Sequence[bool]
+    classes: Sequence[Access]
+    target: Target
+
+    @property
+    def names(self) -> list[str]:
+        return [self.step.kernel.operands[t.operand].name for t in self.step.touches]
+
+    def step_along(self, touch: int, dimension: int) -> int:
+        """The stride of a touch along a dimension, 0 where the dimension is not walked."""
+        return self.space.strides[touch][dimension] if self.space.shape[dimension] > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A schedule and, in the order they were taken, the decisions with their reasons."""
+    """A schedule, the space in the order in which it walks it, and the decisions with their reasons."""
 
     schedule: Schedule
+    space: IterationSpace
     reasons: tuple[str, ...]
+
+
+Rule = Callable[[Facts], Choice | None]
 
 
 def choose(
@@ -36,24 +74,14 @@ def choose(
     aliased: Sequence[bool],
     target: Target = PORTABLE,
 ) -> Choice:
-    """The schedule of ``step`` over ``space``.
-
-    One entry for each touch of the step: ``itemsizes`` in bytes, ``alignments`` the largest power of two up to 16
-    that divides its address, ``aliased`` whether another touch may reach the same memory.
-    """
-    names = [step.kernel.operands[t.operand].name for t in step.touches]
+    """The schedule of ``step`` over ``space``: the first of :data:`RULES` that applies.  See :class:`Facts`."""
     classes = [classify(space, i) for i in range(len(step.touches))]
-    coordinates = coordinates_of(step, space)
-    offenders = [name for name, c in zip(names, classes, strict=True) if c is Access.STRIDED]
-    if not offenders:
-        bits: Literal[32, 64] = 32 if space.numel < 2**31 else 64  # addresses are formed from pointers, in 64 bits
-        schedule = _contiguous(step, space, classes, itemsizes, alignments, aliased, bits, coordinates, target)
-        reason = _group_reason(schedule, names, itemsizes)
-    else:
-        bits = index_bits(space, itemsizes)
-        schedule = _strided(step, space, classes, aliased, bits, coordinates)
-        reason = f"strided: {_list(offenders)} not contiguous in the order in which the outputs are walked"
-    return Choice(schedule, (reason, _bits_reason(schedule)))
+    facts = Facts(step, space, itemsizes, alignments, aliased, classes, target)
+    for rule in RULES:
+        choice = rule(facts)
+        if choice is not None:
+            return Choice(choice.schedule, choice.space, (*choice.reasons, _bits_reason(choice.schedule)))
+    raise AssertionError("the last rule covers every layout")
 
 
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
@@ -78,51 +106,146 @@ def kept_axes(step: Step) -> frozenset[int]:
     return frozenset(op.attr + rank for op in step.kernel.ops if op.name == "index" and isinstance(op.attr, int))
 
 
-def _contiguous(
-    step: Step,
-    space: IterationSpace,
-    classes: Sequence[Access],
-    itemsizes: Sequence[int],
-    alignments: Sequence[int],
-    aliased: Sequence[bool],
-    bits: Literal[32, 64],
-    coordinates: tuple[tuple[int, int], ...],
-    target: Target,
-) -> Schedule:
-    walked = [size for size, c in zip(itemsizes, classes, strict=True) if c is Access.CONTIGUOUS]
-    group = group_size(walked, target)
+# --- the rules, in order ----------------------------------------------------------------------------
+
+
+def contiguous(facts: Facts) -> Choice | None:
+    """Every operand is dense in one order, or a single element."""
+    if Access.STRIDED in facts.classes:
+        return None
+    walked = [size for size, c in zip(facts.itemsizes, facts.classes, strict=True) if c is Access.CONTIGUOUS]
+    group = group_size(walked, facts.target)
     touches: list[TouchSchedule] = []
-    for c, itemsize, alignment, alias in zip(classes, itemsizes, alignments, aliased, strict=True):
+    for i, c in enumerate(facts.classes):
         if c is Access.SCALAR:
-            touches.append(TouchSchedule("scalar", restrict=not alias))
-            continue
-        width = min(target.vector_bytes, group * itemsize)
-        # Two states only, the full width or element by element: few variants, and a half-aligned base is rare.
-        touches.append(TouchSchedule("vector", width if alignment >= width else itemsize, restrict=not alias))
-    rank = len(space.shape) if coordinates else 1
-    return Schedule("contiguous", CONTIGUOUS_BLOCK, group, rank, bits, tuple(touches), coordinates)
-
-
-def _strided(
-    step: Step,
-    space: IterationSpace,
-    classes: Sequence[Access],
-    aliased: Sequence[bool],
-    bits: Literal[32, 64],
-    coordinates: tuple[tuple[int, int], ...],
-) -> Schedule:
-    strided = [i for i, c in enumerate(classes) if c is Access.STRIDED]
-    _, pattern_of = stride_patterns(space, strided)
-    patterns = dict(zip(strided, pattern_of, strict=True))
-    touches: list[TouchSchedule] = []
-    for i, (c, alias) in enumerate(zip(classes, aliased, strict=True)):
-        if patterns.get(i) is not None:
-            touches.append(TouchSchedule("strided", pattern=patterns[i], restrict=not alias))
-        elif c is Access.CONTIGUOUS:
-            touches.append(TouchSchedule("linear", restrict=not alias))
+            touches.append(TouchSchedule("scalar", restrict=not facts.aliased[i]))
         else:
-            touches.append(TouchSchedule("scalar", restrict=not alias))
-    return Schedule("strided", STRIDED_BLOCK, 1, len(space.shape), bits, tuple(touches), coordinates)
+            alignment = _alignment(facts, i, group, ())
+            touches.append(TouchSchedule("vector", alignment, restrict=not facts.aliased[i]))
+    coordinates = coordinates_of(facts.step, facts.space)
+    # Addresses are formed from pointers, in 64 bits: only the number of elements counts here.
+    bits: Literal[32, 64] = 32 if facts.space.numel < 2**31 else 64
+    rank = len(facts.space.shape) if coordinates else 1
+    schedule = Schedule("contiguous", BLOCK, group, rank, bits, tuple(touches), coordinates)
+    return Choice(schedule, facts.space, (_group_reason(schedule, facts),))
+
+
+def tiled(facts: Facts) -> Choice | None:
+    """Some operand is consecutive along a dimension other than the outputs': through shared memory, by tiles."""
+    candidates = [
+        (i, d)
+        for i, touch in enumerate(facts.step.touches)
+        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
+        for d in range(1, len(facts.space.shape))
+        if facts.step_along(i, d) == 1
+    ]
+    if not candidates:
+        return None
+    second, _ = Counter(d for _, d in candidates).most_common(1)[0]
+    turned = {i for i, d in candidates if d == second}
+    space = _bring_second(facts.space, second)
+    group = _group(facts)
+    while group > 1 and sum(tile_elements(group) ** 2 * facts.itemsizes[i] for i in turned) > SHARED_BYTES:
+        group //= 2
+    if sum(tile_elements(group) ** 2 * facts.itemsizes[i] for i in turned) > SHARED_BYTES:
+        return None
+    if min(space.shape[:2]) < SHORTEST_SIDE:
+        return None
+    schedule = _grouped(facts, "tiled", space, group, turned)
+    side = tile_elements(group)
+    names = [facts.names[i] for i in sorted(turned)]
+    reason = (
+        f"tiled: {_list(names)} consecutive along another dimension, turned in {side} x {side} tiles of shared memory"
+    )
+    return Choice(schedule, space, (reason, *_spoilers(schedule, facts)))
+
+
+def rows(facts: Facts) -> Choice | None:
+    """Rows of some length: where they begin is computed once for a group of elements."""
+    if facts.space.shape[0] < SHORTEST_ROW:
+        return None
+    group = _group(facts)
+    schedule = _grouped(facts, "rows", facts.space, group, set())
+    offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
+    reason = f"rows: {_list(offenders)} not dense in the order in which the outputs are walked"
+    return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
+
+
+def strided(facts: Facts) -> Choice:
+    """Everything else: one element a thread, its offsets computed from its coordinates."""
+    numbers = [i for i, c in enumerate(facts.classes) if c is Access.STRIDED]
+    _, found = stride_patterns(facts.space, numbers)
+    pattern_of = dict(zip(numbers, found, strict=True))
+    touches: list[TouchSchedule] = []
+    for i, (c, alias) in enumerate(zip(facts.classes, facts.aliased, strict=True)):
+        if pattern_of.get(i) is not None:
+            touches.append(TouchSchedule("strided", pattern=pattern_of[i], restrict=not alias))
+        else:
+            touches.append(TouchSchedule("linear" if c is Access.CONTIGUOUS else "scalar", restrict=not alias))
+    bits = index_bits(facts.space, facts.itemsizes)
+    coordinates = coordinates_of(facts.step, facts.space)
+    rank = len(facts.space.shape)
+    schedule = Schedule("strided", STRIDED_BLOCK, 1, rank, bits, tuple(touches), coordinates)
+    offenders = [facts.names[i] for i in numbers]
+    reason = f"strided: {_list(offenders)} not dense, and rows have only {facts.space.shape[0]} elements"
+    return Choice(schedule, facts.space, (reason,))
+
+
+RULES: tuple[Rule, ...] = (contiguous, tiled, rows, strided)
+
+
+# --- what the rules share ---------------------------------------------------------------------------
+
+
+def _group(facts: Facts) -> int:
+    """Elements of a row a thread, for the operands that move along it."""
+    return group_size([s for i, s in enumerate(facts.itemsizes) if facts.step_along(i, 0) != 0], facts.target)
+
+
+def _grouped(
+    facts: Facts, template: Literal["rows", "tiled"], space: IterationSpace, group: int, turned: set[int]
+) -> Schedule:
+    """A schedule that walks the fastest dimension by groups."""
+    kinds = [_kind(space, i, facts.classes[i], i in turned) for i in range(len(facts.step.touches))]
+    _, pattern_of = patterns(kinds, space)
+    touches: list[TouchSchedule] = []
+    for i, kind in enumerate(kinds):
+        alignment = 0
+        if kind in ("vector", "transposed"):
+            alignment = _alignment(facts, i, group, outer_strides(kind, space, i))
+        touches.append(TouchSchedule(kind, alignment, pattern_of[i], not facts.aliased[i]))
+    bits = index_bits(space, facts.itemsizes)
+    return Schedule(template, BLOCK, group, len(space.shape), bits, tuple(touches), coordinates_of(facts.step, space))
+
+
+def _kind(space: IterationSpace, touch: int, of: Access, turned: bool) -> AccessKind:
+    if of is Access.SCALAR:
+        return "scalar"
+    if turned:
+        return "transposed"
+    step = space.strides[touch][0]
+    return "vector" if step == 1 else "column" if step == 0 else "gather"
+
+
+def _alignment(facts: Facts, touch: int, group: int, outer: Sequence[int]) -> int:
+    """Bytes that every group of a touch is aligned to: its whole width, or one element.
+
+    Two states only: few variants, and loads at consecutive addresses of a group cost little when they are narrow.
+    """
+    itemsize = facts.itemsizes[touch]
+    width = min(facts.target.vector_bytes, group * itemsize)
+    fits = facts.alignments[touch] >= width and all(s * itemsize % width == 0 for s in outer)
+    return width if fits else itemsize
+
+
+def _bring_second(space: IterationSpace, dimension: int) -> IterationSpace:
+    """The space with one dimension moved to second place: the other side of the tiles."""
+    order = [0, dimension, *(d for d in range(1, len(space.shape)) if d != dimension)]
+    return IterationSpace(
+        tuple(space.shape[d] for d in order),
+        tuple(tuple(strides[d] for d in order) for strides in space.strides),
+        tuple(space.axes[d] for d in order),
+    )
 
 
 def _bits_reason(schedule: Schedule) -> str:
@@ -132,19 +255,39 @@ def _bits_reason(schedule: Schedule) -> str:
     return f"64-bit indices: not {what} is below 2^31"
 
 
-def _group_reason(schedule: Schedule, names: Sequence[str], itemsizes: Sequence[int]) -> str:
-    widest = max((s, n) for s, n, t in zip(itemsizes, names, schedule.touches, strict=True) if t.access == "vector")
-    narrow = [
-        n
-        for n, t, s in zip(names, schedule.touches, itemsizes, strict=True)
-        if t.access == "vector" and t.alignment == s and s < 16 and schedule.group > 1
+def _group_reason(schedule: Schedule, facts: Facts) -> str:
+    vectors = [
+        (size, name)
+        for size, name, t in zip(facts.itemsizes, facts.names, schedule.touches, strict=True)
+        if t.access == "vector"
     ]
-    text = f"contiguous: {schedule.group} elements a thread, so that `{widest[1]}` moves in 16-byte accesses"
-    return text + (f"; element by element for {_list(narrow)}, not aligned to 16 bytes" if narrow else "")
+    text = f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
+    narrow = _unaligned(schedule, facts)
+    return text + (f"; element by element for {_list(narrow)} not aligned to them" if narrow else "")
+
+
+def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
+    """Which operands are not read in vectors, and why."""
+    found: list[str] = []
+    gathered = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "gather"]
+    if gathered:
+        found.append(f"element by element: {_list(gathered)} not consecutive along rows")
+    narrow = _unaligned(schedule, facts)
+    if narrow:
+        found.append(f"element by element: {_list(narrow)} not aligned to whole groups")
+    return tuple(found)
+
+
+def _unaligned(schedule: Schedule, facts: Facts) -> list[str]:
+    return [
+        name
+        for name, size, t in zip(facts.names, facts.itemsizes, schedule.touches, strict=True)
+        if t.access in ("vector", "transposed") and t.alignment < min(16, schedule.group * size)
+    ]
 
 
 def _list(names: Sequence[str]) -> str:
     quoted = [f"`{n}`" for n in dict.fromkeys(names)]
     if len(quoted) == 1:
-        return f"{quoted[0]} is" if not quoted[0].startswith("is") else quoted[0]
+        return f"{quoted[0]} is"
     return ", ".join(quoted[:-1]) + f" and {quoted[-1]} are"

@@ -1,0 +1,122 @@
+"""Elementwise workloads: each a program, its operands, what PyTorch writes for it, and its layout class.
+
+``torch`` is imported by the functions here, so that the list can be read without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Make = Callable[[Any], tuple[dict[str, Any], Callable[..., Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """``make(torch)`` gives the arguments by name, and the same computation as a torch function of them in order.
+
+    ``target`` is the share of a copy of the same bytes that kgen should reach; ``cupy`` is the body of CuPy's
+    ElementwiseKernel where its types allow one.
+    """
+
+    name: str
+    kind: str
+    program: str
+    make: Make
+    target: float
+    cupy: str | None = None
+
+
+def _randn(torch: Any, *shape: int, dtype: str = "float32") -> Any:
+    return torch.randn(*shape, device="cuda").to(getattr(torch, dtype))
+
+
+def _pair(n: int, dtype: str = "float32") -> Callable[[Any], dict[str, Any]]:
+    return lambda torch: {"x": _randn(torch, n, dtype=dtype), "y": _randn(torch, n, dtype=dtype)}
+
+
+def _of(arrays: Callable[[Any], dict[str, Any]], reference: Callable[[Any], Callable[..., Any]]) -> Make:
+    return lambda torch: (arrays(torch), reference(torch))
+
+
+def _rows(torch: Any) -> dict[str, Any]:
+    return {
+        "x": _randn(torch, 32768, 8192, dtype="bfloat16"),
+        "w": _randn(torch, 8192, dtype="bfloat16"),
+        "b": _randn(torch, 8192, dtype="bfloat16"),
+    }
+
+
+def _columns(torch: Any) -> dict[str, Any]:
+    return {"x": _randn(torch, 32768, 8192), "m": _randn(torch, 32768, 1), "s": _randn(torch, 32768, 1)}
+
+
+def _sliced(dtype: str, left: int, right: int) -> Callable[[Any], dict[str, Any]]:
+    def arrays(torch: Any) -> dict[str, Any]:
+        x, y = (_randn(torch, 32768, 8192, dtype=dtype) for _ in range(2))
+        return {"x": x[:, left : left + 8000], "y": y[:, right : right + 8000]}
+
+    return arrays
+
+
+def _misaligned(dtype: str) -> Callable[[Any], dict[str, Any]]:
+    def arrays(torch: Any) -> dict[str, Any]:
+        x, y = (_randn(torch, 2**28 + 8, dtype=dtype) for _ in range(2))
+        return {"x": x[1 : 1 + 2**28], "y": y[3 : 3 + 2**28]}
+
+    return arrays
+
+
+def _square(dtype: str) -> Callable[[Any], dict[str, Any]]:
+    return lambda torch: {"a": _randn(torch, 16384, 16384, dtype=dtype), "b": _randn(torch, 16384, 16384, dtype=dtype).t()}
+
+
+def _adam(torch: Any) -> dict[str, Any]:
+    n = 2**27
+    return {"p": _randn(torch, n), "m": _randn(torch, n), "v": _randn(torch, n).abs(), "g": _randn(torch, n)}
+
+
+def _adam_reference(torch: Any) -> Callable[..., Any]:
+    def step(p: Any, m: Any, v: Any, g: Any) -> Any:
+        m2 = 0.9 * m + 0.1 * g
+        v2 = 0.999 * v + 0.001 * g * g
+        return p - 0.001 * m2 / (torch.sqrt(v2) + 1e-8), m2, v2
+
+    return step
+
+
+def _permuted(torch: Any) -> dict[str, Any]:
+    return {"x": _randn(torch, 96, 64, 128, 48), "y": _randn(torch, 64, 48, 96, 128).permute(2, 0, 3, 1)}
+
+
+def _image(torch: Any) -> dict[str, Any]:
+    return {"x": torch.randint(0, 256, (64, 3, 1024, 1024), device="cuda", dtype=torch.uint8).expand(64, 3, 1024, 1024)}
+
+
+N = 2**28
+
+WORKLOADS: tuple[Workload, ...] = (
+    Workload("axpy_f32", "contiguous", "out = 2.5 * x + y", _of(_pair(N), lambda t: lambda x, y: 2.5 * x + y), 1.01, "out = 2.5f * x + y"),
+    Workload("chain_f32", "contiguous", "out = gelu(x) * sigmoid(y) + x", _of(_pair(N), lambda t: lambda x, y: t.nn.functional.gelu(x) * t.sigmoid(y) + x), 1.01),
+    Workload("adam_f32", "contiguous", "m2 = 0.9 * m + 0.1 * g\nv2 = 0.999 * v + 0.001 * g * g\np2 = p - 0.001 * m2 / (sqrt(v2) + 1e-8)", _of(_adam, _adam_reference), 0.99),
+    Workload("sincos_2out", "contiguous", "s = sin(x)\nc = cos(x)", _of(lambda t: {"x": _randn(t, N)}, lambda t: lambda x: (t.sin(x), t.cos(x))), 0.99),
+    Workload("axpy_bf16", "contiguous", "out = 2.5 * x + y", _of(_pair(N, "bfloat16"), lambda t: lambda x, y: 2.5 * x + y), 0.99),
+    Workload("swiglu_bf16", "contiguous", "out = silu(x) * y", _of(_pair(N, "bfloat16"), lambda t: lambda x, y: t.nn.functional.silu(x) * y), 0.99),
+    Workload("c64_mul", "contiguous", "out = x * y + x", _of(_pair(2**27, "complex64"), lambda t: lambda x, y: x * y + x), 0.99, "out = x * y + x"),
+    Workload("mixed", "contiguous", "out = cast<half>(x * y + z)", _of(lambda t: {"x": _randn(t, N, dtype="float16"), "y": _randn(t, N, dtype="bfloat16"), "z": _randn(t, N)}, lambda t: lambda x, y, z: (x.float() * y.float() + z).half()), 1.00),
+    Workload("u8_normalize", "contiguous", "out = (cast<float>(x) - 127.5) * 0.0078", _of(lambda t: {"x": t.randint(0, 256, (2**29,), device="cuda", dtype=t.uint8)}, lambda t: lambda x: (x.float() - 127.5) * 0.0078), 0.95, "out = ((float)x - 127.5f) * 0.0078f"),
+    Workload("bcast_row_bf16", "broadcast", "out = x * w + b", _of(_rows, lambda t: lambda x, w, b: x * w + b), 0.98),
+    Workload("bcast_col_f32", "broadcast", "out = (x - m) * s", _of(_columns, lambda t: lambda x, m, s: (x - m) * s), 0.98, "out = (x - m) * s"),
+    Workload("sliced_f32", "slices", "out = x * y", _of(_sliced("float32", 1, 3), lambda t: lambda x, y: x * y), 0.98, "out = x * y"),
+    Workload("sliced_bf16", "slices", "out = x * y", _of(_sliced("bfloat16", 1, 3), lambda t: lambda x, y: x * y), 0.98),
+    Workload("misaligned_f32", "slices", "out = x * y", _of(_misaligned("float32"), lambda t: lambda x, y: x * y), 0.98, "out = x * y"),
+    Workload("misaligned_bf16", "slices", "out = x * y", _of(_misaligned("bfloat16"), lambda t: lambda x, y: x * y), 0.98),
+    Workload("transpose_copy_f32", "transposed", "out = b", _of(lambda t: {"b": _square("float32")(t)["b"]}, lambda t: lambda b: b.contiguous()), 0.97),
+    Workload("transpose_copy_bf16", "transposed", "out = b", _of(lambda t: {"b": _square("bfloat16")(t)["b"]}, lambda t: lambda b: b.contiguous()), 0.95),
+    Workload("transposed_f32", "transposed", "out = a + b", _of(_square("float32"), lambda t: lambda a, b: a + b), 0.99, "out = a + b"),
+    Workload("transposed_bf16", "transposed", "out = a + b", _of(_square("bfloat16"), lambda t: lambda a, b: a + b), 0.95),
+    Workload("permuted4d_f32", "transposed", "out = x * y", _of(_permuted, lambda t: lambda x, y: x * y), 0.92, "out = x * y"),
+    Workload("nchw_to_nhwc", "transposed", "out: half = x", _of(_image, lambda t: lambda x: x.half().contiguous(memory_format=t.channels_last)), 0.95),
+    Workload("stride2_f32", "strided", "out = x * y", _of(lambda t: {"x": _randn(t, N)[::2], "y": _randn(t, N)[::2]}, lambda t: lambda x, y: x * y), 0.0, "out = x * y"),
+)  # fmt: skip

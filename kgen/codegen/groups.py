@@ -1,0 +1,228 @@
+"""Row and tile kernels: what their templates see.  Both walk the fastest dimension by groups of elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.codegen import names
+from kgen.codegen.context import FieldContext, GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
+from kgen.codegen.element import Argument, Element
+from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines
+from kgen.codegen.spelling import register_type, storage_type
+from kgen.schedule.groups import tile_elements
+from kgen.schedule.plan import Schedule, TouchSchedule
+from kgen.schedule.split import Step, Touch
+
+#: Registers (4 bytes each) that a tile kernel may fill with other operands before it waits for the tile.
+PREFETCH_REGISTERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    step: Step
+    schedule: Schedule
+    element: Element
+
+    @property
+    def tiled(self) -> bool:
+        return self.schedule.template == "tiled"
+
+    @property
+    def signed(self) -> str:
+        return "int" if self.schedule.index_bits == 32 else "long long"
+
+    def touch(self, number: int) -> tuple[Touch, TouchSchedule, str]:
+        touch = self.step.touches[number]
+        return touch, self.schedule.touches[number], self.step.kernel.operands[touch.operand].name
+
+    def label(self, pattern: int) -> str:
+        """A stride pattern bears the name of the first operand that has it."""
+        sharers = [i for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
+        name = self.touch(sharers[0])[2]
+        earlier = [p for p in range(pattern) if self.label(p).rstrip("0123456789") == name]
+        return f"{name}{len(earlier) + 1}" if earlier else name
+
+    def position(self, number: int, p: str, q: str) -> str:
+        """The offset of a touch at ``p`` along the fastest dimension and, in a tile, ``q`` along the second."""
+        _, planned, name = self.touch(number)
+        terms: list[str] = []
+        if planned.pattern is not None:
+            label = self.label(planned.pattern)
+            if not self.tiled or self.schedule.rank > 2:
+                terms.append(names.offset(label))
+            if self.tiled:
+                terms.append(f"{p if planned.access == 'transposed' else q} * layout.{label}_stride[0]")
+        match planned.access:
+            case "vector":
+                terms.append(p.strip("()"))
+            case "gather":
+                terms.append(f"{p} * layout.{name}_step")
+            case "transposed":
+                terms.append(q)
+            case _:
+                pass
+        return " + ".join(terms) or "0"
+
+    def argument(self, argument: Argument, p: str, q: str, *, packed: bool) -> str:
+        """What a call of the element function passes."""
+        if argument.kind in ("scalar", "size"):
+            return argument.name
+        if argument.kind == "index":
+            dimension = dict(self.schedule.coordinates)[int(argument.key)]
+            return {0: p.strip("()"), 1: q if self.tiled else "c1"}.get(dimension, f"c{dimension}")
+        number = int(argument.key)
+        touch, planned, name = self.touch(number)
+        if planned.access in ("scalar", "column"):
+            return argument.name
+        if planned.access == "transposed":
+            return f"{names.vector(name)}.at[j]"
+        if packed and planned.access == "vector":
+            written = argument.kind == "write"
+            vector = names.new_vector(name) if written and touch.reads else names.vector(name)
+            held = f"{vector}[k]" if not written and self.prefetched(number) else vector
+            return f"{held}.at[j]"
+        return f"{names.pointer(name)}[{self.position(number, p, q)}]"
+
+    def prefetched(self, number: int) -> bool:
+        """Whether a tile kernel loads an operand for all its rows before it waits for the tile."""
+        if not self.tiled or self.schedule.touches[number].access != "vector":
+            return False
+        sizes = [
+            self.step.kernel.operands[t.operand].dtype.size * self.schedule.group**2
+            for t, s in zip(self.step.touches, self.schedule.touches, strict=True)
+            if t.reads and s.access == "vector"
+        ]
+        return sum(sizes) <= 4 * PREFETCH_REGISTERS
+
+    def vectors(self, *, written: bool) -> tuple[TouchContext, ...]:
+        found: list[TouchContext] = []
+        for number in range(len(self.step.touches)):
+            touch, planned, name = self.touch(number)
+            if planned.access == "vector" and (touch.writes if written else touch.reads):
+                vector = names.new_vector(name) if written and touch.reads else names.vector(name)
+                type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
+                pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
+                place = f"{names.pointer(name)} + {self.position(number, 'i', 'q')}"
+                found.append(TouchContext(place, type_, vector, pack))
+        return tuple(found)
+
+    def single(self, access: str) -> tuple[TouchContext, ...]:
+        """Operands of one element: for the whole space (scalar), or for a row (column)."""
+        found: list[TouchContext] = []
+        for argument in self.element.arguments:
+            if argument.kind == "read" and self.schedule.touches[int(argument.key)].access == access:
+                touch, _, name = self.touch(int(argument.key))
+                type_ = register_type(self.step.kernel.operands[touch.operand].dtype)
+                place = f"{names.pointer(name)}[{self.position(int(argument.key), 'i', 'q')}]"
+                found.append(TouchContext(place, type_, argument.name, pack=""))
+        return tuple(found)
+
+    def turned(self) -> tuple[TurnedContext, ...]:
+        found: list[TurnedContext] = []
+        group = self.schedule.group
+        for number in range(len(self.step.touches)):
+            touch, planned, name = self.touch(number)
+            if planned.access == "transposed":
+                size = self.step.kernel.operands[touch.operand].dtype.size
+                type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
+                place = f"{names.pointer(name)} + {self.position(number, 'p', 'q')}"
+                whole = min(16, group * size)
+                packs = (f"Pack<{type_}, {group}, {planned.alignment}>", f"Pack<{type_}, {group}, {whole}>")
+                found.append(
+                    TurnedContext(name, place, packs[0], packs[1], f"{name}_in", f"{name}_tile", names.vector(name))
+                )
+        return tuple(found)
+
+    def layout(self, name: str) -> LayoutContext:
+        """The struct: sides, what work numbers are divided by, strides, steps."""
+        rank, wide = self.schedule.rank, self.schedule.index_bits == 64
+        fields = [FieldContext(f"{self.signed} width", "elements along the fastest dimension")]
+        if self.tiled:
+            fields.append(FieldContext(f"{self.signed} height", "elements along the second"))
+        counted = "tiles" if self.tiled else "groups in a row"
+        fields += divisor_fields(rank - 1, wide, f"of {counted}, then of the other dimensions")
+        for pattern in range(self.schedule.patterns):
+            sharers = [self.touch(i)[2] for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
+            shared = f"of {names.listed(sharers)}" if len(set(sharers)) > 1 else ""
+            fields.append(FieldContext(f"{self.signed} {self.label(pattern)}_stride[{rank - 1}]", shared))
+        for i, t in enumerate(self.schedule.touches):
+            if t.access == "gather":
+                fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_step", "along the fastest dimension"))
+        dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
+        comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
+        return LayoutContext(name, comment, tuple(fields), tuple(decomposition(rank, set(range(rank)), wide)))
+
+    def offsets(self) -> tuple[OffsetContext, ...]:
+        first = 2 if self.tiled else 1
+        found: list[OffsetContext] = []
+        for pattern in range(self.schedule.patterns):
+            label = self.label(pattern)
+            terms = [f"c{d} * layout.{label}_stride[{d - 1}]" for d in range(first, self.schedule.rank)]
+            if terms:
+                found.append(OffsetContext(sum_lines(f"const {self.signed} {names.offset(label)} = ", terms)))
+        return tuple(found)
+
+    def comment(self) -> tuple[str, ...]:
+        group, side = self.schedule.group, tile_elements(self.schedule.group)
+        wide = "" if self.schedule.index_bits == 32 else "  Indices are 64-bit."
+        if self.tiled:
+            turned = names.listed([t.name for t in self.turned()])
+            text = [
+                f"Tiles of {side} x {side} elements, one a block; {turned} turned in shared memory.{wide}",
+                f"Launch: a block of {self.schedule.block} threads for each tile, the fastest dimension first.",
+            ]
+        else:
+            per = f"{group} elements of a row a thread" if group > 1 else "one element a thread"
+            text = [
+                f"Rows, {per}.{wide}",
+                f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads, for n groups.",
+            ]
+        aligned: dict[int, list[str]] = {}
+        for i, t in enumerate(self.schedule.touches):
+            if t.access in ("vector", "transposed") and group > 1:
+                aligned.setdefault(t.alignment, []).append(self.touch(i)[2])
+        text += [
+            f"Aligned to {a} byte{'s' if a > 1 else ''}: {names.listed(n)}."
+            for a, n in sorted(aligned.items(), reverse=True)
+        ]
+        for kind, what in (
+            ("column", "One element a row"),
+            ("scalar", "A single element, the same for all"),
+            ("gather", "At a stride along rows"),
+        ):
+            found = [self.touch(i)[2] for i, t in enumerate(self.schedule.touches) if t.access == kind]
+            text += [f"{what}: {names.listed(found)}."] if found else []
+        return tuple(names.comment(line) for line in text)
+
+
+def describe_groups(
+    step: Step, schedule: Schedule, element: Element, name: str, parameters: tuple[str, ...]
+) -> GroupContext:
+    """The context of a row or tile kernel; ``parameters`` are the declarations of its parameters."""
+    writer = _Writer(step, schedule, element)
+    group = schedule.group
+    inner = ("(i + j)", "q") if group > 1 else ("i", "q")
+    alone = inner[0] if writer.tiled else "e"  # one element at a time, at the edge
+    reads = writer.vectors(written=False)
+    early = {names.vector(writer.touch(i)[2]) for i in range(len(step.touches)) if writer.prefetched(i)}
+    return GroupContext(
+        template=f"{schedule.template}.cu.j2",
+        name=name,
+        comment=writer.comment(),
+        parameters=parameters,
+        block=schedule.block,
+        group=group,
+        side=tile_elements(group),
+        index="unsigned int" if schedule.index_bits == 32 else "long long",
+        signed=writer.signed,
+        layout=writer.layout(f"{name}_layout"),
+        scalars=writer.single("scalar"),
+        columns=writer.single("column"),
+        early=tuple(t for t in reads if t.value in early),
+        reads=tuple(t for t in reads if t.value not in early),
+        writes=writer.vectors(written=True),
+        turned=writer.turned(),
+        offsets=writer.offsets(),
+        packed=call_lines(element, [writer.argument(a, *inner, packed=True) for a in element.arguments]),
+        direct=call_lines(element, [writer.argument(a, alone, "q", packed=False) for a in element.arguments]),
+    )

@@ -1,0 +1,75 @@
+"""Text that several kinds of kernel share: layout structs, lines that take an index apart, sums and calls that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from kgen.codegen.context import FieldContext
+from kgen.codegen.element import MAX_COLUMNS, Element
+
+DEEPEST = 16  # columns that the body of a loop is indented by
+
+
+def divisor_fields(count: int, wide: bool, of: str) -> list[FieldContext]:
+    """The extents that an index is divided by and, for 32-bit division, their magic numbers."""
+    if count == 0:
+        return []
+    if wide:
+        return [FieldContext(f"long long extent[{count}]", of)]
+    return [
+        FieldContext(f"unsigned int extent[{count}]", of),
+        FieldContext(f"unsigned int magic[{count}]", "x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]"),
+        FieldContext(f"unsigned int shift[{count}]", "for every x < 2^31"),
+    ]
+
+
+def decomposition(rank: int, wanted: Set[int], wide: bool) -> list[str]:
+    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of index ``$i``.
+
+    Divides by each extent but the slowest.
+    """
+    signed = "long long" if wide else "int"
+    index = "long long" if wide else "unsigned int"
+    lines: list[str] = []
+
+    def coordinate(d: int, value: str) -> None:
+        if d in wanted:
+            shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
+            lines.append(f"const {signed} c{d} = {shown};")
+
+    rest = "$i"
+    for d in range(min(max(wanted) + 1, rank - 1)):
+        if wide:
+            lines.append(f"const {index} q{d} = {rest} / layout.extent[{d}];")
+        else:
+            lines.append(f"const {index} q{d} = (__umulhi({rest}, layout.magic[{d}]) + {rest}) >> layout.shift[{d}];")
+        coordinate(d, f"{rest} - q{d} * layout.extent[{d}]")
+        rest = f"q{d}"
+    coordinate(rank - 1, rest)
+    return lines
+
+
+def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
+    """``start`` and a sum, broken where a line gets too long."""
+    lines, line = [], start + terms[0]
+    for term in terms[1:]:
+        if len(line) + len(term) + 8 > MAX_COLUMNS:
+            lines.append(line)
+            line = " " * (len(start) - 2) + f"+ {term}"
+        else:
+            line += f" + {term}"
+    return (*lines, f"{line};")
+
+
+def call_lines(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
+    """A call of the element function, in as many lines as it takes."""
+    start = f"{element.context.name}("
+    lines, line = [], start
+    for number, argument in enumerate(arguments):
+        end = ");" if number == len(arguments) - 1 else ","
+        if number and len(line) + 1 + len(argument) + len(end) > MAX_COLUMNS - DEEPEST:
+            lines.append(line)
+            line = " " * len(start) + argument + end
+        else:
+            line += f"{' ' if number else ''}{argument}{end}"
+    return (*lines, line)
