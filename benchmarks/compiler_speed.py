@@ -13,9 +13,10 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+Row = dict[str, Any]
 STATEMENTS = (100, 1_000, 10_000)
 
 START_UP = """
@@ -46,11 +47,11 @@ def main() -> None:
         sys.exit(f"above {options.gate:g} times the target: {', '.join(late)}" if late else 0)
 
 
-def _row(what: str, seconds: float, target_ms: float | None) -> dict[str, object]:
+def _row(what: str, seconds: float, target_ms: float | None) -> Row:
     return {"what": what, "ms": seconds * 1e3, "target_ms": target_ms}
 
 
-def start_up() -> list[dict[str, object]]:
+def start_up() -> list[Row]:
     """A fresh process: importing, then the first text.  An editable install has to build its tables first."""
     runs = [json.loads(subprocess.check_output([sys.executable, "-c", START_UP], text=True)) for _ in range(7)]
     from kgen import resources
@@ -64,7 +65,7 @@ def start_up() -> list[dict[str, object]]:
     ]
 
 
-def later() -> list[dict[str, object]]:
+def later() -> list[Row]:
     """New programs in a process that has made one."""
     import kgen
 
@@ -77,38 +78,34 @@ def later() -> list[dict[str, object]]:
             "v = 0.999 * v + 0.001 * g * g\np = p - 0.001 * m / (sqrt(v) + 1e-8)"
         ),
     }
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for what, text in programs.items():
-        rows.append(
-            _row(
-                f"later program: {what}",
-                _best(lambda n, text=text: kgen.jit(text.replace("{n}", str(n))).source(layout="contiguous")),
-                10,
-            )
-        )
+        rows.append(_row(f"later program: {what}", _best(text), 10))
     return rows
 
 
-def scaling() -> list[dict[str, object]]:
+def scaling() -> list[Row]:
     """Programs of many statements: the time grows as their number does, tenfold from row to row."""
-    import kgen
-
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     before = 0.0
     for count in STATEMENTS:
         lines = ["let t0 = a", *(f"let t{i} = t{i - 1} * b + {i}.5" for i in range(1, count)), f"out = t{count - 1}"]
         text = "\n".join(lines)
-        seconds = _best(lambda _, text=text: kgen.jit(text).source(layout="contiguous"), 1 if count > 5_000 else 3)
+        seconds = _best(text, 1 if count > 5_000 else 3)
         rows.append(_row(f"{count:,} statements", seconds, before * 1e3 * 10 if before else None))
         before = seconds
     return rows
 
 
-def _best(make: Callable[[int], object], repetitions: int = 9) -> float:
+def _best(text: str, repetitions: int = 9) -> float:
+    """Seconds from text to CUDA; ``{n}`` makes each repetition a program of its own."""
+    import kgen
+
     seconds = []
     for n in range(repetitions):
+        program = text.replace("{n}", str(n))
         start = time.perf_counter()
-        make(n)
+        kgen.jit(program).source(layout="contiguous")
         seconds.append(time.perf_counter() - start)
     return min(seconds)
 

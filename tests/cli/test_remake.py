@@ -82,5 +82,6 @@ def test_the_examples_remake_themselves(tmp_path: Path, monkeypatch: pytest.Monk
         copy.write_bytes(path.read_bytes())
         kernel = kgen.jit(path=copy)
         specs = [kgen.spec((4, 4), a.dtype or "f32") for a in kernel.program.arguments]
-        text = kernel.source(*specs, shape=None if specs else (4, 4), **dict.fromkeys(kernel.params, 1))
+        params: dict[str, Any] = dict.fromkeys(kernel.params, 1)
+        text = kernel.source(*specs, shape=None if specs else (4, 4), **params)
         assert remake(text, "", monkeypatch, tmp_path) == text

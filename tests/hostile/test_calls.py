@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +83,11 @@ DRIVERS = [
 
 
 @pytest.fixture
-def state(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[DriverState]:
+def state(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> DriverState:
     """A machine whose driver is in this state."""
-    monkeypatch.setattr(driver, "_state", request.param)
-    return request.param
+    found: DriverState = request.param
+    monkeypatch.setattr(driver, "_state", found)
+    return found
 
 
 @pytest.mark.parametrize("state", DRIVERS, indirect=True, ids=lambda s: s.code)

@@ -4,183 +4,31 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kgen
 from kgen.runtime.cuda.compiler import compile_cubin, flags
 
-WORDS = [
-    "int",
-    "float",
-    "double",
-    "char",
-    "short",
-    "long",
-    "unsigned",
-    "signed",
-    "bool",
-    "void",
-    "auto",
-    "const",
-    "static",
-    "extern",
-    "inline",
-    "register",
-    "volatile",
-    "class",
-    "struct",
-    "union",
-    "enum",
-    "template",
-    "typename",
-    "namespace",
-    "using",
-    "operator",
-    "new",
-    "delete",
-    "this",
-    "throw",
-    "try",
-    "catch",
-    "virtual",
-    "public",
-    "private",
-    "protected",
-    "friend",
-    "mutable",
-    "explicit",
-    "constexpr",
-    "noexcept",
-    "decltype",
-    "nullptr",
-    "sizeof",
-    "alignas",
-    "alignof",
-    "typedef",
-    "if",
-    "else",
-    "for",
-    "while",
-    "do",
-    "switch",
-    "case",
-    "default",
-    "break",
-    "continue",
-    "return",
-    "goto",
-    "asm",
-    "wchar_t",
-    "char16_t",
-    "concept",
-    "requires",
-    "restrict",
-    "__restrict__",
-    "__global__",
-    "__device__",
-    "__shared__",
-    "__constant__",
-    "__host__",
-    "__launch_bounds__",
-    "__forceinline__",
-    "threadIdx",
-    "blockIdx",
-    "blockDim",
-    "gridDim",
-    "warpSize",
-    "dim3",
-    "float4",
-    "uint2",
-    "half",
-    "__half",
-    "__nv_bfloat16",
-    "cudaStream_t",
-    "clock",
-    "clock64",
-    "NULL",
-    "EOF",
-    "INFINITY",
-    "NAN",
-    "M_PI",
-    "__CUDA_ARCH__",
-    "__CUDACC__",
-    "__FILE__",
-    "__LINE__",
-    "assert",
-    "printf",
-    "malloc",
-    "free",
-    "memcpy",
-    "memset",
-    "__umulhi",
-    "__ldg",
-    "__shfl_sync",
-    "atomicAdd",
-    "__syncthreads",
-    "fmaf",
-    "expf",
-    "sinf",
-    "sqrtf",
-    "rsqrtf",
-    "__float2half",
-    "main",
-    "std",
-    "linux",
-    "unix",
-]
+WORDS = """
+    int float double char short long unsigned signed bool void auto const static extern inline register
+    volatile class struct union enum template typename namespace using operator new delete this throw try
+    catch virtual public private protected friend mutable explicit constexpr noexcept decltype nullptr sizeof
+    alignas alignof typedef if else for while do switch case default break continue return goto asm wchar_t
+    char16_t concept requires restrict __restrict__ __global__ __device__ __shared__ __constant__ __host__
+    __launch_bounds__ __forceinline__ threadIdx blockIdx blockDim gridDim warpSize dim3 float4 uint2 half
+    __half __nv_bfloat16 cudaStream_t clock clock64 NULL EOF INFINITY NAN M_PI __CUDA_ARCH__ __CUDACC__
+    __FILE__ __LINE__ assert printf malloc free memcpy memset __umulhi __ldg __shfl_sync atomicAdd
+    __syncthreads fmaf expf sinf sqrtf rsqrtf __float2half main std linux unix
+"""
 
-GENERATED = [
-    "a_ptr",
-    "a_v",
-    "a_vec",
-    "a_new",
-    "a_newvec",
-    "a_at",
-    "a_stride",
-    "x_v",
-    "x_v2",
-    "t",
-    "layout",
-    "n",
-    "i",
-    "j",
-    "e",
-    "c0",
-    "c1",
-    "q0",
-    "q1",
-    "at0",
-    "at1",
-    "index0",
-    "size_n0",
-    "size_0",
-    "Pack",
-    "element",
-    "out_v",
-    "out_ptr",
-    "kernel",
-    "kernel_element",
-    "kernel_contiguous",
-    "kernel_strided1",
-    "kernel_strided1_layout",
-    "extent",
-    "magic",
-    "shift",
-    "stride",
-    "nan_max",
-    "nan_min",
-    "wrap_add",
-    "floor_div",
-    "small_pow",
-    "bit_cast",
-    "at",
-    "T",
-    "N",
-    "Bytes",
-    "value",
-    "result",
-]
+GENERATED = """
+    a_ptr a_v a_vec a_new a_newvec a_at a_stride x_v x_v2 t layout n i j e c0 c1 q0 q1 at0 at1 index0 size_n0
+    size_0 Pack element out_v out_ptr kernel kernel_element kernel_contiguous kernel_strided1
+    kernel_strided1_layout extent magic shift stride nan_max nan_min wrap_add floor_div small_pow bit_cast at
+    T N Bytes value result
+"""
 
 
 def check_compiles(text: str) -> None:
@@ -188,25 +36,28 @@ def check_compiles(text: str) -> None:
     assert compile_cubin(text, name="hostile.cu", arch="sm_90", options=flags("sm_90", True, False))
 
 
-def batches(words: list[str], size: int = 12) -> list[list[str]]:
+def batches(text: str, size: int = 12) -> list[list[str]]:
+    """The words of a text, a few at a time."""
+    words = text.split()
     return [words[i : i + size] for i in range(0, len(words), size)]
 
 
-@pytest.mark.parametrize("words", batches([*WORDS, *GENERATED]), ids=lambda words: words[0])
+@pytest.mark.parametrize("words", batches(WORDS + GENERATED), ids=lambda words: words[0])
 def test_names_of_inputs(words: list[str]) -> None:
     """Inputs may be called what they like: keywords, macros, intrinsics, and names that kgen itself makes."""
     text = kgen.jit(f"out = {' + '.join(words)}").source(rank=2)
     check_compiles(text)
 
 
-@pytest.mark.parametrize("words", batches([w for w in [*WORDS, *GENERATED] if w != "out"]), ids=lambda words: words[0])
+@pytest.mark.parametrize("words", batches(WORDS + GENERATED), ids=lambda words: words[0])
 def test_names_of_everything_else(words: list[str]) -> None:
     """So may outputs, temporaries, functions, params and updated arrays."""
     lines = ["param {0}: float", "param {1} = 2.0", "inout {2}", "def {3}({4}) = {4} * 2", "let {5} = {3}(a)",
              "let {6} = {5} * {0} + {1}", "{7} = {6} * {6} * b", "{8} = {7} + {2}", "{2} = {2} + {5}"]  # fmt: skip
     names = [*words, *(f"spare{i}" for i in range(9))][:9]
+    alpha: dict[str, Any] = {names[0]: 1.0}
     text = kgen.jit("\n".join(lines).format(*names)).source(
-        kgen.spec((4, 5), "f32", (1, 4)), kgen.spec((4, 5), "f16"), kgen.spec((4, 1), "i8"), **{names[0]: 1.0}
+        kgen.spec((4, 5), "f32", (1, 4)), kgen.spec((4, 5), "f16"), kgen.spec((4, 1), "i8"), **alpha
     )
     check_compiles(text)
 
@@ -254,8 +105,10 @@ def test_comments_stay_comments(comment: str) -> None:
     check_inert(kgen.jit(program).source(layout="contiguous"))
 
 
-FILE_NAMES = [f"*{SENTINEL}.k", f"a\n{SENTINEL};.k", f"a\\\n{SENTINEL}.k", f"{SENTINEL}\\", f'"{SENTINEL}.k', f"'{SENTINEL}'.k",
-              f"??-{SENTINEL}??", f"{BIDI}{SENTINEL}.k", f"$({SENTINEL}).k", f"-o {SENTINEL}.k", f"<{SENTINEL}>.k"]  # fmt: skip
+FILE_NAMES = [
+    f"*{SENTINEL}.k", f"a\n{SENTINEL};.k", f"a\\\n{SENTINEL}.k", f"{SENTINEL}\\", f'"{SENTINEL}.k', f"'{SENTINEL}'.k",
+    f"??-{SENTINEL}??", f"{BIDI}{SENTINEL}.k", f"$({SENTINEL}).k", f"-o {SENTINEL}.k", f"<{SENTINEL}>.k",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILE_NAMES, ids=lambda text: ascii(text))
