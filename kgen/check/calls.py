@@ -168,7 +168,7 @@ def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: A
     if not n.dtype.is_int or n.dtype.size > 4 or n.dtype.name == "uint32":
         ctx.error(
             "no-function",
-            f"`{node.function}` needs an int32 order, not {n.dtype}",
+            f"`{node.function}` needs an int32 {'order' if order == 0 else 'exponent'}, not {n.dtype}",
             node.function_span,
             marks=(args[order].span,),
             hint="write cast<int>(n)",
@@ -229,6 +229,8 @@ def _extremum(ctx: Context, node: Call, name: str, args: Args) -> Value | None:
             marks=[a.span for a in args],
             hint="complex numbers have no order",
         )
+        return None
+    if ctx.shape_of(values, node.function_span) is None:
         return None
     op = name if not dtype.is_bool else {"min": "and", "max": "or"}[name]
     result: Typed | None = values[0]

@@ -36,7 +36,12 @@ def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None
         return None
     if dtype.is_complex:
         if node.saturate or node.mode is not None:
-            ctx.error("bad-cast", "a cast to a complex dtype takes no saturation or rounding mode", node.type.span)
+            ctx.error(
+                "bad-cast",
+                "a cast to a complex dtype takes no saturation or rounding mode",
+                node.type.span,
+                hint=f"write complex(cast<{dtype.real}, ...>(x), 0)",
+            )
             return None
         converted = ctx.convert(value, dtype)
         return Typed(dtype, converted.id, converted.shape, node.span, converted.imag)

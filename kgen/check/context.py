@@ -14,16 +14,21 @@ from kgen.dtypes import (
     DEFAULT_OF_KIND,
     FLOAT32,
     FLOAT64,
+    INT16,
+    INT32,
+    INT64,
+    UINT64,
     DType,
     Kind,
     promote,
 )
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Scalar, Shape
+from kgen.ir.kernel import CastMode, Reduction, Scalar, Shape
 from kgen.source import Span
 
 DEFAULT_ROUNDING = CastMode("rne", False)
 TO_INTEGER = CastMode("rz", False)
+_INTEGERS = (INT16, INT32, INT64, UINT64)
 
 
 @dataclass(slots=True)
@@ -147,11 +152,14 @@ class Context:
         if dtype.is_int:
             number = int(value.real) if isinstance(value, complex) else int(value)
             if not dtype.int_min <= number <= dtype.int_max:
+                wider = _wider(number, dtype)
                 self.error(
                     "literal-out-of-range",
                     f"{number} does not fit {dtype}, which holds {dtype.int_min} to {dtype.int_max}",
                     literal.span,
-                    hint=f"write cast<{_wider(number)}>(...) around the array operand, or a literal that fits",
+                    hint="no integer dtype holds both: write it as a float, 1e20 say, or a literal that fits"
+                    if wider is None
+                    else f"write cast<{wider}>(...) around the array operand, or a literal that fits",
                 )
                 return None
             return Typed(dtype, self.builder.const(number, dtype), (), literal.span)
@@ -230,21 +238,31 @@ class Context:
 
     def _shape_error(self, left: Typed, shape: Shape, right: Typed, axis: int, at: Span) -> None:
         here, there = self.dims.extent(shape[axis]), self.dims.extent(right.shape[axis])
-        names = [self.name_of(left.span), self.name_of(right.span)]
+        first, second = self._name_of(left, "first"), self._name_of(right, "second")
         rank = max(len(shape), len(right.shape))
         self.error(
             "shape-mismatch",
-            f"{names[0]} is {self.dims.show(shape)} and {names[1]} is {self.dims.show(right.shape)}: "
+            f"{first} is {self.dims.show(shape)} and {second} is {self.dims.show(right.shape)}: "
             f"dimension {rank + axis} is {here} here and {there} there",
             at,
             marks=(left.span, right.span),
-            hint="broadcasting needs equal sizes or 1",
+            hint=self._hint_of_reduction(left)
+            or self._hint_of_reduction(right)
+            or "broadcasting needs equal sizes or 1",
         )
 
-    def name_of(self, span: Span) -> str:
-        """The text of an operand, quoted, when it is short enough to name it."""
-        text = " ".join(self.reporter.source.text[span.start : span.end].split())
-        return f"`{text}`" if len(text) <= 24 else "the marked operand"
+    def _hint_of_reduction(self, value: Typed) -> str | None:
+        attr = self.builder.ops[value.id].attr
+        if isinstance(attr, Reduction) and not attr.keepdims and value.shape:
+            return "broadcasting needs equal sizes or 1: keepdims=true keeps the reduced axis as one of size 1"
+        return None
+
+    def _name_of(self, value: Typed, which: str) -> str:
+        """The text of an operand, quoted, when it is short enough to name it (and not the prelude's)."""
+        if self.site is not None:
+            return f"the {which} operand inside it"
+        text = " ".join(self.reporter.source.text[value.span.start : value.span.end].split())
+        return f"`{text}`" if len(text) <= 24 else f"the {which} operand"
 
     def op(
         self,
@@ -260,11 +278,32 @@ class Context:
 
         ``at`` is where a shape error points, ``span`` the text of the whole expression.
         """
+        self._lint_reduced(values, at)
         shape = self.shape_of(values, at)
         if shape is None:
             return None
         number = self.builder.op(name, [v.id for v in values], shape=shape, attr=attr, span=span or at)
         return Typed(dtype, number, shape, span or at)
+
+    def _lint_reduced(self, values: Sequence[Typed], at: Span) -> None:
+        """A reduction that meets its own operand again lines up with the wrong axes, unless the first ones went."""
+        for value in values:
+            op = self.builder.ops[value.id]
+            if not isinstance(op.attr, Reduction) or op.attr.keepdims or not op.shape:
+                continue
+            reduced = self.builder.ops[op.args[0]].shape
+            if op.attr.axes == tuple(range(len(op.attr.axes))):
+                continue
+            for other in values:
+                if other is not value and other.shape == reduced and self.site is None:
+                    self.reporter.lint(
+                        "reduced-axis",
+                        f"{self._name_of(value, 'first')} has lost an axis and lines up with the last axes of "
+                        f"{self._name_of(other, 'second')}",
+                        at,
+                        marks=(value.span, other.span),
+                        hint="keepdims=true keeps the reduced axis as one of size 1",
+                    )
 
     def const(self, value: bool | int | float, dtype: DType, span: Span) -> Typed:
         return Typed(dtype, self.builder.const(value, dtype.compute), (), span)
@@ -281,10 +320,7 @@ def _cast_to_write(a: DType, b: DType) -> str:
     return "write cast<int64>(...) around the uint64 operand, or cast<uint64>(...) around the other"
 
 
-def _wider(number: int) -> str:
-    for dtype in ("int16", "int32", "int64", "uint64"):
-        bits = int(dtype.removeprefix("u").removeprefix("int"))
-        low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        if low <= number <= high:
-            return dtype
-    return "float64"
+def _wider(number: int, dtype: DType) -> DType | None:
+    """The smallest integer dtype that holds a literal and every value of ``dtype``."""
+    low, high = min(number, dtype.int_min), max(number, dtype.int_max)
+    return next((t for t in _INTEGERS if t.int_min <= low and high <= t.int_max), None)

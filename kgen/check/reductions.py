@@ -37,6 +37,15 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     value = None if operand is None else condition(ctx, operand) if kind in _TRUTHS else ctx.typed(operand)
     if value is None:
         return None
+    if value.imag is not None and kind in ("min", "max", "argmin", "argmax"):
+        ctx.error(
+            "no-function",
+            f"`{node.function}` is not defined for complex numbers",
+            node.function_span,
+            marks=(argument.span,),
+            hint="complex numbers have no order; reduce abs(z) or real(z)",
+        )
+        return None
     if value.imag is not None:
         ctx.error(
             "not-yet",
@@ -86,7 +95,7 @@ def _axes(ctx: Context, node: Call, shape: tuple[Dim, ...]) -> tuple[int, ...] |
     word = keyword(node, "axis")
     if word is None:
         return tuple(range(len(shape)))
-    return axes(ctx, word.value, len(shape), ctx.dims.show(shape))
+    return axes(ctx, word.value, len(shape), f"shape {ctx.dims.show(shape)}")
 
 
 def _flag(ctx: Context, node: Call, name: str) -> bool | None:

@@ -47,7 +47,7 @@ def axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) ->
         if axis is None:
             return None
         if not -rank <= axis < rank:
-            ctx.error("bad-axis", f"axis {axis} is out of range for shape {shown}", item.span, hint=_range_hint(rank))
+            ctx.error("bad-axis", f"axis {axis} is out of range for {shown}", item.span, hint=_range_hint(rank))
             return None
         if axis % rank in found:
             ctx.error("bad-axis", f"axis {axis} is named twice", item.span)
@@ -122,7 +122,7 @@ def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         return None
     count = len(word.value.items) if isinstance(word.value, Tuple) else 1
     rank = len(value.shape) + count
-    places = axes(ctx, word.value, rank, f"of {rank} dimensions")
+    places = axes(ctx, word.value, rank, f"a result of {rank} dimensions")
     if places is None:
         return None
     numbers = [value.id] if value.imag is None else [value.id, value.imag]
