@@ -150,12 +150,28 @@ def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
     return ScalarValue(name, value, WeakArg(kind))
 
 
-def by_value(value: Value, device: Device | None) -> Value:
-    """A 0-d array of the host that meets arrays on a GPU is passed by value."""
-    if not isinstance(value, ArrayValue) or value.adapter is None or value.spec.shape != ():
-        return value
-    if device is None or device.kind != "cuda" or (value.device is not None and value.device.kind != "cpu"):
-        return value
+def by_value(
+    program: Program, values: Mapping[str, Value], outs: Sequence[ArrayValue | None], device: Device
+) -> dict[str, Value]:
+    """Host arrays of no dimensions that meet others on a GPU are passed by value; alone they are arrays like any."""
+    read_only = {a.name for a in program.arguments if a.role == "input"}
+    small = {n: v for n, v in values.items() if n in read_only and isinstance(v, ArrayValue) and _is_host_scalar(v)}
+    arrays = [v for n, v in values.items() if n not in small and isinstance(v, ArrayValue)]
+    if device.kind != "cuda" or not (arrays or any(o is not None and not _on_host(o) for o in outs)):
+        return dict(values)
+    return {n: _as_scalar(small[n]) if n in small else v for n, v in values.items()}
+
+
+def _is_host_scalar(value: ArrayValue) -> bool:
+    return value.adapter is not None and value.spec.shape == () and _on_host(value)
+
+
+def _on_host(value: ArrayValue) -> bool:
+    return value.device is None or value.device.kind == "cpu"
+
+
+def _as_scalar(value: ArrayValue) -> ScalarValue:
+    assert value.adapter is not None
     return ScalarValue(value.name, value.adapter.item(value.array), ScalarArg(value.spec.dtype))
 
 

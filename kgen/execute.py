@@ -63,7 +63,7 @@ class Engine:
         values = describe(self.program, bind(self.program, args, named))
         outs = given_outputs(self.program, out)
         backend = choose_backend(self.device, [*values.values(), *(o for o in outs if o is not None)])
-        values = {n: by_value(v, backend.device) for n, v in values.items()}
+        values = by_value(self.program, values, outs, backend.device)
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)

@@ -110,3 +110,13 @@ def on_device(table: Table) -> list[str]:
     results = jit(table.text, device="cuda", fmad=False)(*given)
     assert all(isinstance(r, np.ndarray) for r in (results if isinstance(results, tuple) else (results,)))
     return differences(table, given, results)
+
+
+def test_arrays_of_no_dimensions() -> None:
+    """NumPy scalars alone are arrays; they pass by value only beside an array on the device; inout ones are updated."""
+    add = jit("out = a + b", device="cuda", fmad=False)
+    assert add(np.float32(2), np.float32(3)) == 5
+    assert add(np.float32(2), np.ones(3, np.float32)).tolist() == [3, 3, 3]
+    total = np.array(1.0, np.float32)
+    jit("inout t\nt = t + x", device="cuda")(total, np.float32(2))
+    assert total == 3
