@@ -85,6 +85,8 @@ def tables() -> list[Table]:
         found += _table("binary", [t, t], binary)
         found += _table("ternary", [t, t, t], ["({0} ? {1} : {2})", "({0} < {1} <= {2})", *calls_of(3)])
         found += _table("quaternary", [t, t, t, t], calls_of(4))
+        if not t.is_float:
+            continue
         found += _table("scaled", [t, INT32], ["ldexp({0}, {1})", "scalbn({0}, {1})", "scalbln({0}, {1})"])
         found += _table("ordered", [INT32, t], [spelled("jn", 2), spelled("yn", 2)])
     for t in DTYPES:

@@ -196,7 +196,9 @@ def _moved(way: int) -> Nudge:
 def _outside(name: str, args: Sequence[Array]) -> Array:
     """Arguments for which the guide's bound in units in the last place does not hold."""
     x = args[-1]
-    if name in ("j0", "j1", "y0", "y1", "jn", "yn"):
+    if name in ("jn", "yn"):
+        return np.ones(x.shape, np.bool_)
+    if name in ("j0", "j1", "y0", "y1"):
         return ~(np.abs(x) < 8)
     if name == "lgamma":
         return x < 0
@@ -204,12 +206,12 @@ def _outside(name: str, args: Sequence[Array]) -> Array:
 
 
 def _step(value: Array, steps: Array) -> Array:
-    """``value`` moved by so many representable values; NaN and infinities stay, and finite values stay finite."""
+    """``value`` moved by so many representable values; NaN and infinities stay, and the largest may overflow."""
     kind = np.dtype(f"i{value.dtype.itemsize}")
     bits = np.array(value).view(kind)
     top = np.iinfo(kind).min
     ordered = np.where(bits < 0, top - bits, bits)
-    largest = np.asarray(np.finfo(value.dtype).max).view(kind)
+    largest = np.asarray(np.inf, value.dtype).view(kind)
     moved = np.clip(ordered + steps.astype(kind), -largest, largest)
     back = np.asarray(np.where(moved < 0, top - moved, moved), kind).view(value.dtype).reshape(value.shape)
     return np.where(np.isfinite(value), back, value)
@@ -269,7 +271,7 @@ def _within(samples: Sequence[Array], got: Array, inexact: int, spread: Array) -
         margin = spread * (1.0 if inexact > 1 else 0.0)
         if got.dtype.kind == "f" or _is_float(got):
             one_more = np.abs(value) * (2.0 ** -(_mantissa(got) if inexact > 1 else 200))
-            margin = margin + one_more
+            margin = margin + 4 * one_more
         margin = np.where(np.isfinite(margin), margin, 0)
         inside = (value >= low - margin) & (value <= high + margin)
         # Next to an overflow either side is right.
