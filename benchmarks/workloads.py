@@ -69,7 +69,10 @@ def _misaligned(dtype: str) -> Callable[[Any], dict[str, Any]]:
 
 
 def _square(dtype: str) -> Callable[[Any], dict[str, Any]]:
-    return lambda torch: {"a": _randn(torch, 16384, 16384, dtype=dtype), "b": _randn(torch, 16384, 16384, dtype=dtype).t()}
+    return lambda torch: {
+        "a": _randn(torch, 16384, 16384, dtype=dtype),
+        "b": _randn(torch, 16384, 16384, dtype=dtype).t(),
+    }
 
 
 def _adam(torch: Any) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def _permuted(torch: Any) -> dict[str, Any]:
 
 
 def _image(torch: Any) -> dict[str, Any]:
-    return {"x": torch.randint(0, 256, (64, 3, 1024, 1024), device="cuda", dtype=torch.uint8).expand(64, 3, 1024, 1024)}
+    return {"x": _randn(torch, 32, 64, 224, 224)}
 
 
 N = 2**28

@@ -75,7 +75,13 @@ class _Writer:
         if planned.access in ("scalar", "column"):
             return argument.name
         if planned.access == "transposed":
-            return f"{names.vector(name)}.at[j]"
+            group = self.schedule.group
+            turned = (
+                f"{name}_tile[v][(u / {group}) ^ (v / {group})].at[u % {group}]"
+                if group > 1
+                else f"{name}_tile[v][u ^ v].at[0]"
+            )
+            return f"{names.vector(name)}.at[j]" if packed else turned
         if packed and planned.access == "vector":
             written = argument.kind == "write"
             vector = names.new_vector(name) if written and touch.reads else names.vector(name)
@@ -202,7 +208,7 @@ def describe_groups(
     writer = _Writer(step, schedule, element)
     group = schedule.group
     inner = ("(i + j)", "q") if group > 1 else ("i", "q")
-    alone = inner[0] if writer.tiled else "e"  # one element at a time, at the edge
+    alone = "p" if writer.tiled else "e"  # one element at a time, at the edge
     reads = writer.vectors(written=False)
     early = {names.vector(writer.touch(i)[2]) for i in range(len(step.touches)) if writer.prefetched(i)}
     return GroupContext(

@@ -231,4 +231,4 @@ def test_explain_names_the_reasons(pair: tuple[Any, Any]) -> None:
     """``explain`` says for every operand how it is read, and what limited it."""
     x, y = pair
     text = str(kgen.jit("out = a * b").explain(x, y.T.contiguous().T))
-    assert "`b` is not contiguous" in text
+    assert "tiled: `b` is consecutive along another dimension" in text
