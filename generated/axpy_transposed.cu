@@ -56,68 +56,75 @@ axpy_transposed_tiled2(const float* __restrict__ x_ptr,
     const int q_first = 64 * c1;  // and along the second
     const int row = threadIdx.x / 16;
     const int slot = threadIdx.x % 16;
-
-    Pack<float, 4, 16> y_in[4];
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const int p = p_first + 4 * row + k;
-        const int q = q_first + 4 * slot;
-        if (p < layout.width && layout.height - q >= 4) {
-            y_in[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + p * layout.y_stride[0] + q);
-        } else {
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                if (p < layout.width && q + j < layout.height) {
-                    y_in[k].at[j] = (y_ptr + p * layout.y_stride[0] + q)[j];
-                }
-            }
-        }
-    }
-
     const int i = p_first + 4 * slot;
-    const bool whole = layout.width - i >= 4;  // or a part, at the edge
+    // Whether groups are whole in this tile: then each is inside or outside, and moves in one piece.
+    const bool whole = (layout.width - p_first >= 64 || layout.width % 4 == 0) &&
+                       (layout.height - q_first >= 64 || layout.height % 4 == 0);
     Pack<float, 4, 16> x_vec[4];
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const int q = q_first + row + 16 * k;
-        if (whole && q < layout.height) {
-            x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
-        }
-    }
-
-    // Each thread turns 4 x 4 elements in registers.  Slots are swizzled, so that neither side meets in a bank.
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        Pack<float, 4, 16> turned;
+    if (whole) {
+        Pack<float, 4, 16> y_in[4];
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            turned.at[k] = y_in[k].at[j];
+            const int p = p_first + 4 * row + k;
+            const int q = q_first + 4 * slot;
+            if (p < layout.width && q < layout.height) {
+                y_in[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + p * layout.y_stride[0] + q);
+            }
         }
-        y_tile[4 * slot + j][row ^ slot] = turned;
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const int q = q_first + row + 16 * k;
+            if (i < layout.width && q < layout.height) {
+                x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
+            }
+        }
+        // Each thread turns 4 x 4 elements in registers; slots are swizzled, so that no side meets in a bank.
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            Pack<float, 4, 16> turned;
+            #pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                turned.at[k] = y_in[k].at[j];
+            }
+            y_tile[4 * slot + j][row ^ slot] = turned;
+        }
+    } else {
+        for (int r = threadIdx.x; r < 64 * 64; r += 256) {
+            const int u = r / 64;
+            const int v = r % 64;
+            const int p = p_first + u;
+            const int q = q_first + v;
+            if (p < layout.width && q < layout.height) {
+                y_tile[v][(u / 4) ^ (v / 4)].at[u % 4] = *(y_ptr + p * layout.y_stride[0] + q);
+            }
+        }
     }
     __syncthreads();
 
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const int q = q_first + row + 16 * k;
-        if (q >= layout.height) {
-            break;
-        }
-        const auto y_vec = y_tile[row + 16 * k][slot ^ ((row + 16 * k) / 4)];
-        if (whole) {
-            Pack<float, 4, 16> out_vec;
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                axpy_transposed_element(x_vec[k].at[j], y_vec.at[j], a_v, out_vec.at[j]);
-            }
-            *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + q * layout.out_stride[0] + i) = out_vec;
-        } else {
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                if (i + j < layout.width) {
-                    axpy_transposed_element(x_ptr[q * layout.out_stride[0] + i + j], y_vec.at[j], a_v,
-                                            out_ptr[q * layout.out_stride[0] + i + j]);
+    if (whole) {
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const int q = q_first + row + 16 * k;
+            if (i < layout.width && q < layout.height) {
+                const auto y_vec = y_tile[row + 16 * k][slot ^ ((row + 16 * k) / 4)];
+                Pack<float, 4, 16> out_vec;
+                #pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    axpy_transposed_element(x_vec[k].at[j], y_vec.at[j], a_v, out_vec.at[j]);
                 }
+                *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + q * layout.out_stride[0] + i) = out_vec;
+            }
+        }
+    } else {
+        for (int r = threadIdx.x; r < 64 * 64; r += 256) {
+            const int u = r % 64;
+            const int v = r / 64;
+            const int p = p_first + u;
+            const int q = q_first + v;
+            if (p < layout.width && q < layout.height) {
+                axpy_transposed_element(x_ptr[q * layout.out_stride[0] + p],
+                                        y_tile[v][(u / 4) ^ (v / 4)].at[u % 4], a_v,
+                                        out_ptr[q * layout.out_stride[0] + p]);
             }
         }
     }
