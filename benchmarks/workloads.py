@@ -26,6 +26,7 @@ class Workload:
     make: Make
     target: float
     cupy: str | None = None
+    out: str | None = None  # "reference": results go into arrays laid out as torch's
 
 
 def _randn(torch: Any, *shape: int, dtype: str = "float32") -> Any:
@@ -100,26 +101,153 @@ def _image(torch: Any) -> dict[str, Any]:
 N = 2**28
 
 WORKLOADS: tuple[Workload, ...] = (
-    Workload("axpy_f32", "contiguous", "out = 2.5 * x + y", _of(_pair(N), lambda t: lambda x, y: 2.5 * x + y), 1.01, "out = 2.5f * x + y"),
-    Workload("chain_f32", "contiguous", "out = gelu(x) * sigmoid(y) + x", _of(_pair(N), lambda t: lambda x, y: t.nn.functional.gelu(x) * t.sigmoid(y) + x), 1.01),
-    Workload("adam_f32", "contiguous", "m2 = 0.9 * m + 0.1 * g\nv2 = 0.999 * v + 0.001 * g * g\np2 = p - 0.001 * m2 / (sqrt(v2) + 1e-8)", _of(_adam, _adam_reference), 0.99),
-    Workload("sincos_2out", "contiguous", "s = sin(x)\nc = cos(x)", _of(lambda t: {"x": _randn(t, N)}, lambda t: lambda x: (t.sin(x), t.cos(x))), 0.99),
-    Workload("axpy_bf16", "contiguous", "out = 2.5 * x + y", _of(_pair(N, "bfloat16"), lambda t: lambda x, y: 2.5 * x + y), 0.99),
-    Workload("swiglu_bf16", "contiguous", "out = silu(x) * y", _of(_pair(N, "bfloat16"), lambda t: lambda x, y: t.nn.functional.silu(x) * y), 0.99),
-    Workload("c64_mul", "contiguous", "out = x * y + x", _of(_pair(2**27, "complex64"), lambda t: lambda x, y: x * y + x), 0.99, "out = x * y + x"),
-    Workload("mixed", "contiguous", "out = cast<half>(x * y + z)", _of(lambda t: {"x": _randn(t, N, dtype="float16"), "y": _randn(t, N, dtype="bfloat16"), "z": _randn(t, N)}, lambda t: lambda x, y, z: (x.float() * y.float() + z).half()), 1.00),
-    Workload("u8_normalize", "contiguous", "out = (cast<float>(x) - 127.5) * 0.0078", _of(lambda t: {"x": t.randint(0, 256, (2**29,), device="cuda", dtype=t.uint8)}, lambda t: lambda x: (x.float() - 127.5) * 0.0078), 0.95, "out = ((float)x - 127.5f) * 0.0078f"),
+    Workload(
+        "axpy_f32",
+        "contiguous",
+        "out = 2.5 * x + y",
+        _of(_pair(N), lambda t: lambda x, y: 2.5 * x + y),
+        1.01,
+        "out = 2.5f * x + y",
+    ),
+    Workload(
+        "chain_f32",
+        "contiguous",
+        "out = gelu(x) * sigmoid(y) + x",
+        _of(_pair(N), lambda t: lambda x, y: t.nn.functional.gelu(x) * t.sigmoid(y) + x),
+        1.01,
+    ),
+    Workload(
+        "adam_f32",
+        "contiguous",
+        "m2 = 0.9 * m + 0.1 * g\nv2 = 0.999 * v + 0.001 * g * g\np2 = p - 0.001 * m2 / (sqrt(v2) + 1e-8)",
+        _of(_adam, _adam_reference),
+        0.99,
+    ),
+    Workload(
+        "sincos_2out",
+        "contiguous",
+        "s = sin(x)\nc = cos(x)",
+        _of(lambda t: {"x": _randn(t, N)}, lambda t: lambda x: (t.sin(x), t.cos(x))),
+        0.99,
+    ),
+    Workload(
+        "axpy_bf16",
+        "contiguous",
+        "out = 2.5 * x + y",
+        _of(_pair(N, "bfloat16"), lambda t: lambda x, y: 2.5 * x + y),
+        0.99,
+    ),
+    Workload(
+        "swiglu_bf16",
+        "contiguous",
+        "out = silu(x) * y",
+        _of(_pair(N, "bfloat16"), lambda t: lambda x, y: t.nn.functional.silu(x) * y),
+        0.99,
+    ),
+    Workload(
+        "c64_mul",
+        "contiguous",
+        "out = x * y + x",
+        _of(_pair(2**27, "complex64"), lambda t: lambda x, y: x * y + x),
+        0.99,
+        "out = x * y + x",
+    ),
+    Workload(
+        "mixed",
+        "contiguous",
+        "out = cast<half>(x * y + z)",
+        _of(
+            lambda t: {"x": _randn(t, N, dtype="float16"), "y": _randn(t, N, dtype="bfloat16"), "z": _randn(t, N)},
+            lambda t: lambda x, y, z: (x.float() * y.float() + z).half(),
+        ),
+        1.00,
+    ),
+    Workload(
+        "u8_normalize",
+        "contiguous",
+        "out = (cast<float>(x) - 127.5) * 0.0078",
+        _of(
+            lambda t: {"x": t.randint(0, 256, (2**29,), device="cuda", dtype=t.uint8)},
+            lambda t: lambda x: (x.float() - 127.5) * 0.0078,
+        ),
+        0.95,
+        "out = ((float)x - 127.5f) * 0.0078f",
+    ),
     Workload("bcast_row_bf16", "broadcast", "out = x * w + b", _of(_rows, lambda t: lambda x, w, b: x * w + b), 0.98),
-    Workload("bcast_col_f32", "broadcast", "out = (x - m) * s", _of(_columns, lambda t: lambda x, m, s: (x - m) * s), 0.98, "out = (x - m) * s"),
-    Workload("sliced_f32", "slices", "out = x * y", _of(_sliced("float32", 1, 3), lambda t: lambda x, y: x * y), 0.98, "out = x * y"),
-    Workload("sliced_bf16", "slices", "out = x * y", _of(_sliced("bfloat16", 1, 3), lambda t: lambda x, y: x * y), 0.98),
-    Workload("misaligned_f32", "slices", "out = x * y", _of(_misaligned("float32"), lambda t: lambda x, y: x * y), 0.98, "out = x * y"),
-    Workload("misaligned_bf16", "slices", "out = x * y", _of(_misaligned("bfloat16"), lambda t: lambda x, y: x * y), 0.98),
-    Workload("transpose_copy_f32", "transposed", "out = b", _of(lambda t: {"b": _square("float32")(t)["b"]}, lambda t: lambda b: b.contiguous()), 0.97),
-    Workload("transpose_copy_bf16", "transposed", "out = b", _of(lambda t: {"b": _square("bfloat16")(t)["b"]}, lambda t: lambda b: b.contiguous()), 0.95),
-    Workload("transposed_f32", "transposed", "out = a + b", _of(_square("float32"), lambda t: lambda a, b: a + b), 0.99, "out = a + b"),
-    Workload("transposed_bf16", "transposed", "out = a + b", _of(_square("bfloat16"), lambda t: lambda a, b: a + b), 0.95),
-    Workload("permuted4d_f32", "transposed", "out = x * y", _of(_permuted, lambda t: lambda x, y: x * y), 0.92, "out = x * y"),
-    Workload("nchw_to_nhwc", "transposed", "out: half = x", _of(_image, lambda t: lambda x: x.half().contiguous(memory_format=t.channels_last)), 0.95),
-    Workload("stride2_f32", "strided", "out = x * y", _of(lambda t: {"x": _randn(t, N)[::2], "y": _randn(t, N)[::2]}, lambda t: lambda x, y: x * y), 0.0, "out = x * y"),
-)  # fmt: skip
+    Workload(
+        "bcast_col_f32",
+        "broadcast",
+        "out = (x - m) * s",
+        _of(_columns, lambda t: lambda x, m, s: (x - m) * s),
+        0.98,
+        "out = (x - m) * s",
+    ),
+    Workload(
+        "sliced_f32",
+        "slices",
+        "out = x * y",
+        _of(_sliced("float32", 1, 3), lambda t: lambda x, y: x * y),
+        0.98,
+        "out = x * y",
+    ),
+    Workload(
+        "sliced_bf16", "slices", "out = x * y", _of(_sliced("bfloat16", 1, 3), lambda t: lambda x, y: x * y), 0.98
+    ),
+    Workload(
+        "misaligned_f32",
+        "slices",
+        "out = x * y",
+        _of(_misaligned("float32"), lambda t: lambda x, y: x * y),
+        0.98,
+        "out = x * y",
+    ),
+    Workload(
+        "misaligned_bf16", "slices", "out = x * y", _of(_misaligned("bfloat16"), lambda t: lambda x, y: x * y), 0.98
+    ),
+    Workload(
+        "transpose_copy_f32",
+        "transposed",
+        "out = b",
+        _of(lambda t: {"b": _square("float32")(t)["b"]}, lambda t: lambda b: b.contiguous()),
+        0.97,
+        out="reference",
+    ),
+    Workload(
+        "transpose_copy_bf16",
+        "transposed",
+        "out = b",
+        _of(lambda t: {"b": _square("bfloat16")(t)["b"]}, lambda t: lambda b: b.contiguous()),
+        0.95,
+        out="reference",
+    ),
+    Workload(
+        "transposed_f32",
+        "transposed",
+        "out = a + b",
+        _of(_square("float32"), lambda t: lambda a, b: a + b),
+        0.99,
+        "out = a + b",
+    ),
+    Workload(
+        "transposed_bf16", "transposed", "out = a + b", _of(_square("bfloat16"), lambda t: lambda a, b: a + b), 0.95
+    ),
+    Workload(
+        "permuted4d_f32", "transposed", "out = x * y", _of(_permuted, lambda t: lambda x, y: x * y), 0.92, "out = x * y"
+    ),
+    Workload(
+        "nchw_to_nhwc",
+        "transposed",
+        "out: half = x",
+        _of(_image, lambda t: lambda x: x.half().contiguous(memory_format=t.channels_last)),
+        0.95,
+        out="reference",
+    ),
+    Workload(
+        "stride2_f32",
+        "strided",
+        "out = x * y",
+        _of(lambda t: {"x": _randn(t, N)[::2], "y": _randn(t, N)[::2]}, lambda t: lambda x, y: x * y),
+        0.0,
+        "out = x * y",
+    ),
+)

@@ -1,0 +1,49 @@
+"""Device times: CUDA events around queued launches, medians; graphs of many launches for small sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+Run = Callable[[], Any]
+
+
+def device_time(torch: Any, run: Run, repeats: int = 25) -> float:
+    """Median seconds of one call, launches queued ahead so that the host's time stays outside."""
+    for _ in range(3):
+        run()
+    torch.cuda.synchronize()
+    pairs = []
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        end.record()
+        pairs.append((start, end))
+    torch.cuda.synchronize()
+    return median(start.elapsed_time(end) for start, end in pairs) * 1e-3
+
+
+def graph_time(torch: Any, runs: Sequence[Run], launches: int = 50, repeats: int = 20) -> float:
+    """Median seconds of one launch in a replayed graph, which takes the runs (each on buffers of its own) in turn."""
+    for run in runs:
+        run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for number in range(launches):
+            runs[number % len(runs)]()
+    return device_time(torch, graph.replay, repeats) / launches
+
+
+class Copy:
+    """The yardstick: a plain device copy that reads and writes ``total`` bytes in all."""
+
+    def __init__(self, torch: Any, total: int) -> None:
+        half = max(total // 2 // 16 * 16, 16)
+        self.source = torch.empty(half, dtype=torch.uint8, device="cuda").random_()
+        self.target = torch.empty_like(self.source)
+
+    def __call__(self) -> None:
+        self.target.copy_(self.source)
