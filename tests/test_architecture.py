@@ -236,7 +236,7 @@ RULES = {
     "operator": "Operators under another name.",
     "special": "With rules of their own: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
-    "reduction": "Over axes. `min` and `max` of two or more arguments are elementwise. Not there yet: no kernel is made.",
+    "reduction": "Over axes; `min` and `max` of several arguments are elementwise. No kernel is made for reductions yet.",
 }
 
 
@@ -305,8 +305,9 @@ def used() -> set[str]:
 def test_every_error_code_is_documented() -> None:
     """No code is missing from ``docs/errors.md``, and none is there that kgen does not have."""
     texts = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.py"))
+    by_role = {f"unused-{role}" for role in ("input", "param", "let")}
     assert used() - set(documented()) == set()
-    assert {code for code in documented() if f'"{code}"' not in texts} == set()
+    assert {code for code in documented() if f'"{code}"' not in texts} - by_role == set()
 
 
 @pytest.mark.parametrize("code", [c for c, example in documented().items() if example and c != "not-yet"])
