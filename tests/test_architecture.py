@@ -1,28 +1,23 @@
-"""Rules of the project that a reader relies on: directions of imports, tables that agree, documents that are true."""
+"""Rules of the code that a reader relies on: directions of imports, who imports what, templates that hold layout."""
 
 from __future__ import annotations
 
 import ast
-import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import jinja2
-import pytest
 from jinja2 import nodes
 
-import kgen
 from kgen.codegen.templates import environment
-from kgen.functions import FUNCTIONS, KEYWORDS
+from kgen.functions import FUNCTIONS
 from kgen.ir.ops import OPS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "kgen"
-Bless = Callable[[Path, str], None]
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -121,198 +116,3 @@ def test_templates_are_strict() -> None:
         bound |= {n.target for n in tree.find_all(nodes.Import)}
         seen |= {n.name for n in tree.find_all(nodes.Name) if n.ctx == "load"} - bound - {"loop"}
     assert seen <= {"m", "k", "element", "text", "range"}, seen
-
-
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md", "docs/language.md", "docs/functions.md"])
-def test_files_that_documents_name_exist(document: str) -> None:
-    """Every path and link in a document leads somewhere."""
-    text = (ROOT / document).read_text(encoding="utf-8")
-    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    paths = set(re.findall(r"`([\w./-]+/[\w.-]*|[\w/-]+\.(?:py|md|k|lark|toml))`", prose))
-    paths |= {link for link in re.findall(r"\]\(([^)#]+)", prose) if "://" not in link}
-    assert paths
-    folders = [ROOT, (ROOT / document).parent, ROOT / "templates", *(p for p in PACKAGE.iterdir() if p.is_dir())]
-    missing = [p for p in paths if not any((folder / p).exists() for folder in folders)]
-    assert not missing
-
-
-# --- README and docs ---------------------------------------------------------------------------------
-
-
-def readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def marked(name: str) -> str:
-    """The block of README after ``<!-- name -->``."""
-    found = re.search(rf"<!-- {re.escape(name)} -->\n```\w+\n(.*?)```", readme(), re.DOTALL)
-    assert found, name
-    return found[1]
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", readme(), re.DOTALL | re.MULTILINE)
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A folder with the examples, as README's commands find them, and ``kgen`` on the PATH."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "bin").mkdir()
-    script = tmp_path / "bin" / "kgen"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kgen "$@"\n')
-    script.chmod(0o755)
-    return tmp_path
-
-
-def shell(command: str, folder: Path) -> str:
-    environ = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    argv = ["bash", "-euo", "pipefail", "-c", command]
-    done = subprocess.run(argv, cwd=folder, env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def test_readme_python_runs() -> None:
-    """Every Python block runs, one after another."""
-    namespace: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), namespace)
-
-
-def test_readme_commands_run(checkout: Path) -> None:
-    """Every command does, apart from the two that set up an environment, which are tried without that part."""
-    for block in blocks("bash"):
-        command = block
-        if "venv" in block:
-            parts = [p for p in block.strip().split(" && ") if "venv .venv" not in p and "pip install" not in p]
-            command = " && ".join(parts).replace(".venv/bin/python", sys.executable).replace(".venv/bin/", "")
-            if "pytest" in command:
-                continue
-        shell(command, checkout)
-
-
-def test_readme_main_job_prints_what_it_says(checkout: Path) -> None:
-    """The output shown is the output, but for the time and the device."""
-    parts = [p for p in marked("main job").strip().split(" && ") if "venv .venv" not in p and "pip install" not in p]
-    out = shell(" && ".join(parts).replace(".venv/bin/python", sys.executable).replace(".venv/bin/", ""), checkout)
-    said = re.search(r"compilation included\n(.*?)\n", out)
-    assert said
-    assert said[1] in readme()
-
-
-def test_readme_shows_the_kernel_that_is_made(bless: Bless) -> None:
-    """The kernel in README is kgen's output today (``pytest --bless`` renews it)."""
-    text = readme()
-    made = kgen.jit(path=ROOT / "examples" / "axpy.k").source(layout="contiguous")
-    shown = "<!-- generated: compile examples/axpy.k --layout contiguous -->\n```cuda\n"
-    before, _, after = text.partition(shown)
-    assert after
-    bless(ROOT / "README.md", before + shown + made + "```" + after.partition("```")[2])
-
-
-def test_ci_runs_the_test_command_of_readme() -> None:
-    """The very line."""
-    assert f"\n{marked('test')}" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-
-
-def test_documents_name_no_machine() -> None:
-    """No package index and no path of somebody's machine."""
-    for path in [ROOT / "README.md", ROOT / "pyproject.toml", ROOT / ".ci" / "run", *ROOT.glob("docs/*.md")]:
-        assert not re.search(r"pypi|index-url|/home/|/root/|/work/", path.read_text(encoding="utf-8")), path
-
-
-def test_function_table_is_current(bless: Bless) -> None:
-    """``docs/functions.md`` is written from ``kgen/functions.py`` (``pytest --bless`` renews it)."""
-    bless(ROOT / "docs" / "functions.md", function_table())
-
-
-RULES = {
-    "float": "Of floats: integers and bools become `float32`.",
-    "keep": "Integers stay integers.",
-    "predicate": "The result is `bool`.",
-    "integer": "Of integers: they read the bits, and give `int32`.",
-    "ordered": "With an `int32` beside a float: first for `jn` and `yn`, second for `ldexp`.",
-    "operator": "Operators under another name.",
-    "special": "With rules of their own: see [language.md](language.md).",
-    "prelude": "Written in the language itself, in `kgen/prelude.k`.",
-    "reduction": "Over axes; `min` and `max` of several arguments are elementwise. No kernel is made for reductions yet.",
-}
-
-
-def function_table() -> str:
-    """The document: a table for each rule of typing, aliases beside the name that they stand for."""
-    assert {f.rule for f in FUNCTIONS.values()} == set(RULES)
-    out = ["# Functions", "", "Written from `kgen/functions.py` by `pytest --bless`; do not edit.", ""]
-    out += ["Names are NumPy's and the array API's; CUDA's are aliases. *z*: complex arguments too.", ""]
-    for rule, meaning in RULES.items():
-        names = {n: f for n, f in FUNCTIONS.items() if f.rule == rule}
-        out += [f"## {rule}", "", meaning, "", "| name | aliases | arguments | |", "| --- | --- | --- | --- |"]
-        groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-        for name, function in names.items():
-            groups.setdefault((function.target, function.arity), []).append(name)
-        for (target, arity), group in groups.items():
-            first, *others = group
-            counts = f"{arity[0]} or more" if len(arity) > 4 else " or ".join(map(str, arity))
-            keywords = ", ".join(f"`{k}=`" for k in sorted(KEYWORDS.get(first, ())))
-            notes = ", ".join(
-                part
-                for part in (
-                    f"`{target}`".replace("|", "\\|") if rule == "operator" else "",
-                    keywords,
-                    "*z*" if names[first].is_complex else "",
-                )
-                if part
-            )
-            out.append(f"| `{first}` | {', '.join(f'`{o}`' for o in others)} | {counts} | {notes} |")
-        out.append("")
-    return "\n".join(out)
-
-
-# --- errors ------------------------------------------------------------------------------------------
-
-
-def documented() -> dict[str, str]:
-    """Every code of ``docs/errors.md``, and the program beside it in the tables that have programs."""
-    rows: dict[str, str] = {}
-    has_programs = True
-    for line in (ROOT / "docs" / "errors.md").read_text(encoding="utf-8").split("\n"):
-        has_programs = has_programs and line != "## Calls"
-        cells = re.split(r"(?<!\\)\|", line)
-        if len(cells) == 5 and cells[1].strip().startswith("`"):
-            example = cells[3].strip().strip("`").replace("\\|", "|")
-            rows |= dict.fromkeys(re.findall(r"`([a-z-]+)`", cells[1]), example if has_programs else "")
-    return rows
-
-
-def used() -> set[str]:
-    """Every code in kgen: the first argument where a diagnostic is made, and words of that form elsewhere."""
-    makers = {"error", "lint", "report", "Diagnostic", "Problem", "_error"}
-    other = {"utf-8", "0-7", "numba-cuda"}
-    found: set[str] = set()
-    for _, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if re.fullmatch(r"[a-z]+(-[a-z]+)+", node.value) and node.value not in other:
-                    found.add(node.value)
-            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if name in makers and re.fullmatch(r"[a-z-]+", str(node.args[0].value)):
-                    found.add(str(node.args[0].value))
-    return found
-
-
-def test_every_error_code_is_documented() -> None:
-    """No code is missing from ``docs/errors.md``, and none is there that kgen does not have."""
-    texts = "".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.py"))
-    by_role = {f"unused-{role}" for role in ("input", "param", "let")}
-    assert used() - set(documented()) == set()
-    assert {code for code in documented() if f'"{code}"' not in texts} - by_role == set()
-
-
-@pytest.mark.parametrize("code", [c for c, example in documented().items() if example and c != "not-yet"])
-def test_examples_of_errors(code: str) -> None:
-    """The example beside a code is a program that ends in it."""
-    with pytest.raises(kgen.KgenError) as caught:
-        kgen.jit(documented()[code]).source()
-    assert code in {d.code for d in caught.value.diagnostics}

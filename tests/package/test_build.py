@@ -1,0 +1,125 @@
+"""The wheel and the sdist: what is in them, and that build products save time without changing anything."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import kgen
+
+ROOT = Path(__file__).parents[2]
+PARTS = ["kgen", "grammar", "templates", "pyproject.toml", "README.md", "LICENSE"]
+
+USE = """
+import sys, kgen
+from kgen import resources
+from kgen.codegen import templates
+from kgen.syntax import tables
+text = kgen.jit("let t = gelu(a)\\nout = t * b").source()
+print(resources.folder("grammar"), type(templates.environment().loader).__name__, "lark" in sys.modules)
+sys.stdout.write(text)
+"""
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("build")
+    (folder / "tree").mkdir()
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, folder / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / part, folder / "tree" / part)
+    argv = [sys.executable, "-m", "build", "--no-isolation", "-o", str(folder / "dist"), str(folder / "tree")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "dist"
+
+
+@pytest.fixture
+def installed(built: Path, tmp_path: Path) -> Path:
+    """A folder that the wheel was unpacked into."""
+    (wheel,) = built.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    return tmp_path / "site"
+
+
+def use(site: Path) -> tuple[str, str, str, str]:
+    """Where the grammar was, the loader of templates, whether lark was loaded, and the text that came out."""
+    argv = [sys.executable, "-P", "-c", USE]
+    environ = {"PYTHONPATH": str(site), "PATH": ""}
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environ, cwd=site)
+    first, _, text = done.stdout.partition("\n")
+    grammar, loader, lark = first.split()
+    return grammar, loader, lark, text
+
+
+EXPECTED = "let t = gelu(a)\nout = t * b"
+
+
+def test_the_wheel_uses_its_build_products(installed: Path) -> None:
+    """Tables and compiled templates are in the wheel and used; what comes out is what a checkout gives."""
+    grammar, loader, lark, text = use(installed)
+    assert (grammar, loader, lark) == (str(installed / "kgen/_data/grammar"), "ModuleLoader", "False")
+    assert text == kgen.jit(EXPECTED).source()
+
+
+@pytest.mark.parametrize("damage", ["gone", "of another version", "cut short"])
+def test_build_products_are_never_needed(installed: Path, damage: str) -> None:
+    """Missing or stale ones are made anew in memory, with the same result."""
+    data = installed / "kgen" / "_data"
+    products = [data / "kgen.lark.bin", data / "compiled.digest"]
+    for path in products:
+        if damage == "gone":
+            path.unlink()
+        elif damage == "cut short":
+            path.write_bytes(path.read_bytes()[:-1])
+        else:
+            path.write_bytes(b"0" * 32 + path.read_bytes()[32:])
+    _, loader, lark, text = use(installed)
+    assert (loader, lark) == ("FileSystemLoader", "True")
+    assert text == kgen.jit(EXPECTED).source()
+
+
+def test_a_changed_template_beats_its_compiled_form(installed: Path) -> None:
+    """Editing a template of an installed kgen takes effect."""
+    template = installed / "kgen" / "_data" / "templates" / "module.cu.j2"
+    template.write_text(template.read_text() + "// edited\n")
+    assert use(installed)[3].endswith("// edited\n")
+
+
+def test_what_the_wheel_holds(built: Path) -> None:
+    """The package, its data and licence; no tests, no build hook, no caches."""
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top.split("-")[0] for top in tops} == {"kgen"}
+    for wanted in (
+        "kgen/py.typed",
+        "kgen/prelude.k",
+        "kgen/_data/kgen.lark.bin",
+        "kgen/runtime/cpu/include/kgen_cpu.h",
+    ):
+        assert wanted in names
+    assert any(name.endswith("/licenses/LICENSE") for name in names)
+    assert not [name for name in names if "__pycache__" in name or name == "kgen/_build.py"]
+
+
+def test_the_same_tree_gives_the_same_wheel(built: Path, tmp_path: Path) -> None:
+    """Byte for byte, when the sdist is built again."""
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    argv = [sys.executable, "-m", "build", "--no-isolation", "-w", "-o", str(tmp_path / "dist"), str(tree)]
+    subprocess.run(argv, capture_output=True, check=True)
+    (first,) = built.glob("*.whl")
+    (second,) = (tmp_path / "dist").glob("*.whl")
+    assert first.read_bytes() == second.read_bytes()
