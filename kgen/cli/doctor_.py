@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from kgen.diagnostics import KgenError
+from kgen.diagnostics import KgenError, error
 from kgen.version import VERSION
 
 
@@ -75,7 +75,7 @@ def _ask(what: str, needed_for: str, question: Callable[[], str]) -> Finding:
         first = problem.diagnostics[0]
         return Finding(what, False, first.message, needed_for, first.hint)
     except ImportError as problem:
-        return Finding(what, False, str(problem), needed_for, 'pip install "cuda-toolkit[nvrtc,cudart]==13.*"')
+        return Finding(what, False, str(problem), needed_for, "install kgen again, with its dependencies")
 
 
 def _gpu() -> Finding:
@@ -95,7 +95,10 @@ def _nvrtc() -> Finding:
         from kgen.runtime.cuda.nvrtc import header_directory, nvrtc_version
 
         major, minor = nvrtc_version()
-        return f"{major}.{minor}, headers {'found' if header_directory() else 'missing'}"
+        if header_directory() is None:
+            hint = 'pip install "cuda-toolkit[cudart]==13.*"'
+            raise error("no-cuda-headers", f"{major}.{minor}, but CUDA's headers are missing", hint)
+        return f"{major}.{minor}, headers found"
 
     return _ask("NVRTC", "compiling for CUDA, with or without a GPU", question)
 
@@ -111,9 +114,12 @@ def _host_compiler() -> Finding:
 
 
 def _cache() -> Finding:
-    from kgen.runtime.cache import cache_dir
+    def question() -> str:
+        from kgen.runtime.cache import cache_dir
 
-    return Finding("cache", True, str(cache_dir()), "not compiling twice")
+        return str(cache_dir())
+
+    return _ask("cache", "not compiling twice", question)
 
 
 def _library(name: str) -> Finding:
