@@ -38,7 +38,7 @@ struct axpy_transposed_tiled2_layout {
 
 // Tiles of 64 x 64 elements, one a block; y turned in shared memory.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
-// Aligned to 16 bytes: out, x and y.
+// Alignment, in bytes: 16 for out, x and y.
 extern "C" __global__ void __launch_bounds__(256)
 axpy_transposed_tiled2(const float* __restrict__ x_ptr,
                        const float* __restrict__ y_ptr,

@@ -40,8 +40,8 @@ struct causal_mask_padded_rows3_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
-// Aligned to 16 bytes: out and scores.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Alignment, in bytes: 16 for out and scores.
 extern "C" __global__ void __launch_bounds__(256)
 causal_mask_padded_rows3(const float* __restrict__ scores_ptr,
                          float* __restrict__ out_ptr,

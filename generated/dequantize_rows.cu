@@ -39,9 +39,8 @@ struct dequantize_rows_rows2_layout {
 };
 
 // Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
-// Aligned to 2 bytes: out.
-// Aligned to 1 byte: q.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Alignment, in bytes: 2 for out; 1 for q.
 // One element a row: scale.
 extern "C" __global__ void __launch_bounds__(256)
 dequantize_rows_rows2(const signed char* __restrict__ q_ptr,

@@ -1,5 +1,5 @@
 // Made by kgen 0.1.0 from gelu.k. Do not edit; remake it with
-//     kgen compile gelu.k -o gelu_rows.cu --dtype x=f16,bias=f16 --shape 'x=?x?,bias=?' --name gelu_rows
+//     kgen compile gelu.k -o gelu_rows.cu --dtype x=f16,bias=f16 --shape x=4096x3072,bias=3072 --name gelu_rows
 //
 //     # GELU with a bias, fused: y = gelu(x + bias).
 //     let z = x + bias
@@ -9,7 +9,6 @@
 // Outputs: y: float16
 //
 // Chosen: rows: `bias` is not dense in the order in which the outputs are walked.
-// Chosen: element by element: `y` and `x` are not aligned to whole groups.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -41,9 +40,8 @@ struct gelu_rows_rows2_layout {
 };
 
 // Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
-// Aligned to 16 bytes: bias.
-// Aligned to 2 bytes: y and x.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Alignment, in bytes: 16 for y, x and bias.
 extern "C" __global__ void __launch_bounds__(256)
 gelu_rows_rows2(const __half* __restrict__ x_ptr,
                 const __half* __restrict__ bias_ptr,
@@ -61,14 +59,14 @@ gelu_rows_rows2(const __half* __restrict__ x_ptr,
     const int y_at = c1 * layout.y_stride[0];
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     if (layout.width - i >= 8) {
-        const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 2>*>(x_ptr + y_at + i);
+        const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + y_at + i);
         const auto bias_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(bias_ptr + i);
-        Pack<__half, 8, 2> y_vec;
+        Pack<__half, 8, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             gelu_rows_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
         }
-        *reinterpret_cast<Pack<__half, 8, 2>*>(y_ptr + y_at + i) = y_vec;
+        *reinterpret_cast<Pack<__half, 8, 16>*>(y_ptr + y_at + i) = y_vec;
     } else {
         for (int e = i; e < layout.width; ++e) {
             gelu_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);

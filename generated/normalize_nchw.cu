@@ -46,9 +46,8 @@ struct normalize_nchw_rows3_layout {
 };
 
 // Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
-// Aligned to 16 bytes: out.
-// Aligned to 8 bytes: image.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Alignment, in bytes: 16 for out; 8 for image.
 // One element a row: mu and sigma.
 extern "C" __global__ void __launch_bounds__(256)
 normalize_nchw_rows3(const unsigned char* __restrict__ image_ptr,

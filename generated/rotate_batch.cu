@@ -36,9 +36,8 @@ struct rotate_batch_rows2_layout {
 };
 
 // Rows, 2 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
-// Aligned to 16 bytes: out and z.
-// Aligned to 8 bytes: theta.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Alignment, in bytes: 16 for out and z; 8 for theta.
 extern "C" __global__ void __launch_bounds__(256)
 rotate_batch_rows2(const float2* __restrict__ z_ptr,
                    const float* __restrict__ theta_ptr,

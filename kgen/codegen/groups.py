@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
 from kgen.codegen.element import Argument, Element
-from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines
+from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.spelling import register_type, storage_type
+from kgen.ir.kernel import Operand
 from kgen.schedule.groups import tile_elements
 from kgen.schedule.plan import Schedule, TouchSchedule
 from kgen.schedule.split import Step, Touch
@@ -22,6 +23,7 @@ class _Writer:
     step: Step
     schedule: Schedule
     element: Element
+    labels: tuple[str, ...]
 
     @property
     def tiled(self) -> bool:
@@ -32,15 +34,18 @@ class _Writer:
         return "int" if self.schedule.index_bits == 32 else "long long"
 
     def touch(self, number: int) -> tuple[Touch, TouchSchedule, str]:
-        touch = self.step.touches[number]
-        return touch, self.schedule.touches[number], self.step.kernel.operands[touch.operand].name
+        """A touch, how it is carried out, and its name."""
+        return self.step.touches[number], self.schedule.touches[number], self.labels[number]
+
+    def operand(self, number: int) -> Operand:
+        return self.step.kernel.operands[self.step.touches[number].operand]
+
+    def pointer(self, number: int) -> str:
+        return names.pointer(self.operand(number).name)
 
     def label(self, pattern: int) -> str:
-        """A stride pattern bears the name of the first operand that has it."""
-        sharers = [i for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
-        name = self.touch(sharers[0])[2]
-        earlier = [p for p in range(pattern) if self.label(p).rstrip("0123456789") == name]
-        return f"{name}{len(earlier) + 1}" if earlier else name
+        """A stride pattern bears the name of the first touch that has it."""
+        return next(self.labels[i] for i, t in enumerate(self.schedule.touches) if t.pattern == pattern)
 
     def position(self, number: int, p: str, q: str) -> str:
         """The offset of a touch at ``p`` along the fastest dimension and, in a tile, ``q`` along the second."""
@@ -87,7 +92,7 @@ class _Writer:
             vector = names.new_vector(name) if written and touch.reads else names.vector(name)
             held = f"{vector}[k]" if not written and self.prefetched(number) else vector
             return f"{held}.at[j]"
-        return f"{names.pointer(name)}[{self.position(number, p, q)}]"
+        return f"{self.pointer(number)}[{self.position(number, p, q)}]"
 
     def prefetched(self, number: int) -> bool:
         """Whether a tile kernel loads an operand for all its rows before it waits for the tile."""
@@ -108,7 +113,7 @@ class _Writer:
                 vector = names.new_vector(name) if written and touch.reads else names.vector(name)
                 type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
-                place = f"{names.pointer(name)} + {self.position(number, 'i', 'q')}"
+                place = f"{self.pointer(number)} + {self.position(number, 'i', 'q')}"
                 found.append(TouchContext(place, type_, vector, pack))
         return tuple(found)
 
@@ -117,9 +122,8 @@ class _Writer:
         found: list[TouchContext] = []
         for argument in self.element.arguments:
             if argument.kind == "read" and self.schedule.touches[int(argument.key)].access == access:
-                touch, _, name = self.touch(int(argument.key))
-                type_ = register_type(self.step.kernel.operands[touch.operand].dtype)
-                place = f"{names.pointer(name)}[{self.position(int(argument.key), 'i', 'q')}]"
+                type_ = register_type(self.operand(int(argument.key)).dtype)
+                place = f"{self.pointer(int(argument.key))}[{self.position(int(argument.key), 'i', 'q')}]"
                 found.append(TouchContext(place, type_, argument.name, pack=""))
         return tuple(found)
 
@@ -127,11 +131,11 @@ class _Writer:
         found: list[TurnedContext] = []
         group = self.schedule.group
         for number in range(len(self.step.touches)):
-            touch, planned, name = self.touch(number)
+            _, planned, name = self.touch(number)
             if planned.access == "transposed":
-                size = self.step.kernel.operands[touch.operand].dtype.size
-                type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
-                place = f"{names.pointer(name)} + {self.position(number, 'p', 'q')}"
+                size = self.operand(number).dtype.size
+                type_ = storage_type(self.operand(number).dtype)
+                place = f"{self.pointer(number)} + {self.position(number, 'p', 'q')}"
                 whole = min(16, group * size)
                 packs = (f"Pack<{type_}, {group}, {planned.alignment}>", f"Pack<{type_}, {group}, {whole}>")
                 found.append(
@@ -148,7 +152,7 @@ class _Writer:
         counted = "tiles" if self.tiled else "groups in a row"
         fields += divisor_fields(rank - 1, wide, f"of {counted}, then of the other dimensions")
         for pattern in range(self.schedule.patterns):
-            sharers = [self.touch(i)[2] for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
+            sharers = [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
             shared = f"of {names.listed(sharers)}" if len(set(sharers)) > 1 else ""
             fields.append(FieldContext(f"{self.signed} {self.label(pattern)}_stride[{rank - 1}]", shared))
         for i, t in enumerate(self.schedule.touches):
@@ -181,22 +185,22 @@ class _Writer:
             per = f"{group} elements of a row a thread" if group > 1 else "one element a thread"
             text = [
                 f"Rows, {per}.{wide}",
-                f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads, for n groups.",
+                f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads (a divisor of what "
+                "every SM holds), for n groups.",
             ]
         aligned: dict[int, list[str]] = {}
         for i, t in enumerate(self.schedule.touches):
             if t.access in ("vector", "transposed") and group > 1:
-                aligned.setdefault(t.alignment, []).append(self.touch(i)[2])
-        text += [
-            f"Aligned to {a} byte{'s' if a > 1 else ''}: {names.listed(n)}."
-            for a, n in sorted(aligned.items(), reverse=True)
-        ]
+                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
+        if aligned:
+            needed = "; ".join(f"{bytes} for {names.listed(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
+            text.append(f"Alignment, in bytes: {needed}.")
         for kind, what in (
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
             ("gather", "At a stride along rows"),
         ):
-            found = [self.touch(i)[2] for i, t in enumerate(self.schedule.touches) if t.access == kind]
+            found = [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.access == kind]
             text += [f"{what}: {names.listed(found)}."] if found else []
         return tuple(names.comment(line) for line in text)
 
@@ -205,7 +209,7 @@ def describe_groups(
     step: Step, schedule: Schedule, element: Element, name: str, parameters: tuple[str, ...]
 ) -> GroupContext:
     """The context of a row or tile kernel; ``parameters`` are the declarations of its parameters."""
-    writer = _Writer(step, schedule, element)
+    writer = _Writer(step, schedule, element, touch_labels(step))
     group = schedule.group
     inner = ("(i + j)", "q") if group > 1 else ("i", "q")
     alone = "p" if writer.tiled else "e"  # one element at a time, at the edge

@@ -10,7 +10,7 @@ from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument, Element
 from kgen.codegen.groups import describe_groups
-from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines
+from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
@@ -77,6 +77,11 @@ def describe(
     if grouped:
         return describe_groups(step, schedule, element, name, tuple(declarations)), entry
     labels = _pattern_names(step, schedule)
+    touched = touch_labels(step)
+
+    def passed(mode: str, at: str) -> tuple[str, ...]:
+        return call_lines(element, [_argument(step, schedule, labels, touched, a, mode, at) for a in element.arguments])
+
     context = KernelContext(
         template=f"{schedule.template}.cu.j2",
         name=name,
@@ -89,16 +94,12 @@ def describe(
         layout=layout,
         needs_index=any(a.kind == "index" for a in element.arguments),
         once=_once(step, schedule, element),
-        reads=_packs(step, schedule, written=False),
-        writes=_packs(step, schedule, written=True),
+        reads=_packs(step, schedule, touched, written=False),
+        writes=_packs(step, schedule, touched, written=True),
         offsets=_offsets(step, schedule),
-        packed=call_lines(element, [_argument(step, schedule, labels, a, "packed", "j") for a in element.arguments]),
-        direct_at_i=call_lines(
-            element, [_argument(step, schedule, labels, a, "direct", "i") for a in element.arguments]
-        ),
-        direct_at_e=call_lines(
-            element, [_argument(step, schedule, labels, a, "direct", "e") for a in element.arguments]
-        ),
+        packed=passed("packed", "j"),
+        direct_at_i=passed("direct", "i"),
+        direct_at_e=passed("direct", "e"),
     )
     return context, entry
 
@@ -125,13 +126,13 @@ def _once(step: Step, schedule: Schedule, element: Element) -> tuple[TouchContex
     return tuple(found)
 
 
-def _packs(step: Step, schedule: Schedule, *, written: bool) -> tuple[TouchContext, ...]:
+def _packs(step: Step, schedule: Schedule, touched: Sequence[str], *, written: bool) -> tuple[TouchContext, ...]:
     """The operands that move as packs: those that are read, or those that are written."""
     found: list[TouchContext] = []
-    for t, s in zip(step.touches, schedule.touches, strict=True):
+    for t, s, label in zip(step.touches, schedule.touches, touched, strict=True):
         if s.access == "vector" and (t.writes if written else t.reads):
             operand = step.kernel.operands[t.operand]
-            name = _written(operand.name, t.reads) if written else names.vector(operand.name)
+            name = _written(label, t.reads) if written else names.vector(label)
             pack = _pack(operand.dtype, schedule, s.alignment)
             found.append(TouchContext(names.pointer(operand.name), storage_type(operand.dtype), name, pack))
     return tuple(found)
@@ -145,10 +146,19 @@ def _pack(dtype: DType, schedule: Schedule, alignment: int) -> str:
     return f"Pack<{storage_type(dtype)}, {schedule.group}, {alignment}>"
 
 
-def _argument(step: Step, schedule: Schedule, labels: Sequence[str], argument: Argument, mode: str, at: str) -> str:
+def _argument(
+    step: Step,
+    schedule: Schedule,
+    labels: Sequence[str],
+    touched: Sequence[str],
+    argument: Argument,
+    mode: str,
+    at: str,
+) -> str:
     """What a call of the element function passes: from the packs, or straight from memory at an index.
 
-    ``labels`` are the stride patterns' names; ``at`` is the place within the pack, or the index.
+    ``labels`` and ``touched`` are the names of stride patterns and touches; ``at`` is the place within the pack, or
+    the index.
     """
     position = "e" if mode == "packed" else at
     if argument.kind == "scalar":
@@ -169,8 +179,8 @@ def _argument(step: Step, schedule: Schedule, labels: Sequence[str], argument: A
     if mode == "direct" or planned.access == "linear":
         return f"{names.pointer(name)}[{at}]"
     if argument.kind == "write":
-        return f"{_written(name, touch.reads)}.at[{at}]"
-    return f"{names.vector(name)}.at[{at}]"
+        return f"{_written(touched[argument.key], touch.reads)}.at[{at}]"
+    return f"{names.vector(touched[argument.key])}.at[{at}]"
 
 
 # --- layouts ----------------------------------------------------------------------------------------
@@ -211,13 +221,12 @@ def _sharers(step: Step, schedule: Schedule, pattern: int) -> list[str]:
 
 
 def _pattern_names(step: Step, schedule: Schedule) -> tuple[str, ...]:
-    """Each stride pattern bears the name of the first operand that has it."""
+    """Each stride pattern bears the name of the first touch that has it."""
     first: dict[int, str] = {}
-    for t, s in zip(step.touches, schedule.touches, strict=True):
+    for s, label in zip(schedule.touches, touch_labels(step), strict=True):
         if s.pattern is not None:
-            first.setdefault(s.pattern, step.kernel.operands[t.operand].name)
-    unique = names.Unique()
-    return tuple(unique(first[p]) for p in sorted(first))
+            first.setdefault(s.pattern, label)
+    return tuple(first[p] for p in sorted(first))
 
 
 def _offsets(step: Step, schedule: Schedule) -> tuple[OffsetContext, ...]:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from kgen.codegen import names
 from kgen.codegen.context import FieldContext
 from kgen.codegen.element import MAX_COLUMNS, Element
+from kgen.schedule.split import Step
 
 DEEPEST = 16  # columns that the body of a loop is indented by
+
+
+def touch_labels(step: Step) -> tuple[str, ...]:
+    """A name for each touch: its operand's, with a number where an operand is read through several maps."""
+    unique = names.Unique()
+    return tuple(unique(step.kernel.operands[touch.operand].name) for touch in step.touches)
 
 
 def divisor_fields(count: int, wide: bool, of: str) -> list[FieldContext]:

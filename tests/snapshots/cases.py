@@ -54,7 +54,9 @@ CASES = (
     Case("swiglu_any", "swiglu", "--dtype gate=f16,up=f32"),  # mixed widths: aligned and unaligned kernels
     Case("mixed_strided", "mixed", "--dtype a=f32,b=f32,c=i64 --layout strided --rank 3"),
     # --- certain shapes and strides ---
-    Case("gelu_rows", "gelu", "--dtype f16 --shape x=?x?,bias=?"),
+    Case("gelu_rows", "gelu", "--dtype f16 --shape x=4096x3072,bias=3072"),
+    Case("gelu_any_rows", "gelu", "--dtype bf16 --shape x=?x?,bias=?"),
+    Case("mixed_slices", "mixed", "--dtype a=f32,b=f16,c=i32 --shape a=512x512,b=512x512,c=512x512 --strides a=2048x2"),
     Case("dequantize_rows", "dequantize", "--dtype q=i8,scale=f32 --shape q=?x?,scale=?x1"),
     Case("gelu_one_bias", "gelu", "--dtype f32 --shape x=?,bias=1"),
     Case("axpy_transposed", "axpy", "--dtype f32 --shape x=4096x1024,y=4096x1024 --strides x=1x4096"),

@@ -1,0 +1,76 @@
+// Made by kgen 0.1.0 from gelu.k. Do not edit; remake it with
+//     kgen compile gelu.k -o gelu_any_rows.cu --dtype x=bf16,bias=bf16 --shape 'x=?x?,bias=?' --name gelu_any_rows
+//
+//     # GELU with a bias, fused: y = gelu(x + bias).
+//     let z = x + bias
+//     y = gelu(z)
+//
+// Inputs:  x: bfloat16, bias: bfloat16
+// Outputs: y: bfloat16
+//
+// Chosen: rows: `bias` is not dense in the order in which the outputs are walked.
+// Chosen: element by element: `y` and `x` are not aligned to whole groups.
+// Chosen: 32-bit indices: every byte offset is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// One element.
+static __device__ __forceinline__ void
+gelu_any_rows_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bfloat16& y_v)
+{
+    // let z = x + bias
+    const float z_v = __bfloat162float(x_v) + __bfloat162float(bias_v);
+    // y = gelu(z)
+    y_v = __float2bfloat16_rn(0.5f * z_v * (1.0f + erff(z_v * 0.70710677f)));
+}
+
+// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
+struct gelu_any_rows_rows2_layout {
+    int width;  // elements along the fastest dimension
+    unsigned int extent[1];  // of groups in a row, then of the other dimensions
+    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
+    unsigned int shift[1];  // for every x < 2^31
+    int y_stride[1];  // of y and x
+};
+
+// Rows, 8 elements of a row a thread.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Alignment, in bytes: 16 for bias; 2 for y and x.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_any_rows_rows2(const __nv_bfloat16* __restrict__ x_ptr,
+                    const __nv_bfloat16* __restrict__ bias_ptr,
+                    __nv_bfloat16* __restrict__ y_ptr,
+                    const gelu_any_rows_rows2_layout layout,
+                    const unsigned int n)
+{
+    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    if (t >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
+    const int y_at = c1 * layout.y_stride[0];
+    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    if (layout.width - i >= 8) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 2>*>(x_ptr + y_at + i);
+        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+        Pack<__nv_bfloat16, 8, 2> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            gelu_any_rows_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 2>*>(y_ptr + y_at + i) = y_vec;
+    } else {
+        for (int e = i; e < layout.width; ++e) {
+            gelu_any_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);
+        }
+    }
+}
