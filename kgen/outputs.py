@@ -67,6 +67,9 @@ class Outputs:
     ) -> Outputs:
         """Check what is given and allocate the rest, in the layout that TensorIterator gives it."""
         full = list(arrays)
+        # The layout follows the caller's arrays, which copies on the device need not share.
+        operands = specialised.kernel.operands
+        seen = [None if a is None else session.memory[o.name] for o, a in zip(operands, arrays, strict=True)]
         by_name = {o.name: o for o in outs if o is not None}
         fresh: set[int] = set()
         for step in specialised.steps:
@@ -80,7 +83,7 @@ class Outputs:
                     _check_shape(given, shape)
                     full[touch.operand] = session.given(given)
                 else:
-                    strides = allocated_strides(step, touch.operand, arrays, extents)
+                    strides = allocated_strides(step, touch.operand, seen, extents)
                     full[touch.operand] = session.allocate(operand.name, shape, strides, operand.dtype)
                     fresh.add(touch.operand)
         for array in full:
