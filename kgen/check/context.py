@@ -224,26 +224,27 @@ class Context:
     def shape_of(self, values: Sequence[Typed], at: Span) -> Shape | None:
         """The broadcast shape of operands, or None after a shape error that marks the two that clash."""
         shape: Shape = ()
-        giver: Typed | None = None
-        for value in values:
+        for position, value in enumerate(values):
             joined = self.dims.broadcast(shape, value.shape)
             if isinstance(joined, int):
-                assert giver is not None
-                self._shape_error(giver, shape, value, joined, at)
+                # The earlier operand that gave the axis its extent.
+                giver = next(v for v in values[:position] if len(v.shape) >= -joined and v.shape[joined] != 1)
+                self._shape_error(giver, value, joined, at)
                 return None
-            if giver is None or len(value.shape) > len(shape) or joined != shape:
-                giver = value
             shape = joined
         return shape
 
-    def _shape_error(self, left: Typed, shape: Shape, right: Typed, axis: int, at: Span) -> None:
-        here, there = self.dims.extent(shape[axis]), self.dims.extent(right.shape[axis])
-        first, second = self._name_of(left, "first"), self._name_of(right, "second")
-        rank = max(len(shape), len(right.shape))
+    def _shape_error(self, left: Typed, right: Typed, axis: int, at: Span) -> None:
+        here, there = self.dims.extent(left.shape[axis]), self.dims.extent(right.shape[axis])
+        shapes = self.dims.show(left.shape), self.dims.show(right.shape)
+        rank = max(len(left.shape), len(right.shape))
+        if self.site is None:
+            who = f"{self._name_of(left, 'first')} is {shapes[0]} and {self._name_of(right, 'second')} is {shapes[1]}"
+        else:
+            who = f"shapes {shapes[0]} and {shapes[1]} meet in it"  # the operands' own text is the prelude's
         self.error(
             "shape-mismatch",
-            f"{first} is {self.dims.show(shape)} and {second} is {self.dims.show(right.shape)}: "
-            f"dimension {rank + axis} is {here} here and {there} there",
+            f"{who}: dimension {rank + axis} is {here} here and {there} there",
             at,
             marks=(left.span, right.span),
             hint=self._hint_of_reduction(left)
@@ -258,9 +259,7 @@ class Context:
         return None
 
     def _name_of(self, value: Typed, which: str) -> str:
-        """The text of an operand, quoted, when it is short enough to name it (and not the prelude's)."""
-        if self.site is not None:
-            return f"the {which} operand inside it"
+        """The text of an operand, quoted, when it is short enough to name it."""
         text = " ".join(self.reporter.source.text[value.span.start : value.span.end].split())
         return f"`{text}`" if len(text) <= 24 else f"the {which} operand"
 
