@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
 from kgen.banner import Options, banner, command_line
@@ -12,13 +12,14 @@ from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
 from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, Kind
-from kgen.execute import Engine
-from kgen.explain import Explanation
 from kgen.program import Parameter, Program
 from kgen.schedule.bind import Array, allocated_strides, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.plan import Schedule
 from kgen.spec import as_dtype, c_strides, spec
+
+if TYPE_CHECKING:
+    from kgen.explain import Explanation
 
 MAX_RANK = 8
 STAND_INS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for extents that are not stated: no two divide
@@ -191,6 +192,9 @@ def explain_ahead(
     strides: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Explanation:
     """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
+    from kgen.execute import Engine
+    from kgen.explain import Explanation
+
     by_name = _dtypes(program, dtypes, {})
     specs: dict[str, Any] = {}
     for argument in program.arguments:
