@@ -26,6 +26,7 @@ except KgenError as problem:
     pytest.skip(f"no NVRTC: {problem.diagnostics[0].message}", allow_module_level=True)
 
 NVCC = shutil.which("nvcc")
+CUOBJDUMP = shutil.which("cuobjdump")
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan|sincos)f?\(")  # reduces large arguments by way of a table in local memory
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
 
@@ -54,18 +55,23 @@ def test_nvrtc(case: Case) -> None:
             assert stack == "0" or TRIGONOMETRY.search(text), f"{arch}: {log}"
 
 
+def packs(text: str) -> Counter[tuple[str, int]]:
+    """The accesses by pack of a text: loads and stores by their bytes."""
+    found: Counter[tuple[str, int]] = Counter()
+    for const, width in re.findall(r"\*reinterpret_cast<(const )?Pack<[\w ]+, \d+, (\d+)>\*>", text):
+        found["ld" if const else "st", int(width)] += 1
+    return found
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.is_contiguous], ids=lambda case: case.name)
 def test_vector_accesses(case: Case) -> None:
     """Each pack of a contiguous kernel moves in one instruction of its full width."""
     text = case.path.read_text(encoding="utf-8")
-    wanted: Counter[tuple[str, int]] = Counter()
-    for const, width in re.findall(r"\*reinterpret_cast<(const )?Pack<[\w ]+, \d+, (\d+)>\*>", text):
-        wanted["ld" if const else "st", int(width)] += 1
     ptx = nvrtc.build(text, "ptx", name=case.path.name, options=options(case, "compute_90"))[0].decode()
     found: Counter[tuple[str, int]] = Counter()
     for kind, lanes, bits in re.findall(r"\b(ld|st)\.global(?:\.nc)?\.v(\d)\.[a-z](\d+)", ptx):
         found[kind, int(lanes) * SIZES[bits]] += 1
-    assert found >= wanted  # the parts of a complex number make vectors of their own
+    assert found >= packs(text)  # the parts of a complex number make vectors of their own
     assert found
 
 
@@ -79,3 +85,18 @@ def test_nvcc(tmp_path: Path) -> None:
     for process in running:
         _, errors = process.communicate()
         assert process.returncode == 0, errors
+
+
+@pytest.mark.skipif(CUOBJDUMP is None, reason="no cuobjdump on this machine")
+@pytest.mark.parametrize("case", [case for case in CASES if case.is_contiguous], ids=lambda case: case.name)
+def test_machine_code(case: Case, tmp_path: Path) -> None:
+    """In machine code, 16-byte packs are 128-bit accesses, and nothing goes through local memory."""
+    assert CUOBJDUMP is not None
+    text = case.path.read_text(encoding="utf-8")
+    path = tmp_path / "kernel.cubin"
+    path.write_bytes(nvrtc.build(text, "cubin", name=case.path.name, options=options(case, "sm_90"))[0])
+    sass = subprocess.run([CUOBJDUMP, "-sass", str(path)], check=True, capture_output=True, text=True).stdout
+    wanted = packs(text)
+    assert sass.count("LDG.E.128") >= wanted["ld", 16]
+    assert sass.count("STG.E.128") >= wanted["st", 16]
+    assert TRIGONOMETRY.search(text) or not re.search(r"\b(LDL|STL)\b", sass)
