@@ -1,0 +1,52 @@
+"""Bugs to plant in generated texts: what is replaced, and a call whose kernel has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.dtypes import FLOAT32, INT32
+from tests.fuzz.arrays import Recipe, dense
+from tests.fuzz.program import Call, Node, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """``found`` is what the sanitizer says, or ``wrong result``."""
+
+    call: Call
+    old: str
+    new: str
+    found: str
+
+
+def _call(text: str, **inputs: Recipe) -> Call:
+    name, _, value = text.partition(" = ")
+    return Call((Statement(name, Node(value)),), dict(inputs))
+
+
+_CONTIGUOUS = _call("out = a * b + 1", a=dense(FLOAT32, (1003,), 1), b=dense(FLOAT32, (1003,), 2))
+_STRIDED = _call("out = a - b", a=dense(FLOAT32, (5, 3, 7), 1), b=Recipe(FLOAT32, (5, 3, 7), (2, 0, 1), (2, 1, 3), 0, 2))
+_ROWS = _call("out = a - b", a=dense(FLOAT32, (9, 31), 1), b=Recipe(FLOAT32, (9, 31), (0, 1), (2, 1), 0, 2))
+_INTEGERS = _call("out = (a << 3) + a", a=dense(INT32, (257,), 3))
+_COORDINATE = _call("out = a + index(0)", a=dense(INT32, (13, 7), 3))
+_OVERFLOW = "heap-buffer-overflow"
+
+MUTANTS: dict[str, Mutant] = {
+    "vector past the end": Mutant(_CONTIGUOUS, "i + 4 <= n", "i <= n", _OVERFLOW),
+    "tail one too far": Mutant(_CONTIGUOUS, "e < n", "e <= n", _OVERFLOW),
+    "tail one short": Mutant(_CONTIGUOUS, "e < n", "e + 1 < n", "wrong result"),
+    "no tail": Mutant(_CONTIGUOUS, "e = i; e < n", "e = n; e < n", "wrong result"),
+    "overlapping groups": Mutant(_CONTIGUOUS, "= 4u * (", "= 3u * (", "wrong result|misaligned"),
+    "misaligned groups": Mutant(_CONTIGUOUS, "(a_ptr + i)", "(a_ptr + i / 3)", "misaligned|wrong result"),
+    "one of four": Mutant(_CONTIGUOUS, "j < 4", "j < 3", "wrong result"),
+    "operands swapped": Mutant(_STRIDED, "a_v - b_v", "b_v - a_v", "wrong result"),
+    "no guard": Mutant(_STRIDED, "if (i >= n)", "if (i > n + 4096)", _OVERFLOW),
+    "guard one too far": Mutant(_STRIDED, "if (i >= n)", "if (i > n)", _OVERFLOW),
+    "strides swapped": Mutant(_STRIDED, "c0 * layout.b_stride[0]", "c0 * layout.b_stride[1]", f"wrong result|{_OVERFLOW}"),
+    "wrong pointer": Mutant(_STRIDED, "b_ptr[b_at]", "b_ptr[b_at + 1]", f"wrong result|{_OVERFLOW}"),
+    "unclamped shift": Mutant(_INTEGERS, "<< 3", "<< 33", "shift exponent 33"),
+    "wrong coordinate": Mutant(_COORDINATE, "(int)q0", "(int)(q0 + 1)", "wrong result"),
+    "row past the end": Mutant(_ROWS, "layout.width - i >= 4", "layout.width - i >= 1", f"{_OVERFLOW}|wrong result"),
+    "row one too far": Mutant(_ROWS, "e < layout.width", "e <= layout.width", f"{_OVERFLOW}|wrong result"),
+    "row one short": Mutant(_ROWS, "e < layout.width", "e + 1 < layout.width", "wrong result"),
+}

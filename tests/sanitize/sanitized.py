@@ -1,0 +1,170 @@
+"""Runs generated kernels inside a process that has a sanitizer preloaded.
+
+``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each job runs
+in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
+Jobs: ``fuzz:FIRST:COUNT``, ``example:NAME`` and ``mutant:NAME``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+
+from kgen.dtypes import DTYPES, DType
+from kgen.pipeline import load
+from tests.fuzz.arrays import Recipe, dense
+from tests.fuzz.batch import Batch, Collected, collecting, running
+from tests.fuzz.generate import generate
+from tests.fuzz.harness import Prepared, Refused, invoke, prepare, verify
+from tests.fuzz.program import Call, Node, Statement
+
+from .mutants import MUTANTS
+
+ADDRESS = "address,undefined"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(calls: list[Call], mutate: tuple[str, str] | None = None) -> None:
+    """All calls in one sanitized file, on memory that ends where the arrays do."""
+    batch = Batch(ADDRESS)
+    prepared: list[Prepared] = []
+    for number, call in enumerate(calls):
+        try:
+            one = prepare(call, f"k{number}", exact_size=True)
+            with collecting(batch):
+                try:
+                    invoke(one)
+                except Collected:
+                    prepared.append(one)
+        except Refused:
+            continue
+    if mutate is not None:
+        for text in batch.texts:
+            edited = text.replace(*mutate)
+            assert edited != text, f"nothing to change: {mutate[0]!r} is not in\n{text}"
+            batch.edit[text] = edited
+    batch.compile()
+    with running(batch):
+        for one in prepared:
+            print(f"running {one.call.show()}", file=sys.stderr, flush=True)
+            verify(one, invoke(one))
+
+
+
+# --- jobs -------------------------------------------------------------------------------------------
+
+
+def fuzz(first: int, count: int) -> None:
+    run([generate(seed) for seed in range(first, first + count)])
+
+
+def example(name: str) -> None:
+    """A file of ``examples/`` on small odd shapes, for the first two dtypes that it accepts, in three layouts."""
+    text = (EXAMPLES / f"{name}.k").read_text()
+    run(list(_example_calls(text)))
+
+
+def _example_calls(text: str) -> Iterator[Call]:
+    program = load(text)
+    shape = (3, 5, 7)
+    found = 0
+    for dtype in (next(t for t in DTYPES if t.name == n) for n in ("float32", "float16", "uint8", "int32")):
+        if found >= 6:
+            return
+        dtypes = {a.name: a.dtype or dtype for a in program.arguments}
+        for call in (_example(text, dtypes, shape, layout) for layout in range(3)):
+            try:
+                prepare(call, "probe")
+            except Refused:
+                continue
+            except Exception as problem:
+                if getattr(problem, "diagnostics", None):  # this dtype does not suit the program
+                    continue
+                raise
+            found += 1
+            yield call
+    assert found, "no dtype suits this example"
+
+
+def _example(text: str, dtypes: dict[str, DType], shape: tuple[int, ...], layout: int) -> Call:
+    program = load(text)
+    inputs: dict[str, object] = {}
+    for number, (name, dtype) in enumerate(dtypes.items()):
+        recipe = dense(dtype, shape, number)
+        if layout == 1:
+            recipe = Recipe(dtype, shape, (2, 0, 1), (1, 2, 1), number % 2, number)
+        if layout == 2:
+            recipe = Recipe(dtype, shape, (0, 1, 2), (1, 1, 1), 1, number)
+        inputs[name] = recipe
+    inout = tuple(a.name for a in program.arguments if a.role == "inout")
+    needed = tuple(("", p.name, 3 if p.dtype is None or p.dtype.is_int else 0.5) for p in program.parameters if p.default is None)
+    return Example((Statement("", Node(text)),), inputs, inout=inout, params=needed)
+
+
+class Example(Call):
+    """A call of a whole text."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        return self.statements[0].node.form
+
+
+def mutant(name: str) -> None:
+    """A planted bug; it has to be found by the sanitizer or by its result."""
+    planted = MUTANTS[name]
+    try:
+        run([planted.call], (planted.old, planted.new))
+    except AssertionError as problem:
+        if "nothing to change" in str(problem):
+            raise
+        sys.stderr.write(f"wrong result: {problem}")
+        raise SystemExit(2) from None
+
+
+def do(job: str) -> None:
+    kind, *rest = job.split(":")
+    if kind == "fuzz":
+        fuzz(int(rest[0]), int(rest[1]))
+    elif kind == "example":
+        example(rest[0])
+    else:
+        mutant(rest[0])
+
+
+def _in_a_fork(job: str) -> tuple[int, str]:
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            status = 1
+            try:
+                do(job)
+                status = 0
+            except SystemExit as end:
+                status = int(str(end.code))
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        output.seek(0)
+        return os.waitstatus_to_exitcode(status), output.read().decode("utf-8", "replace")[-6000:]
+
+
+def main(jobs: list[str]) -> None:
+    os.environ.pop("LD_PRELOAD", None)  # the compiler needs no sanitizer
+    print(json.dumps({job: _in_a_fork(job) for job in jobs}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+"""AddressSanitizer and UndefinedBehaviorSanitizer watch generated kernels, in three thread orders; planted bugs are found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgen.runtime.cpu import toolchain
+
+from .mutants import MUTANTS
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.k"))
+FIRST_SEED = 50_000
+ORDERS = {"in order": "0", "reversed": "1", "shuffled": "12345"}
+Results = dict[str, tuple[int, str]]
+
+
+def sanitized(jobs: list[str], order: str, cache: Path) -> Results:
+    """What became of each job."""
+    compiler = toolchain.find().command[0]
+    library = subprocess.run(
+        [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    env = {
+        **os.environ,
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",
+        "PYTHONMALLOC": "malloc",
+        "OPENBLAS_NUM_THREADS": "1",
+        "KGEN_SCHED": order,
+        "KGEN_STRICT": "1",
+        "KGEN_CACHE_DIR": str(cache),
+    }
+    command = [sys.executable, "-m", "tests.sanitize.sanitized", *jobs]
+    ran = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    results: dict[str, list[object]] = json.loads(ran.stdout.splitlines()[-1])
+    return {job: (int(str(status)), str(output)) for job, (status, output) in results.items()}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all orders: the same texts are run in each."""
+    return tmp_path_factory.mktemp("sanitized")
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_random_programs(order: str, cache: Path) -> None:
+    """No access outside an array, no undefined arithmetic, and the right values, whatever the order of threads."""
+    clean(sanitized([f"fuzz:{FIRST_SEED + 16 * k}:16" for k in range(3)], ORDERS[order], cache))
+
+
+@pytest.mark.parametrize("order", ["in order", "reversed"])
+def test_examples(order: str, cache: Path) -> None:
+    """The same for every example, dense, permuted with steps, and at a misaligned base."""
+    assert EXAMPLES
+    clean(sanitized([f"example:{name}" for name in EXAMPLES], ORDERS[order], cache))
+
+
+def clean(results: Results) -> None:
+    bad = {job: output for job, (status, output) in results.items() if status != 0}
+    assert not bad, "\n".join(f"{job}:\n{output}" for job, output in bad.items())
+
+
+@pytest.fixture(scope="module")
+def planted(cache: Path) -> Results:
+    return sanitized([f"mutant:{name}" for name in MUTANTS], "0", cache)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_planted_bugs_are_found(planted: Results, name: str) -> None:
+    """A bug in the text is seen by the sanitizer or in the values."""
+    status, output = planted[f"mutant:{name}"]
+    assert status != 0, "not found"
+    assert re.search(MUTANTS[name].found, output), output
