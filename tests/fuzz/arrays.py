@@ -65,12 +65,18 @@ def build(recipe: Recipe, exact_size: bool = False) -> Array:
     flat[...] = np.resize(fill(recipe.dtype, max(count, 1), recipe.seed), count)
     array = flat.reshape(memory_shape).transpose(np.argsort(recipe.order)) if memory_shape else flat.reshape(())
     places = tuple(slice(None, None, step or 1) for step in recipe.steps)
-    array = np.broadcast_to(array[places], recipe.shape) if 0 in recipe.steps else array[(*places, ...)]
+    array = np.broadcast_to(array[places], recipe.shape) if 0 in recipe.steps else _strided(array, places)
     if recipe.values is not None and array.size:
         data = np.frombuffer(bytes.fromhex("".join(recipe.values)), np.uint8).view(kind)
         target = array if 0 not in recipe.steps else flat
         target[...] = np.resize(data, target.size).reshape(target.shape)
     return array
+
+
+def _strided(array: Array, places: tuple[slice, ...]) -> Array:
+    """A view, of an array of no dimensions as well."""
+    view: Array = array[(*places, Ellipsis)]  # type: ignore[arg-type]
+    return view
 
 
 def pinned(recipe: Recipe, array: Array) -> Recipe:
@@ -91,9 +97,15 @@ def fill(dtype: DType, count: int, seed: int) -> Array:
         out.real = fill(dtype.real, count, seed)
         out.imag = fill(dtype.real, count, seed + 1)
         return out
-    pool = [_small(dtype, rng, count), _ordinary(dtype, rng, count), _bits(dtype, rng, count), _edges(dtype, rng, count)]
+    pool = [
+        _small(dtype, rng, count),
+        _ordinary(dtype, rng, count),
+        _bits(dtype, rng, count),
+        _edges(dtype, rng, count),
+    ]
     which = rng.choice(4, count, p=(0.3, 0.4, 0.1, 0.2))
-    return np.choose(which, [p.view(f"u{kind.itemsize}") for p in pool]).view(kind)
+    chosen = np.choose(which, [p.view(f"u{kind.itemsize}") for p in pool]).view(kind)
+    return np.asarray(chosen)
 
 
 def _bits(dtype: DType, rng: np.random.Generator, count: int) -> Array:
@@ -110,7 +122,7 @@ def _ordinary(dtype: DType, rng: np.random.Generator, count: int) -> Array:
         if dtype.is_int:
             span = min(dtype.int_max, 1000)
             return rng.integers(-span if dtype.signed else 0, span, count).astype(numpy_dtype(dtype))
-        return (rng.standard_normal(count) * rng.choice((0.5, 1.0, 3.0, 40.0))).astype(numpy_dtype(dtype))
+        return np.asarray(rng.standard_normal(count) * rng.choice((0.5, 1.0, 3.0, 40.0)), numpy_dtype(dtype))
 
 
 def _edges(dtype: DType, rng: np.random.Generator, count: int) -> Array:
@@ -127,11 +139,27 @@ def edges(dtype: DType) -> Array:
         out = np.empty((4, len(parts)), kind)
         out.real = parts
         out.imag = [np.roll(parts, k) for k in (1, 2, 3, 5)]
-        out = out.reshape(-1)
-        return out
+        return out.reshape(-1)
     if dtype.is_int:
-        values = {0, 1, 2, 3, 7, dtype.bits - 1, dtype.bits, dtype.int_max, dtype.int_max - 1, dtype.int_min, dtype.int_min + 1}
-        values |= {sign * ((1 << k) + d) for k in (4, 7, 8, 11, 15, 16, 24, 31, 32, 53, 63) for d in (-1, 0, 1) for sign in (1, -1)}
+        values = {
+            0,
+            1,
+            2,
+            3,
+            7,
+            dtype.bits - 1,
+            dtype.bits,
+            dtype.int_max,
+            dtype.int_max - 1,
+            dtype.int_min,
+            dtype.int_min + 1,
+        }
+        values |= {
+            sign * ((1 << k) + d)
+            for k in (4, 7, 8, 11, 15, 16, 24, 31, 32, 53, 63)
+            for d in (-1, 0, 1)
+            for sign in (1, -1)
+        }
         values |= {-1, -2, -3}
         return np.array(sorted(v for v in values if dtype.int_min <= v <= dtype.int_max), kind)
     if dtype.size == 1:
@@ -139,12 +167,68 @@ def edges(dtype: DType) -> Array:
     tiny = {2: 2.0**-24, 4: 2.0**-149, 8: 5e-324}[dtype.size] if dtype.name != "bfloat16" else 2.0**-133
     normal = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype.size] if dtype.name != "bfloat16" else 2.0**-126
     largest = {4: 3.4028234663852886e38, 8: 1.7976931348623157e308}.get(dtype.size) or _FINITE_MAX[dtype.name]
-    plain = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 0.1, 1 / 3, 0.75, 10.0, 100.0, 127.5, 128.0, 255.5, 256.0, 448.0, 464.0, 465.0]
+    plain = [
+        0.0,
+        0.5,
+        1.0,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+        3.5,
+        0.1,
+        1 / 3,
+        0.75,
+        10.0,
+        100.0,
+        127.5,
+        128.0,
+        255.5,
+        256.0,
+        448.0,
+        464.0,
+        465.0,
+    ]
     plain += [2.0**k + d for k in (15, 16, 24, 31, 32, 52, 53, 63, 64) for d in (-1.0, 0.0, 1.0)]
-    plain += [65504.0, 65519.99, 65520.0, 57344.0, 61440.0, 2.0**-10, 3 * 2.0**-11, 2.0**-17, 3 * 2.0**-18, 2.0**-25, 2.0**-9]
-    plain += [1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-8, 1 + 3 * 2.0**-9, 1 + 2.0**-24, 1 + 2.0**-4, 1 + 3 * 2.0**-4, 1 + 2.0**-3]
-    plain += [tiny, tiny * 3, normal, normal - tiny, largest, np.pi, np.pi / 2, 88.7, 709.8, 20.0, 1e10, 1e-10, 3.4e38, 1e300]
+    plain += [
+        65504.0,
+        65519.99,
+        65520.0,
+        57344.0,
+        61440.0,
+        2.0**-10,
+        3 * 2.0**-11,
+        2.0**-17,
+        3 * 2.0**-18,
+        2.0**-25,
+        2.0**-9,
+    ]
+    plain += [
+        1 + 2.0**-11,
+        1 + 3 * 2.0**-11,
+        1 + 2.0**-8,
+        1 + 3 * 2.0**-9,
+        1 + 2.0**-24,
+        1 + 2.0**-4,
+        1 + 3 * 2.0**-4,
+        1 + 2.0**-3,
+    ]
+    plain += [
+        tiny,
+        tiny * 3,
+        normal,
+        normal - tiny,
+        largest,
+        np.pi,
+        np.pi / 2,
+        88.7,
+        709.8,
+        20.0,
+        1e10,
+        1e-10,
+        3.4e38,
+        1e300,
+    ]
     with np.errstate(all="ignore"):
         both = np.array([*plain, *(-x for x in plain), np.inf, -np.inf, np.nan]).astype(kind)
-        around = np.concatenate([both, np.nextafter(both, kind.type(np.inf)), np.nextafter(both, kind.type(0))])
-    return around
+        return np.concatenate([both, np.nextafter(both, kind.type(np.inf)), np.nextafter(both, kind.type(0))])

@@ -26,12 +26,36 @@ from kgen.pipeline import load
 from .arrays import Recipe, dense, random_recipe
 from .program import Call, Node, Statement
 
-OPERATORS = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "and", "or"]
+OPERATORS = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "&",
+    "|",
+    "^",
+    "<<",
+    ">>",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "==",
+    "!=",
+    "&&",
+    "||",
+    "and",
+    "or",
+]
 UNARY = ["-", "+", "~", "!", "not "]
 MODES = ["rne", "rz", "ru", "rd"]
 POWERS = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "0.5", "-1", "-2", "-3"]
-LITERALS = ["0", "1", "2", "3", "7", "100", "300", "70000", "0.5", "1.5", "-1.0", "0.1", "1e-3", "-3", "2.5e10", "pi", "e", "inf", "nan",
-            "true", "false", "2j", "0x1f", "-0.0"]  # fmt: skip
+LITERALS = [
+    "0", "1", "2", "3", "7", "100", "300", "70000", "0.5", "1.5", "-1.0", "0.1", "1e-3", "-3",
+    "2.5e10", "pi", "e", "inf", "nan", "true", "false", "2j", "0x1f", "-0.0",
+]  # fmt: skip
 
 #: Functions of the table that are not elementwise (min and max of several arguments are), or that need literals.
 _APART = {"index", "size", "expand"}
@@ -83,7 +107,7 @@ def typed(form: str, args: tuple[tuple[object, str], ...]) -> tuple[DType, bool]
 
     An operand is a dtype, a weak kind, or a literal with its text.
     """
-    names = [f"x{i}" if not text else text for i, (_, text) in enumerate(args)]
+    names = [text or f"x{i}" for i, (_, text) in enumerate(args)]
     types = {
         f"x{i}": ArrayArg(type, ()) if isinstance(type, DType) else WeakArg(Kind(int(str(type))))
         for i, (type, text) in enumerate(args)
@@ -182,7 +206,9 @@ class Generator:
             return
         dtype = rng.choice([t for t in DTYPES if not t.is_complex])
         given = rng.choice((0, 1, 3)) if dtype.is_int or dtype.is_bool else rng.choice((0.1, 2, -1.5))
-        self.params.append((f"param {name}: {rng.choice((dtype.name, dtype.short))}", name, bool(given) if dtype is BOOL else given))
+        self.params.append(
+            (f"param {name}: {rng.choice((dtype.name, dtype.short))}", name, bool(given) if dtype is BOOL else given)
+        )
         self.pool.append(Node(name, type=dtype))
 
     def _place(self) -> None:
@@ -328,7 +354,11 @@ class Generator:
             names, outputs = ["out"], [Node("out", (), first.type, self.shape if self.no_arrays else first.shape)]
         used = "\n".join([s.text for s in statements])
         outs = self._outs(outputs, inout) if rng.random() < 0.3 and names else None
-        inputs = self.inputs if rng.random() < 0.05 else {n: v for n, v in self.inputs.items() if n in used or (n == 'a0' and self.no_arrays)}
+        inputs = (
+            self.inputs
+            if rng.random() < 0.05
+            else {n: v for n, v in self.inputs.items() if n in used or (n == "a0" and self.no_arrays)}
+        )
         if not self.no_arrays and not any(isinstance(v, Recipe) for v in inputs.values()):
             inputs = self.inputs  # something has to give the shape
         if outs is not None:

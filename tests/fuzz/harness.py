@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,8 +24,8 @@ from .program import Arguments, Call, Node, Statement
 
 #: Errors that a generated program may meet: what it asks for has no answer.  Any other one is a bug.
 REFUSED = {
-    "literal-out-of-range", "value-out-of-range", "literal-error", "lossy-cast", "overlap", "no-common-dtype", "bad-axis",
-    "bad-value",
+    "literal-out-of-range", "value-out-of-range", "literal-error", "lossy-cast", "overlap", "no-common-dtype",
+    "bad-axis", "bad-value",
 }  # fmt: skip
 #: With ``out=`` of a higher kind, what later lines read is of that kind too.
 REFUSED_WITH_OUT = REFUSED | {"bad-cast", "no-operator", "no-function"}
@@ -151,11 +152,8 @@ def run_calls(calls: Sequence[Call], count: Count, sanitize: str | None = None, 
     for number, call in enumerate(calls):
         try:
             one = prepare(call, f"k{number}", exact_size=exact_size)
-            with collecting(batch):
-                try:
-                    invoke(one)
-                except Collected:
-                    pass
+            with collecting(batch), suppress(Collected):
+                invoke(one)
             prepared.append(one)
         except Refused as refusal:
             count.refused[str(refusal)] += 1
@@ -212,7 +210,12 @@ def failure(call: Call, problem: Exception, attempt: Attempt = run_alone) -> Ass
 
     small = shrink(call, lambda c: fails(c) is not None)
     last = fails(small) or problem
-    lines = [f"generate({call.seed})", small.show(), "--- what is wrong", "".join(traceback.format_exception(last)[-3:])]
+    lines = [
+        f"generate({call.seed})",
+        small.show(),
+        "--- what is wrong",
+        "".join(traceback.format_exception(last)[-3:]),
+    ]
     try:
         found = reference(load(small.text), small.arguments())
         lines += ["--- IR", print_kernel(found.kernel)]

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-import ml_dtypes
 from kgen.arguments import ArrayValue, ScalarValue, bind, describe, type_of
 from kgen.check import check
 from kgen.ir import evaluator
@@ -173,7 +173,7 @@ def _nans(negative: bool) -> Nudge:
 
 
 def _moved(way: int) -> Nudge:
-    """Inexact results moved by their bound: up or down (±1), away from or to zero (±2), or each its own way (a seed)."""
+    """Inexact results moved by their bound: up or down (±1), away from or to zero (±2), or each its way (a seed)."""
 
     def nudge(op: Op, args: Sequence[Array], value: Array) -> Array:
         wide = op.dtype.size == 8
@@ -281,4 +281,4 @@ def _within(samples: Sequence[Array], got: Array, inexact: int, spread: Array) -
 
 
 def _mantissa(a: Array) -> int:
-    return int(ml_dtypes.finfo(a.dtype).nmant)
+    return int(ml_dtypes.finfo(a.dtype).nmant)  # type: ignore[no-untyped-call]

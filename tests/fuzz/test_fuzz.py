@@ -63,7 +63,20 @@ def test_programs_are_varied() -> None:
         text = call.text
         seen.update(
             word
-            for word in ("let", "def", "param", "inout", "input", "cast<", "bitcast<", "index(", "size(", "expand(", "?", "**")
+            for word in (
+                "let",
+                "def",
+                "param",
+                "inout",
+                "input",
+                "cast<",
+                "bitcast<",
+                "index(",
+                "size(",
+                "expand(",
+                "?",
+                "**",
+            )
             if word in text
         )
         seen["out="] += call.outs is not None

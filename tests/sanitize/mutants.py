@@ -25,7 +25,9 @@ def _call(text: str, **inputs: Recipe) -> Call:
 
 
 _CONTIGUOUS = _call("out = a * b + 1", a=dense(FLOAT32, (1003,), 1), b=dense(FLOAT32, (1003,), 2))
-_STRIDED = _call("out = a - b", a=dense(FLOAT32, (5, 3, 7), 1), b=Recipe(FLOAT32, (5, 3, 7), (2, 0, 1), (2, 1, 3), 0, 2))
+_STRIDED = _call(
+    "out = a - b", a=dense(FLOAT32, (5, 3, 7), 1), b=Recipe(FLOAT32, (5, 3, 7), (2, 0, 1), (2, 1, 3), 0, 2)
+)
 _ROWS = _call("out = a - b", a=dense(FLOAT32, (9, 31), 1), b=Recipe(FLOAT32, (9, 31), (0, 1), (2, 1), 0, 2))
 _INTEGERS = _call("out = (a << 3) + a", a=dense(INT32, (257,), 3))
 _COORDINATE = _call("out = a + index(0)", a=dense(INT32, (13, 7), 3))
@@ -42,7 +44,9 @@ MUTANTS: dict[str, Mutant] = {
     "operands swapped": Mutant(_STRIDED, "a_v - b_v", "b_v - a_v", "wrong result"),
     "no guard": Mutant(_STRIDED, "if (i >= n)", "if (i > n + 4096)", _OVERFLOW),
     "guard one too far": Mutant(_STRIDED, "if (i >= n)", "if (i > n)", _OVERFLOW),
-    "strides swapped": Mutant(_STRIDED, "c0 * layout.b_stride[0]", "c0 * layout.b_stride[1]", f"wrong result|{_OVERFLOW}"),
+    "strides swapped": Mutant(
+        _STRIDED, "c0 * layout.b_stride[0]", "c0 * layout.b_stride[1]", f"wrong result|{_OVERFLOW}"
+    ),
     "wrong pointer": Mutant(_STRIDED, "b_ptr[b_at]", "b_ptr[b_at + 1]", f"wrong result|{_OVERFLOW}"),
     "unclamped shift": Mutant(_INTEGERS, "<< 3", "<< 33", "shift exponent 33"),
     "wrong coordinate": Mutant(_COORDINATE, "(int)q0", "(int)(q0 + 1)", "wrong result"),

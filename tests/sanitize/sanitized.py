@@ -1,6 +1,6 @@
 """Runs generated kernels inside a process that has a sanitizer preloaded.
 
-``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each job runs
+``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
 Jobs: ``fuzz:FIRST:COUNT``, ``example:NAME`` and ``mutant:NAME``.
 """
@@ -14,7 +14,6 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-
 
 from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
@@ -54,7 +53,6 @@ def run(calls: list[Call], mutate: tuple[str, str] | None = None) -> None:
         for one in prepared:
             print(f"running {one.call.show()}", file=sys.stderr, flush=True)
             verify(one, invoke(one))
-
 
 
 # --- jobs -------------------------------------------------------------------------------------------
@@ -103,7 +101,9 @@ def _example(text: str, dtypes: dict[str, DType], shape: tuple[int, ...], layout
             recipe = Recipe(dtype, shape, (0, 1, 2), (1, 1, 1), 1, number)
         inputs[name] = recipe
     inout = tuple(a.name for a in program.arguments if a.role == "inout")
-    needed = tuple(("", p.name, 3 if p.dtype is None or p.dtype.is_int else 0.5) for p in program.parameters if p.default is None)
+    needed = tuple(
+        ("", p.name, 3 if p.dtype is None or p.dtype.is_int else 0.5) for p in program.parameters if p.default is None
+    )
     return Example((Statement("", Node(text)),), inputs, inout=inout, params=needed)
 
 

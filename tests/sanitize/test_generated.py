@@ -1,4 +1,4 @@
-"""AddressSanitizer and UndefinedBehaviorSanitizer watch generated kernels, in three thread orders; planted bugs are found."""
+"""Address and undefined-behaviour sanitizers watch generated kernels in three thread orders; planted bugs are found."""
 
 from __future__ import annotations
 
