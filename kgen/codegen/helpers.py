@@ -42,7 +42,7 @@ _ROWS = (
     *_per_width("int_pow", suffixes="u32 u64"),
     Helper("int_pow_i32", ("int_pow_u32",)),
     Helper("int_pow_i64", ("int_pow_u64",)),
-    *_per_width("nan_min", "nan_max", "to_finite", suffixes="f32 f64"),
+    *_per_width("nan_min", "nan_max", "to_finite", "bessel_jn", suffixes="f32 f64"),
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "sign_of", "small_pow")),
     *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),

@@ -214,6 +214,10 @@ def _nan_extremum(name: str) -> Row:
     return lambda use: Spelling(call(f"nan_{name}", use.args), (f"nan_{name}_{use.of.short}",))
 
 
+def _bessel_jn(use: Use) -> Spelling:
+    return Spelling(call("bessel_jn", use.args), (f"bessel_jn_{use.dtype.short}",))
+
+
 def _cast(use: Use) -> Spelling:
     assert isinstance(use.attr, CastMode)
     return spell_cast(use.attr, use.dtype, use.args[0], use.of)
@@ -259,6 +263,7 @@ _EXACT: dict[str, Row] = {
     "ne": _infix("!="),
     "where": lambda use: Spelling(conditional(*use.args)),
     "round": _function("rint"),
+    "jn": _bessel_jn,
     "isnan": _builtin("isnan"),
     "isinf": _builtin("isinf"),
     "isfinite": _builtin("isfinite"),
@@ -271,7 +276,7 @@ _FUNCTIONS = """
     exp exp2 exp10 expm1 log log2 log10 log1p
     sin cos tan sinpi cospi asin acos atan sinh cosh tanh asinh acosh atanh atan2
     erf erfc erfinv erfcinv erfcx lgamma tgamma normcdf normcdfinv
-    j0 j1 y0 y1 jn yn cyl_bessel_i0 cyl_bessel_i1
+    j0 j1 y0 y1 yn cyl_bessel_i0 cyl_bessel_i1
     hypot rhypot norm3d rnorm3d norm4d rnorm4d
 """
 

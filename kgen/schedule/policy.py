@@ -143,7 +143,7 @@ def tiled(facts: Facts) -> Choice | None:
         return None
     second, _ = Counter(d for _, d in candidates).most_common(1)[0]
     turned = {i for i, d in candidates if d == second}
-    space = _bring_second(facts.space, second)
+    space = _tile_order(facts.space, second, min(turned))
     group = _group(facts)
     while group > 1 and sum(tile_elements(group) ** 2 * facts.itemsizes[i] for i in turned) > SHARED_BYTES:
         group //= 2
@@ -238,9 +238,14 @@ def _alignment(facts: Facts, touch: int, group: int, outer: Sequence[int]) -> in
     return width if fits else itemsize
 
 
-def _bring_second(space: IterationSpace, dimension: int) -> IterationSpace:
-    """The space with one dimension moved to second place: the other side of the tiles."""
-    order = [0, dimension, *(d for d in range(1, len(space.shape)) if d != dimension)]
+def _tile_order(space: IterationSpace, dimension: int, turned: int) -> IterationSpace:
+    """The space with one dimension moved to second place: the other side of the tiles.
+
+    The rest is walked in the order in which the turned operand lies: of the two sides of a tile, that is the one that
+    is read in short pieces, and neighbouring pieces should follow each other.
+    """
+    rest = [d for d in range(1, len(space.shape)) if d != dimension]
+    order = [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[turned][d]))]
     return IterationSpace(
         tuple(space.shape[d] for d in order),
         tuple(tuple(strides[d] for d in order) for strides in space.strides),
