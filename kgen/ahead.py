@@ -75,7 +75,7 @@ def module_ahead(
         rank=rank,
     )
     return pipeline.source(
-        program, specialised.steps, variants, base, banner(program, specialised.kernel, options, made_by, chosen)
+        program, specialised, variants, base, banner(program, specialised.kernel, options, made_by, chosen)
     )
 
 

@@ -167,7 +167,7 @@ class Engine:
         """The text for one combination of schedules."""
         chosen = [f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]
         head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
-        return pipeline.source(self.program, plan.specialised.steps, list(enumerate(plan.schedules)), self.name, head)
+        return pipeline.source(self.program, plan.specialised, list(enumerate(plan.schedules)), self.name, head)
 
     def load(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Loaded:
         """The compiled kernels, from memory or disk where they are there already."""

@@ -9,7 +9,7 @@ Everything here is pure; compiling, loading and launching the text is ``runtime/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.check import ArgType, check
 from kgen.codegen.element import Statement
@@ -75,13 +75,13 @@ def schedule(step: Step, placed: Placed) -> Choice:
 
 def source(
     program: Program,
-    steps: Sequence[Step],
+    specialised: Specialised,
     variants: Sequence[tuple[int, Schedule]],
     base: str,
     banner: Sequence[str],
 ) -> Module:
     """The ``.cu`` text that holds a kernel for each ``(step, schedule)``."""
-    return emit(base, steps, variants, statements(program), banner)
+    return replace(emit(base, specialised.steps, variants, statements(program), banner), lints=specialised.lints)
 
 
 def statements(program: Program) -> tuple[Statement, ...]:

@@ -64,10 +64,14 @@ def command(
 
             made[kind] = compile_for(module.text, base, flags, kind, arch)
     written = _deliver(made, out)
+    lints = [d.render() for d in module.lints]
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
-        click.echo(json.dumps({"written": written, "kernels": kernels}, indent=2))
-    elif written:
+        click.echo(json.dumps({"written": written, "kernels": kernels, "lints": lints}, indent=2))
+        return
+    for lint in lints:
+        click.echo(lint, err=True)
+    if written:
         noun = "kernel" if len(module.entries) == 1 else "kernels"
         click.echo(f"wrote {', '.join(written)}: {len(module.entries)} {noun}", err=True)
 

@@ -54,7 +54,7 @@ def read(file: str, name: str | None) -> tuple[Program, str]:
     """The program of a path or of standard input, and the base name of its kernels."""
     if file == "-":
         try:
-            text = sys.stdin.read()
+            text = sys.stdin.buffer.read().decode("utf-8")
         except UnicodeDecodeError:
             raise error("unreadable-file", "standard input is not UTF-8 text") from None
         program = pipeline.load(text, "<stdin>")

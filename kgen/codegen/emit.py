@@ -14,16 +14,18 @@ from kgen.codegen.element import Statement, write_element
 from kgen.codegen.helpers import helper_texts
 from kgen.codegen.kernels import Entry, describe
 from kgen.codegen.templates import environment
+from kgen.diagnostics import Diagnostic
 from kgen.schedule.plan import Schedule
 from kgen.schedule.split import Step
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A generated file: its text and the kernels in it."""
+    """A generated file: its text, the kernels in it, and what a reader of the program should know."""
 
     text: str
     entries: tuple[Entry, ...]
+    lints: tuple[Diagnostic, ...] = ()
 
 
 def emit(

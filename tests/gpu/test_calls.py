@@ -28,7 +28,8 @@ def _library(name: str) -> Any:
 def pair() -> tuple[Any, Any]:
     """Two float32 CUDA tensors of an awkward size."""
     generator = torch.Generator(device="cuda").manual_seed(7)
-    return tuple(torch.randn(1003, 37, device="cuda", generator=generator) for _ in range(2))  # type: ignore[return-value]
+    x, y = (torch.randn(1003, 37, device="cuda", generator=generator) for _ in range(2))
+    return x, y
 
 
 def test_torch_in_torch_out(pair: tuple[Any, Any]) -> None:

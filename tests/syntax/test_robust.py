@@ -91,9 +91,9 @@ N = 10_000
 )
 def test_long_programs(text: str) -> None:
     """Ten thousand of anything is a program, quickly."""
-    start = time.perf_counter()
+    start = time.process_time()
     program_of(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
@@ -124,23 +124,23 @@ def test_long_programs(text: str) -> None:
 )
 def test_long_mistakes(text: str, code: str) -> None:
     """Ten thousand of a mistake is an error, quickly, and no crash."""
-    start = time.perf_counter()
+    start = time.process_time()
     assert attempt(text) == code
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_many_statements() -> None:
     """Ten thousand statements take less than three seconds."""
     text = "".join(f"out{i} = a{i} * b + cast<float>(c)\n" for i in range(N))
-    start = time.perf_counter()
+    start = time.process_time()
     program = program_of(text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert len(program.outputs) == N
 
 
 def test_megabyte() -> None:
     """A program of one megabyte is read in seconds."""
     text = "out = " + " + ".join(["a"] * 250_000)
-    start = time.perf_counter()
+    start = time.process_time()
     program_of(text)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
