@@ -27,7 +27,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def once(*argv: str, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["kgen", *argv])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8"))
         try:
             main()
             status = 0

@@ -30,7 +30,7 @@ def remake(text: str, program: str, monkeypatch: pytest.MonkeyPatch, folder: Pat
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", argv)
     if argv[2] == "-":
-        monkeypatch.setattr(sys, "stdin", io.StringIO(program))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(program.encode()), "utf-8"))
     main()
     return (folder / argv[argv.index("-o") + 1]).read_text(encoding="utf-8")
 
