@@ -25,7 +25,7 @@ def device_time(torch: Any, run: Run, repeats: int = 25) -> float:
     return median(start.elapsed_time(end) for start, end in pairs) * 1e-3
 
 
-def graph_time(torch: Any, runs: Sequence[Run], launches: int = 50, repeats: int = 20) -> float:
+def graph_time(torch: Any, runs: Sequence[Run], launches: int = 50, repeats: int = 10) -> float:
     """Median seconds of one launch in a replayed graph, which takes the runs (each on buffers of its own) in turn."""
     for run in runs:
         run()

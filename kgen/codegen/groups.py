@@ -15,7 +15,7 @@ from kgen.schedule.plan import Schedule, TouchSchedule
 from kgen.schedule.split import Step, Touch
 
 #: Registers (4 bytes each) that a tile kernel may fill with other operands before it waits for the tile.
-PREFETCH_REGISTERS = 64
+PREFETCH_REGISTERS = 32
 
 
 @dataclass(frozen=True, slots=True)

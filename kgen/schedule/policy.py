@@ -22,6 +22,10 @@ from kgen.schedule.target import PORTABLE, Target
 BLOCK = 256
 STRIDED_BLOCK = 128
 
+#: Elements of a tile that a thread holds along each side when it also reads operands that are not turned: squares of 8
+#: of both spill registers, and 4 are as fast.
+WIDEST_BESIDE = 4
+
 #: Tiles of which less than a quarter is filled cost more than they save.
 SHORTEST_SIDE = 16
 
@@ -145,6 +149,8 @@ def tiled(facts: Facts) -> Choice | None:
     turned = {i for i, d in candidates if d == second}
     space = _tile_order(facts.space, second, min(turned))
     group = _group(facts)
+    if len(turned) < sum(t.reads for t in facts.step.touches):
+        group = min(group, WIDEST_BESIDE)
     while group > 1 and sum(tile_elements(group) ** 2 * facts.itemsizes[i] for i in turned) > SHARED_BYTES:
         group //= 2
     if sum(tile_elements(group) ** 2 * facts.itemsizes[i] for i in turned) > SHARED_BYTES:
@@ -279,7 +285,7 @@ def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
         found.append(f"element by element: {_list(gathered)} not consecutive along rows")
     narrow = _unaligned(schedule, facts)
     if narrow:
-        found.append(f"element by element: {_list(narrow)} not aligned to whole groups")
+        found.append(f"element by element: {_list(narrow)} not aligned to groups of {schedule.group}")
     return tuple(found)
 
 
