@@ -11,6 +11,7 @@ from kgen import KgenError, jit
 
 ONES = np.ones(3, np.float32)
 X = np.array([0.72032195, 1.1, 3.3], np.float32)
+TENTHS = np.full(40, 0.1)
 Z = np.full(3, 1 + 2j, np.complex64)
 
 
@@ -21,6 +22,10 @@ Z = np.full(3, 1 + 2j, np.complex64)
         ("input x, y\nout = 2 * (y ? x : (1 - y))", (Z, 2), 2 * Z),
         ("input x, y\nout = x + (1 - y)", (Z, 2), Z - 1),
         ("input x, y\nout = y ? x : (1 - y)", (Z, 0), np.full(3, 1, np.complex64)),
+        # The host's compiler keeps the rounding, and compiles signbit, in groups of elements.
+        ("out: double = cast<float>(x)", (TENTHS,), TENTHS.astype(np.float32).astype(np.float64)),
+        ("out: double = tgamma(x)", (np.full(40, 76, np.uint64),), np.full(40, np.inf)),
+        ("out = signbit(x)", (-TENTHS.astype(np.float16),), np.ones(40, np.bool_)),
         # The largest power first, in the oracle and in the text.
         ("out = x ** 7", (X,), (X**2 * X**2) * X**2 * X),
     ],
