@@ -9,7 +9,7 @@
 // Outputs: y: bfloat16
 //
 // Chosen: rows: `bias` is not dense in the order in which the outputs are walked.
-// Chosen: element by element: `y` and `x` are not aligned to whole groups.
+// Chosen: element by element: `y` and `x` are not aligned to groups of 8.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

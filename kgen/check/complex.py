@@ -33,8 +33,10 @@ def complex_binary(ctx: Context, name: str, a: Typed, b: Typed, at: Span, span: 
     # Smith's method: scale by the larger part of the divisor, so that nothing overflows on the way.
     wide = op("ge", op("abs", b.id), op("abs", b.imag))
     large, small = op("where", wide, b.id, b.imag), op("where", wide, b.imag, b.id)
-    ratio = op("div", small, large)
-    scale = op("add", large, op("mul", small, ratio))
+    # By zero, as NumPy does it: each part divided by +0.
+    at_zero = op("eq", large, ctx.builder.const(0.0, a.dtype.real))
+    ratio = op("where", at_zero, ctx.builder.const(0.0, a.dtype.real), op("div", small, large))
+    scale = op("where", at_zero, op("abs", large), op("add", large, op("mul", small, ratio)))
     # With |re b| >= |im b|: (ar + ai*r) / s, (ai - ar*r) / s.  Otherwise: (ar*r + ai) / s, (ai*r - ar) / s.
     first, second = op("where", wide, a.id, a.imag), op("where", wide, a.imag, a.id)
     real = op("div", op("add", first, op("mul", second, ratio)), scale)
