@@ -42,6 +42,8 @@ def command(
     from kgen.ahead import ir_ahead, module_ahead
 
     kinds = _kinds(emit, arch, out, as_json)
+    places = _places(kinds, out)
+    options.keep_program(file, places.values())
     if shape_text is not None and not (layout is None and rank is None):
         raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
     program, base = options.read(file, name)
@@ -63,7 +65,7 @@ def command(
             from kgen.runtime.backend import compile_for
 
             made[kind] = compile_for(module.text, base, flags, kind, arch)
-    written = _deliver(made, out)
+    written = _deliver(made, places)
     lints = [d.render() for d in module.lints]
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
@@ -95,13 +97,33 @@ def _kinds(emit: str, arch: str | None, out: str | None, as_json: bool) -> list[
     return kinds
 
 
-def _deliver(made: dict[str, str | bytes], out: str | None) -> list[str]:
-    """Write every file, or print the only one.  Everything was made before the first byte is written."""
+def _places(kinds: list[str], out: str | None) -> dict[str, Path]:
+    """Where each kind goes: to ``out`` itself where it is the only one, else beside it with the kind's own suffix.
+
+    Nothing for standard output.  Raises :class:`~kgen.KgenError` where ``out`` has the suffix of a kind that is not
+    written, so that no file holds what its name denies.
+    """
     if out is None or out == "-":
+        return {}
+    path = Path(out)
+    named = path.suffix.removeprefix(".")
+    if named in _KINDS and named not in kinds:
+        right = path.with_suffix(f".{kinds[0]}")
+        message = f"-o {out} is the name of a .{named} file, and --emit writes {', '.join(kinds)}"
+        raise error("bad-option", message, f"-o {right}, or --emit {','.join([*kinds, named])} for both")
+    if len(kinds) == 1:
+        return {kinds[0]: path}
+    if path.is_dir():
+        raise error("unwritable", f"{path} is a folder", "name a file")
+    stem = path.with_suffix("") if named in _KINDS else path
+    return {kind: stem.with_name(f"{stem.name}.{kind}") for kind in kinds}
+
+
+def _deliver(made: dict[str, str | bytes], places: dict[str, Path]) -> list[str]:
+    """Write every file, or print the only one.  Everything was made before the first byte is written."""
+    if not places:
         for content in made.values():
             click.echo(content, nl=False)
         return []
-    path = Path(out)
-    names = {path if len(made) == 1 else path.with_suffix(f".{kind}"): content for kind, content in made.items()}
-    write_all(names)
-    return [str(p) for p in names]
+    write_all({places[kind]: content for kind, content in made.items()})
+    return [str(places[kind]) for kind in made]

@@ -63,6 +63,13 @@ def read(file: str, name: str | None) -> tuple[Program, str]:
     return program, kernel_base(name) if name else default_base(program)
 
 
+def keep_program(file: str, outputs: Iterable[Path]) -> None:
+    """Raises :class:`~kgen.KgenError` (``bad-option``) where an output would replace the program that is read."""
+    for path in outputs:
+        if file != "-" and path.exists() and Path(file).exists() and path.samefile(file):
+            raise error("bad-option", f"-o {path} is the program itself", "write to another file")
+
+
 def options_of(fmad: str, fast: bool) -> Options:
     return Options(fmad == "on", fast)
 

@@ -57,6 +57,7 @@ def command(
     files = _files(program, options.pairs("--input", inputs), scalars)
     shape = _shape(program, shape_text, files)
     targets = _targets(program, outs)
+    options.keep_program(file, [Path(path) for path in targets.values() if path != "-"])
     arrays = _arrays(files, options.parse_dtypes(dtype_text))
     kernel = Kernel(program, name=base, device=device, options=options.options_of(fmad, fast))
     started = time.perf_counter()

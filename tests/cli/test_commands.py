@@ -100,6 +100,18 @@ def test_compile_emits_every_kind_beside_the_other(run: Run, files: Any, tmp_pat
     assert (tmp_path / "x.cubin").read_bytes().startswith(b"\x7fELF")
 
 
+def test_each_file_has_the_suffix_of_its_kind(run: Run, files: Any, tmp_path: Path) -> None:
+    """One kind goes where ``-o`` says; several go beside it; no file gets the suffix of another kind."""
+    few = ["compile", "expr.k", "--layout", "contiguous"]
+    assert run(*few, "--emit", "ir", "-o", "text.txt")[2].startswith("wrote text.txt:")
+    assert run(*few, "--emit", "cu,ir", "-o", "x.v2")[2].startswith("wrote x.v2.cu, x.v2.ir:")
+    assert run(*few, "--emit", "cu,ir", "-o", "y.ir")[2].startswith("wrote y.cu, y.ir:")
+    status, _, err = run(*few, "--emit", "ir", "-o", "o.cu")
+    assert status == 1
+    assert "hint: -o o.ir, or --emit ir,cu for both" in err
+    assert not (tmp_path / "o.cu").exists()
+
+
 def test_run_computes_and_saves(run: Run, files: Any, tmp_path: Path) -> None:
     """``kgen run`` writes the result that NumPy computes, and says where it ran and what came out."""
     status, out, _ = run("run", "expr.k", *INPUTS, "--param", "alpha=3", "--device", "cpu", "-o", "out.npy")
@@ -177,6 +189,8 @@ MISTAKES = [
     (["compile", "expr.k", "--emit", "exe"], "bad-option"),
     (["compile", "expr.k", "--emit", ","], "bad-option"),
     (["compile", "expr.k", "--emit", "cu,ir"], "bad-option"),
+    (["compile", "expr.k", "--emit", "ptx", "--arch", "sm_90", "-o", "x.cu"], "bad-option"),
+    (["compile", "expr.k", "--emit", "cu,ir", "-o", "."], "unwritable"),
     (["compile", "expr.k", "--emit", "ptx", "--arch", "sm_1"], "unknown-arch"),
     (["compile", "expr.k", "--rank", "9"], "bad-rank"),
     (["compile", "expr.k", "--rank", "2", "--shape", "a=?,b=?,c=?"], "bad-option"),

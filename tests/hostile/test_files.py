@@ -46,6 +46,23 @@ def test_output_paths(run: Run, program: Path, command: str, path: str, why: str
     assert sorted(program.rglob("*")) == before
 
 
+@pytest.mark.parametrize("out", ["p.k", "./p.k", "linked", "folder/../p.k"])
+@pytest.mark.parametrize("command", ["compile", "run"])
+def test_the_program_is_never_an_output(run: Run, program: Path, command: str, out: str) -> None:  # noqa: F811
+    """However the path is written, the program stays."""
+    (program / "folder").mkdir()
+    (program / "linked").hardlink_to(program / "p.k")
+    argv = [command, "p.k", "-o", out] + (["--input", "a=a.npy", "--device", "cpu"] if command == "run" else [])
+    assert "the program itself" in check(run, "bad-option", *argv)
+    assert (program / "p.k").read_text() == PROGRAM
+
+
+def test_a_result_may_replace_an_input(run: Run, program: Path) -> None:  # noqa: F811
+    """The input is read before anything is written."""
+    assert run("run", "p.k", "--input", "a=a.npy", "--device", "cpu", "-o", "a.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(program / "a.npy"), np.arange(5, dtype=np.float32) + 1)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_an_unwritable_file(run: Run, program: Path) -> None:  # noqa: F811
     """Is left as it is."""
