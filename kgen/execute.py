@@ -14,7 +14,7 @@ from kgen.diagnostics import error
 from kgen.program import Program
 from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, concrete, extents_of
 from kgen.schedule.launch import launch_of
-from kgen.spec import Spec, c_strides
+from kgen.spec import Shape, Spec, as_shape, c_strides
 
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
@@ -52,9 +52,7 @@ class Engine:
 
     # --- a call -----------------------------------------------------------------------------------
 
-    def call(
-        self, args: Sequence[Any], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Sequence[int] | None
-    ) -> Any:
+    def call(self, args: Sequence[Any], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None) -> Any:
         from kgen.arguments import ArrayValue, bind, by_value, describe
         from kgen.outputs import Outputs, given_outputs
         from kgen.runtime.backend import choose_backend
@@ -180,7 +178,7 @@ class Engine:
 
     # --- metadata ---------------------------------------------------------------------------------
 
-    def described(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> Layouted:
+    def described(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
         from kgen.arguments import ArrayValue, bind, describe
 
@@ -195,25 +193,30 @@ class Engine:
         full = allocate_layouts(specialised, extents, arrays)
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
 
-    def meta(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> tuple[Spec, ...]:
+    def meta(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
         plan = self.described(args, named, shape)
         operands = zip(plan.specialised.kernel.operands, plan.arrays, strict=True)
         return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
 
-    def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> str:
+    def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> str:
         from kgen.arguments import bind, describe
 
         plan = self.described(args, named, shape)
         values = describe(self.program, bind(self.program, args, named))
         return self.module(plan, remake_command(self.program, self.name, plan, values, self.options)).text
 
-    def explain(self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None) -> Any:
+    def explain(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Any:
         from kgen.explain import Explanation
 
         return Explanation.of(self.program, self.described(args, named, shape))
 
     def compiled(
-        self, args: Sequence[Any], named: Mapping[str, Any], shape: Sequence[int] | None, kind: str, arch: str | None
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        shape: Shape | None,
+        kind: str,
+        arch: str | None,
     ) -> bytes:
         from kgen.runtime.backend import compile_for
 
@@ -257,7 +260,7 @@ def _array(value: ArrayValue, pointer: int = 0) -> Array:
 
 
 def _program_shape(
-    program: Program, values: Mapping[str, Value], outs: Sequence[ArrayValue | None], shape: Sequence[int] | None
+    program: Program, values: Mapping[str, Value], outs: Sequence[ArrayValue | None], shape: Shape | None
 ) -> tuple[int, ...]:
     """The shape of a program without array arguments: ``shape=``, or that of an array given with ``out=``."""
     from kgen.arguments import ArrayValue
@@ -269,7 +272,7 @@ def _program_shape(
             )
         return ()
     if shape is not None:
-        return tuple(int(n) for n in shape)
+        return as_shape(shape)
     given = [o for o in outs if o is not None]
     if given:
         return given[0].spec.shape

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,15 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.banner import Options
     from kgen.dtypes import DType
     from kgen.program import Program
-    from kgen.spec import Spec
+    from kgen.spec import Shape, Spec
+
+_PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: what a path looks like and, without `=`, no program
 
 
 def jit(
     text: str | None = None,
     *,
-    path: str | Path | None = None,
+    path: str | os.PathLike[str] | None = None,
     device: str | None = None,
     name: str | None = None,
     fmad: bool = True,
@@ -27,27 +30,37 @@ def jit(
     """Compile a program, given as text or as the ``path`` of a ``.k`` file, into a callable.
 
     ``device``: ``"cuda"``, ``"cuda:1"``, ``"cpu"`` or None (the arrays' own; NumPy arrays go to a GPU if there is
-    one, else to the CPU).  ``name``: what kernels are called in profilers.  ``fmad=False`` forbids contraction to
-    fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
+    one, else to the CPU).  ``name``: what kernels are called in profilers, an identifier.  ``fmad=False`` forbids
+    contraction to fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
 
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text.  Nothing is compiled for a device
     before the first call.
     """
     from kgen import pipeline
     from kgen.banner import Options, default_base
-    from kgen.codegen.names import kernel_base
+    from kgen.codegen.names import named_base
 
     if (text is None) == (path is None):
         raise error("bad-call", "jit() takes a program's text or path=, one of the two")
     if text is not None and not isinstance(text, str):
         raise error("bad-call", f"a program is a str, not {type(text).__name__}", "path= takes the path of a file")
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise error("bad-call", f"path= is the path of a file, not {type(path).__name__}", 'such as path="expr.k"')
+    for option, value in (("fmad", fmad), ("fast", fast)):
+        if not isinstance(value, bool):
+            raise error("bad-call", f"{option}= is True or False, not {value!r:.60}")
+    if fast and not fmad:
+        raise error("bad-call", "fast=True allows contraction and fmad=False forbids it", "leave one of them out")
     if path is not None:
         path = Path(path)
         program = pipeline.load(read_program(path), path.name)
     else:
         assert text is not None
+        if _PATH.fullmatch(text):
+            hint = f"to read a file write kgen.jit(path={text.strip()!r})"
+            raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = pipeline.load(text)
-    base = kernel_base(name) if name else default_base(program)
+    base = default_base(program) if name is None else named_base(name)
     return Kernel(program, name=base, device=device, options=Options(fmad, fast))
 
 
@@ -57,8 +70,9 @@ def read_program(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise error("unreadable-file", f"{path} is not UTF-8 text") from None
-    except OSError as problem:
-        raise error("unreadable-file", f"cannot read {path}: {problem.strerror}") from None
+    except (OSError, ValueError) as problem:  # ValueError: a null byte in the path
+        why = getattr(problem, "strerror", None) or problem
+        raise error("unreadable-file", f"cannot read {path}: {why}") from None
 
 
 class Kernel:
@@ -67,6 +81,10 @@ class Kernel:
     def __init__(self, program: Program, *, name: str, device: str | None, options: Options) -> None:
         from kgen.execute import Engine
 
+        if device is not None:
+            from kgen.runtime.backend import parse_device
+
+            parse_device(device)
         self.program = program
         self.name = name
         self.options = options
@@ -93,7 +111,7 @@ class Kernel:
         return self._engine.ran_on
 
     def __call__(
-        self, *args: Any, out: Any = None, stream: Any = None, shape: Sequence[int] | None = None, **named: Any
+        self, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Any:
         """Run on arrays: positional in input order, or by name; params by keyword.
 
@@ -106,18 +124,19 @@ class Kernel:
         """
         return self._engine.call(args, named, out=out, stream=stream, shape=shape)
 
-    def meta(self, *args: Any, shape: Sequence[int] | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
+    def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""
         specs = self._engine.meta(args, named, shape)
         return specs[0] if len(specs) == 1 else specs
 
     def source(
         self,
+        /,
         *args: Any,
         dtypes: DType | str | dict[str, Any] | None = None,
         layout: str = "any",
         rank: int = 4,
-        shape: Sequence[int] | None = None,
+        shape: Shape | None = None,
         **named: Any,
     ) -> str:
         """The standalone ``.cu`` text: for these arrays, or for ``dtypes`` and a ``layout`` class when none are given.
@@ -131,15 +150,15 @@ class Kernel:
 
         return module_ahead(self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank).text
 
-    def explain(self, *args: Any, shape: Sequence[int] | None = None, **named: Any) -> Any:
+    def explain(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Any:
         """What was decided for these arrays (or specs), and why; prints well, and has ``to_dict()``."""
         return self._engine.explain(args, named, shape)
 
-    def cubin(self, *args: Any, arch: str | None = None, shape: Sequence[int] | None = None, **named: Any) -> bytes:
+    def cubin(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> bytes:
         """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         return self._engine.compiled(args, named, shape, "cubin", arch)
 
-    def ptx(self, *args: Any, arch: str | None = None, shape: Sequence[int] | None = None, **named: Any) -> str:
+    def ptx(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> str:
         """The PTX text for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         return self._engine.compiled(args, named, shape, "ptx", arch).decode()
 

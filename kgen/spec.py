@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kgen.diagnostics import error
 from kgen.dtypes import BY_NAME, DType
+
+Shape = int | Sequence[int]  #: extents as callers give them: one, or a sequence of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Spec:
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
 
 
-def spec(shape: int | Sequence[int], dtype: object, strides: Sequence[int] | None = None) -> Spec:
+def spec(shape: Shape, dtype: object, strides: Sequence[int] | None = None) -> Spec:
     """The metadata of an array.
 
     ``shape``: extents, at most 64 of them.  ``dtype``: a :class:`~kgen.dtypes.DType`, a name (``"bf16"``), or any
@@ -32,19 +36,50 @@ def spec(shape: int | Sequence[int], dtype: object, strides: Sequence[int] | Non
 
     Raises :class:`~kgen.KgenError` for a negative extent, an unknown dtype, or strides of another length.
     """
-    extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    extents = as_shape(shape)
+    steps = c_strides(extents) if strides is None else _integers(strides)
+    if steps is None:
+        raise error("bad-strides", f"strides are integers, not {strides!r:.60}", "in elements, one a dimension")
+    if len(steps) != len(extents):
+        raise error(
+            "bad-strides",
+            f"{counted(len(steps), 'stride')} for {counted(len(extents), 'dimension')}",
+            "strides are in elements, one a dimension",
+        )
+    return Spec(extents, as_dtype(dtype), steps)
+
+
+def as_shape(shape: object) -> tuple[int, ...]:
+    """Extents from an integer or a sequence of them, as NumPy takes them.
+
+    Raises :class:`~kgen.KgenError` (``bad-shape``) for anything else, for extents that no array has, and for more
+    than 64 of them.
+    """
+    extents = _integers(shape)
+    if extents is None:
+        raise error("bad-shape", f"a shape is integers, not {shape!r:.60}", "such as 4 or (4, 3)")
     if any(n < 0 for n in extents):
         raise error("bad-shape", f"a shape has a negative extent: {extents}", "extents are 0 or more")
     if len(extents) > 64:
         raise error("bad-shape", f"{len(extents)} dimensions; at most 64 are supported")
-    steps = c_strides(extents) if strides is None else tuple(int(s) for s in strides)
-    if len(steps) != len(extents):
-        raise error(
-            "bad-strides",
-            f"{len(steps)} strides for {len(extents)} dimensions",
-            "strides are in elements, one a dimension",
-        )
-    return Spec(extents, as_dtype(dtype), steps)
+    if 0 not in extents and math.prod(extents) >= 2**63:
+        raise error("bad-shape", f"no array has {math.prod(extents):.3g} elements", "at most 2^63 - 1")
+    return extents
+
+
+def _integers(values: object) -> tuple[int, ...] | None:
+    """One integer or several, or None where they are something else."""
+    try:
+        if isinstance(values, Iterable):
+            return tuple(operator.index(n) for n in values)
+        return (operator.index(values),)  # type: ignore[arg-type]  # what is no integer raises
+    except TypeError:
+        return None
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 stride``, ``2 strides``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def c_strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import click
 
 from kgen import pipeline
 from kgen.banner import Options, default_base
-from kgen.codegen.names import kernel_base
+from kgen.codegen.names import named_base
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 from kgen.jit import read_program
@@ -60,7 +60,7 @@ def read(file: str, name: str | None) -> tuple[Program, str]:
         program = pipeline.load(text, "<stdin>")
     else:
         program = pipeline.load(read_program(Path(file)), Path(file).name)
-    return program, kernel_base(name) if name else default_base(program)
+    return program, default_base(program) if name is None else named_base(name)
 
 
 def keep_program(file: str, outputs: Iterable[Path]) -> None:
@@ -71,6 +71,8 @@ def keep_program(file: str, outputs: Iterable[Path]) -> None:
 
 
 def options_of(fmad: str, fast: bool) -> Options:
+    if fast and fmad == "off":
+        raise error("bad-option", "--fast allows contraction and --fmad=off forbids it", "leave one of them out")
     return Options(fmad == "on", fast)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kgen.diagnostics import error
+
 
 def pointer(name: str) -> str:
     return f"{name}_ptr"
@@ -46,6 +48,16 @@ def kernel_base(text: str) -> str:
     """A kernel's base name from a file's stem: ``my-op.v2`` gives ``my_op_v2``."""
     base = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "kernel"
     return f"k{base}" if base[0].isdigit() else base
+
+
+def named_base(name: object) -> str:
+    """A base name that was asked for.  Raises :class:`~kgen.KgenError` (``bad-name``) for what is no identifier."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w{0,199}", name, flags=re.ASCII):
+        hint = "ASCII letters, digits and `_`"
+        if isinstance(name, str) and len(name) < 200:
+            hint += f", such as `{kernel_base(name)}`"
+        raise error("bad-name", f"a kernel cannot be called {name!r:.60}", hint)
+    return kernel_base(name)
 
 
 def comment(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend |
             f"`{specs[0]}` is a spec, which has no data to run on",
             "meta, source and explain take specs",
         )
-    asked = _parse(wanted)
+    asked = None if wanted is None else parse_device(wanted)
     placed = [(v.name, v.device) for v in arrays if v.device is not None]
     # A 0-d array of the host may meet arrays of a GPU: it is passed by value.
     walked = [
@@ -113,14 +114,12 @@ def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend |
     return backend_of(asked)
 
 
-def _parse(wanted: str | None) -> Device | None:
-    if wanted is None:
-        return None
-    kind, _, index = wanted.partition(":")
+def parse_device(wanted: object) -> Device:
+    """The device that a text names.  Raises :class:`~kgen.KgenError` (``bad-device``)."""
     if wanted == "cpu":
         return CPU
-    if kind == "cuda" and (index == "" or index.isdecimal()):
-        return Device("cuda", int(index or 0))
+    if isinstance(wanted, str) and (found := re.fullmatch(r"cuda(?::([0-9]{1,9}))?", wanted)):
+        return Device("cuda", int(found[1] or 0))
     raise error("bad-device", f"`{wanted}` is not a device", 'one of "cuda", "cuda:1", "cpu"')
 
 

@@ -75,6 +75,77 @@ def test_wrong_arguments() -> None:
     assert code_of(kernel, X, kgen.spec((2, 3), "f32")) == "not-an-array"
 
 
+WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"device": 3}, "bad-device"),
+    ({"device": "tpu"}, "bad-device"),
+    ({"device": "cuda:x"}, "bad-device"),
+    ({"name": 3}, "bad-name"),
+    ({"name": ""}, "bad-name"),
+    ({"name": "a b"}, "bad-name"),
+    ({"fast": True, "fmad": False}, "bad-call"),
+    ({"fmad": "off"}, "bad-call"),
+]
+
+
+@pytest.mark.parametrize(("options", "code"), WRONG_OPTIONS, ids=str)
+def test_wrong_options_of_jit(options: dict[str, Any], code: str) -> None:
+    """Are refused at once, not at the first call."""
+    with pytest.raises(KgenError) as caught:
+        kgen.jit("out = x", **options)
+    assert caught.value.code == code
+
+
+def test_wrong_programs() -> None:
+    """A program is a str, a path is a path, and the path of a file is no program."""
+    wrong: list[tuple[Any, Any, str]] = [
+        (3, None, "bad-call"),
+        (None, 3, "bad-call"),
+        (None, "a\0b", "unreadable-file"),
+        ("out = x", "x.k", "bad-call"),
+        ("examples/axpy.k", None, "bad-call"),
+    ]
+    for text, path, code in wrong:
+        with pytest.raises(KgenError) as caught:
+            kgen.jit(text, path=path)
+        assert caught.value.code == code
+    assert "kgen.jit(path='examples/axpy.k')" in str(caught.value)
+
+
+NO_SHAPES: list[Any] = [-1, 5.5, (2, -3), (2.0,), "ab", (2, "3"), object(), (1,) * 65, (2**40, 2**40), 2**70]
+
+
+@pytest.mark.parametrize("shape", NO_SHAPES, ids=lambda shape: f"{shape!r:.20}")
+def test_shapes_that_no_array_has(shape: Any) -> None:
+    """Negative extents, fractions, text, too many dimensions or elements: the same error everywhere."""
+    kernel = kgen.jit("out = index(0)", device="cpu")
+    for ask in (kernel, kernel.meta, kernel.source, kernel.explain, lambda shape: kgen.spec(shape, "f32")):
+        with pytest.raises(KgenError) as caught:
+            ask(shape=shape)
+        assert caught.value.code == "bad-shape"
+
+
+def test_a_shape_of_one_dimension() -> None:
+    """An integer is a shape, as in NumPy; so is anything that NumPy takes for one."""
+    kernel = kgen.jit("out = index(0)", device="cpu")
+    shapes: list[Any] = [5, (5,), [np.int64(5)], np.array([5]), np.int32(5)]
+    for shape in shapes:
+        assert kernel(shape=shape).tolist() == [0, 1, 2, 3, 4]
+        assert kernel.meta(shape=shape) == kgen.spec(shape, "int64")
+        assert kernel.explain(shape=shape).steps[0].shape == (5,)
+        assert "kernel" in kernel.source(shape=shape)
+
+
+def test_specs_that_no_array_has() -> None:
+    """Shapes that are none, and strides of another length or kind."""
+    shape: Any = None
+    strides: Any
+    with pytest.raises(KgenError, match="bad-shape"):
+        kgen.spec(shape, "f32")
+    for strides in ((1, 2), (1.5,), "a", 2.5):
+        with pytest.raises(KgenError, match="bad-strides"):
+            kgen.spec((3,), "f32", strides)
+
+
 DRIVERS = [
     DriverState(False, "no-driver", "the CUDA driver cannot be loaded", "install NVIDIA's driver"),
     DriverState(False, "driver-too-old", "this driver supports CUDA 11.8 only", "install a newer one", (11, 8)),

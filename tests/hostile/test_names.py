@@ -63,9 +63,16 @@ def test_names_of_everything_else(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("base", ["int", "main", "template", "__global__", "2nd", "a-b c", "*/", "é", "Pack", "a_ptr"])
-def test_names_of_kernels(base: str) -> None:
-    """A kernel's name is made fit for CUDA."""
-    check_compiles(kgen.jit("out = a + index(0)", name=base).source(kgen.spec((4, 5), "f32", (1, 4))))
+def test_names_of_kernels(base: str, tmp_path: Path) -> None:
+    """The name of a file is made fit for CUDA; a name that is asked for has to be fit."""
+    path = tmp_path / f"{base.replace('/', '-')}.k"
+    path.write_text("out = a + index(0)")
+    check_compiles(kgen.jit(path=path).source(kgen.spec((4, 5), "f32", (1, 4))))
+    if base.isidentifier() and base.isascii():
+        check_compiles(kgen.jit(path=path, name=base).source(kgen.spec((4, 5), "f32", (1, 4))))
+    else:
+        with pytest.raises(kgen.KgenError, match="cannot be called"):
+            kgen.jit(path=path, name=base)
 
 
 def test_indices_and_sizes_beside_like_named_inputs() -> None:
