@@ -16,7 +16,7 @@
 //     call_price = spot * cdf(d1) - discounted * cdf(d2)
 //     put_price  = discounted * cdf(-d2) - spot * cdf(-d1)
 //
-// Inputs:  spot: float64, strike: float64, years: float64, volatility: float64 (by value), volatility: float32 (by value), rate: float32 (by value), rate: float64 (by value)
+// Inputs:  spot: float64, strike: float64, years: float64, volatility: float64 (by value), rate: float64 (by value)
 // Outputs: call_price: float64, put_price: float64
 //
 // Layout: contiguous.
@@ -34,21 +34,19 @@ black_scholes_element(const double spot_v,
                       const double strike_v,
                       const double years_v,
                       const double volatility_v,
-                      const float volatility_v2,
-                      const float rate_v,
-                      const double rate_v2,
+                      const double rate_v,
                       double& call_price_v,
                       double& put_price_v)
 {
     // let spread = volatility * sqrt(years)
     const double spread_v = volatility_v * sqrt(years_v);
     // let d1 = (log(spot / strike) + (rate + volatility ** 2 / 2) * years) / spread
-    const double t = (double)(rate_v + volatility_v2 * volatility_v2 * 0.5f) * years_v;
-    const double d1_v = (log(spot_v / strike_v) + t) / spread_v;
+    const double t = log(spot_v / strike_v) + (rate_v + volatility_v * volatility_v * 0.5) * years_v;
+    const double d1_v = t / spread_v;
     // let d2 = d1 - spread
     const double d2_v = d1_v - spread_v;
     // let discounted = strike * exp(-rate * years)
-    const double discounted_v = strike_v * exp(-rate_v2 * years_v);
+    const double discounted_v = strike_v * exp(-rate_v * years_v);
     // call_price = spot * cdf(d1) - discounted * cdf(d2)
     const double t2 = discounted_v * (0.5 * erfc(-d2_v / 1.4142135623730951));
     call_price_v = spot_v * (0.5 * erfc(-d1_v / 1.4142135623730951)) - t2;
@@ -67,9 +65,7 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
                          double* __restrict__ call_price_ptr,
                          double* __restrict__ put_price_ptr,
                          const double volatility_v,
-                         const float volatility_v2,
-                         const float rate_v,
-                         const double rate_v2,
+                         const double rate_v,
                          const unsigned int n)
 {
     const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
@@ -82,16 +78,14 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
         #pragma unroll
         for (int j = 0; j < 2; ++j) {
             black_scholes_element(spot_vec.at[j], strike_vec.at[j], years_vec.at[j], volatility_v,
-                                  volatility_v2, rate_v, rate_v2, call_price_vec.at[j],
-                                  put_price_vec.at[j]);
+                                  rate_v, call_price_vec.at[j], put_price_vec.at[j]);
         }
         *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
-            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v,
-                                  volatility_v2, rate_v, rate_v2, call_price_ptr[e],
-                                  put_price_ptr[e]);
+            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
+                                  call_price_ptr[e], put_price_ptr[e]);
         }
     }
 }

@@ -16,9 +16,12 @@ from typing import Literal
 #: ordered    an int32 first (``jn``, ``yn``) or second (``ldexp``) argument beside a float
 #: operator   the binary or unary operator of the same meaning
 #: prelude    a ``def`` of ``prelude.k``
+#: lifted     a ``def`` of ``prelude.k``, of floats: integers and bool become float32
 #: special    a method of the checker of its own
 #: reduction  over axes
-Rule = Literal["float", "keep", "predicate", "integer", "ordered", "operator", "prelude", "special", "reduction"]
+Rule = Literal[
+    "float", "keep", "predicate", "integer", "ordered", "operator", "prelude", "lifted", "special", "reduction"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +92,23 @@ FUNCTIONS: dict[str, Function] = {
     **_rows("special", (1,), "index"),
     **_rows("special", (1, 2), "size"),
     **_rows("special", (1,), "expand", is_complex=True),
+    **_rows("prelude", (1,), "relu relu6 hardtanh"),
     **_rows(
-        "prelude",
+        "lifted",
         (1,),
-        "sigmoid expit=sigmoid relu relu6 gelu gelu_tanh silu swish=silu softplus mish selu elu celu "
-        "softsign tanhshrink "
-        "hardsigmoid hardswish hardtanh logsigmoid log_sigmoid=logsigmoid quick_gelu logit sinc "
+        "sigmoid expit=sigmoid gelu gelu_tanh silu swish=silu softplus mish selu elu celu softsign tanhshrink "
+        "hardsigmoid hardswish logsigmoid log_sigmoid=logsigmoid quick_gelu logit sinc "
         "deg2rad radians=deg2rad rad2deg degrees=rad2deg saturate "
         "lrint llrint=lrint lround llround=lround",
     ),
     **_rows("prelude", (1,), "square reciprocal", is_complex=True),
     **_rows(
-        "prelude",
+        "lifted",
         (2,),
-        "logaddexp logaddexp2 leaky_relu prelu=leaky_relu heaviside xlogy xlog1py step hardshrink softshrink",
+        "logaddexp logaddexp2 leaky_relu prelu=leaky_relu heaviside xlogy xlog1py step softshrink hardshrink",
     ),
-    **_rows("prelude", (3,), "clip clamp=clip smoothstep"),
+    **_rows("prelude", (3,), "clip clamp=clip"),
+    **_rows("lifted", (3,), "smoothstep"),
     **_rows("prelude", (3,), "lerp mix=lerp", is_complex=True),
     **_rows(
         "reduction",

@@ -111,7 +111,7 @@ class Kernel:
         return self._engine.ran_on
 
     def __call__(
-        self, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Any:
         """Run on arrays: positional in input order, or by name; params by keyword.
 

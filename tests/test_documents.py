@@ -132,6 +132,7 @@ RULES = {
     "operator": "Operators under another name.",
     "special": "With rules of their own: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
+    "lifted": "Likewise, of floats: integers and bools become `float32` first.",
     "reduction": "Over axes; `min` and `max` of several arguments are elementwise. Not there yet.",
 }
 
@@ -160,7 +161,7 @@ def _notes(name: str, rule: str, target: str, arguments: int) -> Iterator[str]:
     """What the last column says: the operator, the definition, the keywords, and whether complex numbers are taken."""
     if rule == "operator":
         yield f"`{target}`".replace("|", "\\|")
-    if rule == "prelude":
+    if rule in ("prelude", "lifted"):
         definition = re.search(
             rf"^def {name}(\(.*)$", (PACKAGE / "prelude.k").read_text(encoding="utf-8"), re.MULTILINE
         )

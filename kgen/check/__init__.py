@@ -5,6 +5,7 @@ Every error of the program is collected; nothing is raised before the last state
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,9 @@ class _Checker:
         self.reporter = Reporter(program.source)
         self.ctx = Context(self.reporter)
         self.names: dict[str, Value | None] = {}
-        self.deferred: dict[str, Let] = {}  # lets that read index() or size(): lowered where they are used
+        # Lets that read index() or size() are lowered where they are used, but read inout arguments as at their line.
+        self.deferred: dict[str, Let] = {}
+        self.then: dict[str, dict[str, Value | None]] = {}
         self.operands: list[Operand] = []
         self.numbers: dict[str, int] = {}  # operand name -> number
         self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
@@ -127,6 +130,9 @@ class _Checker:
     def _let(self, statement: Let) -> None:
         if uses_place(self.program.defs, set(self.deferred), statement.value):
             self.deferred[statement.name] = statement
+            self.then[statement.name] = {
+                a.name: self.names[a.name] for a in self.program.arguments if a.role == "inout"
+            }
             return
         self.names[statement.name] = self._named(lower(self.ctx, self._scope(()), statement.value), statement.name)
 
@@ -166,7 +172,8 @@ class _Checker:
     def _with_deferred(self, lets: Sequence[Let], place: Shape | None) -> Scope:
         names = dict(self.names)
         for let in lets:
-            names[let.name] = self._named(lower(self.ctx, Scope(names, self.program.defs, place), let.value), let.name)
+            scope = Scope(ChainMap(self.then[let.name], names), self.program.defs, place)
+            names[let.name] = self._named(lower(self.ctx, scope, let.value), let.name)
         return Scope(names, self.program.defs, place)
 
     def _scope(self, place: Shape | None) -> Scope:
@@ -255,7 +262,7 @@ class _Checker:
             self.numbers[statement.name] = len(self.operands)
             self.operands.append(Operand(statement.name, dtype, shape, "output"))
         self.stores.append((self.numbers[statement.name], number, shape, statement.span))
-        self.names[statement.name] = self._named(self.ctx.unpack(number, dtype, value.shape, span), statement.name)
+        self.names[statement.name] = self._named(self.ctx.unpack(number, dtype, shape, span), statement.name)
 
     # --- the kernel -------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,11 @@ def _promoted(ctx: Context, node: Call, args: Args, *, to_float: bool) -> list[T
 
 def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """``abs sign floor ceil trunc round``: integers stay integers."""
+    first = args[0]
+    if isinstance(first, WeakScalar) and first.kind in (Kind.INT, Kind.FLOAT):
+        if first.kind is Kind.INT and function.target not in ("abs", "sign"):
+            return first
+        return WeakScalar(first.kind, function.target, node.span, args=(first,))
     value = ctx.typed(args[0])
     if value is None:
         return None
@@ -194,6 +200,12 @@ def _prelude(ctx: Context, scope: Scope, node: Call, function: Function, args: A
     return inline_prelude(ctx, function.target, args, node.span)
 
 
+def _lifted(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
+    """A prelude function of floats: arrays of integers and bool become float32 before anything is done to them."""
+    lifted = [ctx.convert(a, lift(a.dtype)) if isinstance(a, Typed) else a for a in args]
+    return _prelude(ctx, scope, node, function, lifted)
+
+
 def _reduction(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """``min(a, b, ...)`` and ``max(a, b, ...)``: two or more arguments are elementwise."""
     if node.keywords:
@@ -207,8 +219,13 @@ def _reduction(ctx: Context, scope: Scope, node: Call, function: Function, args:
 
 
 def _extremum_of(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """``min`` or ``max`` of Python numbers, in which NaN wins."""
-    return lambda *values: next((v for v in values if v != v), None) or choose(values)
+    """``min`` or ``max`` of Python numbers, in which NaN wins and -0.0 is below +0.0."""
+
+    def extremum(*values: Any) -> Any:
+        nan = next((v for v in values if v != v), None)
+        return choose(values, key=lambda v: (v, math.copysign(1, v))) if nan is None else nan
+
+    return extremum
 
 
 _EXTREMUM = {"min": _extremum_of(min), "max": _extremum_of(max)}
@@ -217,6 +234,12 @@ _EXTREMUM = {"min": _extremum_of(min), "max": _extremum_of(max)}
 def _extremum(ctx: Context, node: Call, name: str, args: Args) -> Value | None:
     if all(isinstance(a, Literal) for a in args):
         return operators.literal(ctx, _EXTREMUM[name], [a for a in args if isinstance(a, Literal)], node.span)
+    weak = [a for a in args if not isinstance(a, Typed)]
+    if len(weak) == len(args) and all(a.kind in (Kind.INT, Kind.FLOAT) for a in weak):
+        folded = weak[0]
+        for other in weak[1:]:
+            folded = WeakScalar(max(folded.kind, other.kind), name, node.span, args=(folded, other))
+        return folded
     values = _promoted(ctx, node, args, to_float=False)
     if values is None:
         return None
@@ -306,6 +329,7 @@ _RULES: dict[str, Callable[[Context, Scope, Call, Function, Args], Value | None]
     "ordered": _ordered,
     "operator": _operator,
     "prelude": _prelude,
+    "lifted": _lifted,
     "special": _special,
     "reduction": _reduction,
 }

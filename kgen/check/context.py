@@ -110,6 +110,10 @@ class Context:
                 if dtype.is_complex and value.kind is not Kind.COMPLEX:
                     real = self._weak_scalar(value, dtype.real)
                     return real and self.convert(real, dtype)
+                if value.kind is Kind.INT and value.op != "scalar" and dtype is not INT64:
+                    # Whole-number arithmetic of weak values is exact; only its result takes the dtype.
+                    exact = self._weak_scalar(value, INT64)
+                    return exact and self.convert(exact, dtype)
                 return self._weak_scalar(value, dtype)
 
     def convert(self, value: Typed, dtype: DType) -> Typed:

@@ -179,7 +179,7 @@ def inline(ctx: Context, scope: Scope, function: Def, args: list[Value], span: S
 
 def _key(value: Value) -> object:
     if isinstance(value, Typed):
-        return (value.dtype, value.id, value.imag)
+        return (value.dtype, value.id, value.imag, value.shape)
     if isinstance(value, Literal):
         return (type(value.value), repr(value.value))
     return id(value)

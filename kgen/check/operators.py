@@ -11,7 +11,7 @@ from kgen import literals
 from kgen.check.complex import complex_binary, complex_power
 from kgen.check.context import Context, lift
 from kgen.check.values import Literal, Typed, Value, WeakScalar
-from kgen.dtypes import BOOL, UINT64, DType, Kind, promote
+from kgen.dtypes import BOOL, INT64, UINT64, DType, Kind, promote
 from kgen.source import Span
 
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod"}
@@ -160,6 +160,8 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     """One comparison; integers compare by value whatever their signs."""
     if isinstance(a, Literal) and isinstance(b, Literal):
         return literal(ctx, literals.COMPARE[op], [a, b], span)
+    # Weak whole-number arithmetic compares by its exact value, whatever the other side's dtype.
+    a, b = _exact_integer(ctx, a, b), _exact_integer(ctx, b, a)
     if (
         isinstance(a, Typed)
         and isinstance(b, Typed)
@@ -187,6 +189,14 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     imag = ctx.builder.op(COMPARISONS[op], (left.imag, right.imag), shape=real.shape, span=span)
     both = ctx.builder.op("and" if op == "==" else "or", (real.id, imag), span=span)
     return Typed(BOOL, both, real.shape, span)
+
+
+def _exact_integer(ctx: Context, a: Value, other: Value) -> Value:
+    if not isinstance(a, WeakScalar) or a.op == "scalar" or a.kind is not Kind.INT:
+        return a
+    if not isinstance(other, Typed) or not other.dtype.is_int:
+        return a
+    return ctx.typed(a, INT64) or a
 
 
 def _compare_mixed_signs(ctx: Context, op: str, a: Typed, b: Typed, at: Span, span: Span) -> Typed | None:
@@ -227,6 +237,10 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
     """``a ** b``: small literal whole exponents multiply, 0.5 is sqrt, the rest is pow."""
     if isinstance(a, Literal) and isinstance(b, Literal):
         return literal(ctx, literals.BINARY["**"], [a, b], span)
+    if isinstance(a, WeakScalar) and not isinstance(b, Typed):
+        weak = _weak_power(a, b, span)
+        if weak is not None:
+            return weak
     dtype = ctx.common([a, b], at)
     if dtype is None:
         return None
@@ -256,6 +270,27 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
     if dtype.is_complex:
         return complex_power(ctx, base, power, at, span)
     return ctx.op("pow", [base, power], dtype, at, span=span)
+
+
+def _weak_power(a: WeakScalar, b: Literal | WeakScalar, span: Span) -> WeakScalar | None:
+    """A power of a Python scalar stays weak, where it has one meaning in every dtype that it may take."""
+    exponent = _whole(b)
+    if a.kind not in (Kind.INT, Kind.FLOAT) or b.kind not in (Kind.INT, Kind.FLOAT):
+        return None
+    if exponent is None or not 1 <= abs(exponent) <= MAX_POWER:
+        return WeakScalar(Kind.FLOAT, "pow", span, args=(a, b)) if Kind.FLOAT in (a.kind, b.kind) else None
+    kind = max(a.kind, b.kind)
+    result: WeakScalar | None = None
+    square, n = a, abs(exponent)
+    while n:
+        if n & 1:
+            result = square if result is None else WeakScalar(kind, "mul", span, args=(square, result))
+        n >>= 1
+        if n:
+            square = WeakScalar(kind, "mul", span, args=(square, square))
+    if exponent > 0 or result is None:
+        return result
+    return WeakScalar(Kind.FLOAT, "div", span, args=(Literal(1, span), result)) if kind is Kind.FLOAT else None
 
 
 def _whole(b: Value) -> int | None:

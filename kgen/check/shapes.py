@@ -130,9 +130,9 @@ def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     if moved is None:
         ctx.error(
             "not-yet",
-            "expand() of a reduction is not there yet",
+            "expand() of a reduction or of index() is not there yet",
             node.function_span,
-            hint="keep the axis: keepdims=true",
+            hint="keep the axis of a reduction, keepdims=true; index() outside of expand() names the result's axes",
         )
         return None
     shape = _insert(value.shape, places)
@@ -147,7 +147,10 @@ def _insert(shape: tuple[Dim, ...], places: tuple[int, ...]) -> Shape:
 
 
 def _expand_ops(ctx: Context, roots: list[int], rank: int, places: tuple[int, ...]) -> dict[int, int] | None:
-    """The same computation with every load reading through the new axes; None when a reduction is in the way."""
+    """The same computation with every load reading through the new axes.
+
+    None when a reduction or index() is in the way: their axes are those of another shape.
+    """
     ops = ctx.builder.ops
     needed: set[int] = set()
     stack = list(roots)
@@ -159,7 +162,7 @@ def _expand_ops(ctx: Context, roots: list[int], rank: int, places: tuple[int, ..
     moved: dict[int, int] = {}
     for number in sorted(needed):
         op = ops[number]
-        if op.name == "reduce":
+        if op.name in ("reduce", "index"):
             return None
         if op.name in ("index", "size", "scalar", "const") or not op.shape:
             moved[number] = number

@@ -52,7 +52,6 @@ class WeakScalar:
     """A weak value known only at the call: a Python scalar, or an operation on weak values.
 
     ``op`` is ``scalar`` (``name`` says which) or a row of the op table; it gets a dtype when it meets one.
-    ``size`` counts its nodes, to bound the work of giving it a dtype.
     """
 
     kind: Kind

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
+import sys
 from typing import Any
 
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 
+_LARGEST = int(sys.float_info.max)
 _FORMATS = {
     "bool": "<?", "int8": "<b", "int16": "<h", "int32": "<i", "int64": "<q",
     "uint8": "<B", "uint16": "<H", "uint32": "<I", "uint64": "<Q", "float32": "<f", "float64": "<d",
@@ -20,6 +22,8 @@ def pack(name: str, value: Any, dtype: DType) -> bytes:
     Raises :class:`~kgen.KgenError` (``value-out-of-range``) for an integer that does not fit, and (``bad-value``)
     for a value of a higher kind than the dtype.
     """
+    if isinstance(value, int) and not dtype.is_int and not dtype.is_bool and abs(value) > _LARGEST:
+        raise error("value-out-of-range", f"`{name}` is an integer too large for {dtype}", "pass a float")
     if dtype.is_complex:
         z = complex(value)
         part = dtype.real
