@@ -53,12 +53,18 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
         raise error(
             "too-many-arguments",
             f"{len(args)} positional arguments, and this kernel takes {len(arrays)}: {', '.join(arrays) or 'none'}",
-            "params are given by keyword" if params else None,
+            f"params are given by keyword, such as `{next(iter(params))}=...`"
+            if params
+            else "an array to write to is out=",
         )
     found: dict[str, Any] = dict(zip(arrays, args, strict=False))
     for name, value in named.items():
         if name in found:
-            raise error("repeated-argument", f"`{name}` is given by position and by name")
+            raise error(
+                "repeated-argument",
+                f"`{name}` is given by position and by name",
+                f"give it once; by position the inputs are ({', '.join(arrays)})",
+            )
         if name not in params and name not in arrays:
             near = difflib.get_close_matches(name, [*arrays, *params], 1)
             known = ", ".join([*arrays, *params]) or "none"
@@ -72,14 +78,27 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
         n for n, p in params.items() if n not in found and p.default is None
     ]
     if missing:
-        raise error(
-            "missing-argument",
-            f"`{'`, `'.join(missing)}` {'is' if len(missing) == 1 else 'are'} not given",
-            f"the order is ({', '.join(arrays)})" if arrays else None,
-        )
+        if missing[0] in params:
+            hint = f"pass `{missing[0]}=...` by keyword"
+        else:
+            hint = f"the inputs in order are ({', '.join(arrays)})"
+        raise missing_arguments(program, missing, hint)
     for name, parameter in params.items():
         found.setdefault(name, parameter.default)
     return found
+
+
+def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> KgenError:
+    """``missing-argument``, at the first of these names; the hint asks whether it was meant to be another one."""
+    spans = {a.name: a.span for a in (*program.arguments, *program.parameters)}
+    names = [*spans, *(o.name for o in program.outputs), *(s.name for s in program.statements), *program.defs]
+    meant = [n for n in dict.fromkeys(names) if n not in missing and n.rstrip("0123456789") != missing[0]]
+    near = difflib.get_close_matches(missing[0], meant, 1, cutoff=0.7)
+    message = f"`{'`, `'.join(missing[:10])}` {'is' if len(missing) == 1 else 'are'} not given"
+    if near and missing[0] not in {p.name for p in program.parameters}:
+        hint = f"did you mean `{near[0]}`? A name that nothing assigns is an input; {hint}"
+    marks = tuple(spans[name] for name in missing[1:])
+    return KgenError([Diagnostic("missing-argument", message, hint, spans[missing[0]], marks, program.source)])
 
 
 def describe(program: Program, bound: Mapping[str, Any]) -> dict[str, Value]:

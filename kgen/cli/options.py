@@ -82,7 +82,9 @@ def pairs(option: str, items: Iterable[str]) -> dict[str, str]:
     for item in (part for text in items for part in text.split(",")):
         name, equals, value = item.partition("=")
         if not equals or not name or not value:
-            raise error("bad-option", f"{option} takes name=value, not `{item}`")
+            extents = option in ("--shape", "--strides") and found and item.lstrip("-").isalnum() or item == "?"
+            hint = f"extents are joined by x: {[*found][-1]}={[*found.values()][-1]}x{item}" if extents else None
+            raise error("bad-option", f"{option} takes name=value, not `{item}`", hint)
         if name in found:
             raise error("bad-option", f"{option} names `{name}` twice")
         found[name] = value
@@ -122,7 +124,7 @@ def parse_shapes(
     if "=" not in text:
         if known:
             message = f"--shape: `{text}` does not say which input it is for"
-            raise error("bad-option", message, f"--shape {known[0]}={text}")
+            raise error("bad-option", message, f"--shape {known[0]}={text.replace(',', 'x')}")
         return {"": _extents("--shape", text)}
     found = {name: _extents("--shape", value) for name, value in pairs("--shape", [text]).items()}
     for name in found:

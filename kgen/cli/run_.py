@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 from kgen.cli import options
 from kgen.diagnostics import error
 from kgen.program import Program
+from kgen.spec import counted
 
 if TYPE_CHECKING:
     from kgen.dtypes import DType
@@ -71,6 +72,8 @@ def command(
 
 def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
     """Params, and inputs that a number stands for."""
+    from kgen.arguments import missing_arguments
+
     known = [p.name for p in program.parameters]
     known += [a.name for a in program.arguments if a.role == "input"]
     found: dict[str, Any] = {}
@@ -79,20 +82,19 @@ def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
         found[name] = _number(name, text)
     missing = [p.name for p in program.parameters if p.default is None and p.name not in found]
     if missing:
-        message = f"the param `{missing[0]}` has no default and is not given"
-        raise error("missing-argument", message, f"--param {missing[0]}=1.0")
+        raise missing_arguments(program, missing, f"--param {missing[0]}=1.0")
     return found
 
 
 def _files(program: Program, files: dict[str, str], scalars: Collection[str]) -> dict[str, str]:
+    from kgen.arguments import missing_arguments
+
     known = [a.name for a in program.arguments if a.name not in scalars]
     for name in files:
         options.known_name("--input", name, known, "input")
     missing = [n for n in known if n not in files]
     if missing:
-        are = "is" if len(missing) == 1 else "are"
-        hint = " ".join(f"--input {n}={n}.npy" for n in missing[:3])
-        raise error("missing-argument", f"`{'`, `'.join(missing[:10])}` {are} not given", hint)
+        raise missing_arguments(program, missing, " ".join(f"--input {n}={n}.npy" for n in missing[:3]))
     return files
 
 
@@ -116,17 +118,24 @@ def _arrays(files: Mapping[str, str], dtypes: dict[str, DType] | DType | None) -
     if isinstance(dtypes, dict):
         for name in dtypes:
             options.known_name("--dtype", name, list(files), "input")
-        return {n: _load(Path(path), dtypes.get(n)) for n, path in files.items()}
-    return {n: _load(Path(path), dtypes) for n, path in files.items()}
+        return {n: _load(n, Path(path), dtypes.get(n)) for n, path in files.items()}
+    return {n: _load(n, Path(path), dtypes) for n, path in files.items()}
 
 
-def _load(path: Path, dtype: Any) -> Any:
-    """One array.  Pickled, truncated and foreign files are refused."""
+_SAVE = "save it with numpy.save(path, array, allow_pickle=False)"
+
+
+def _load(name: str, path: Path, dtype: Any) -> Any:
+    """The array of an input.  Pickled, truncated and foreign files are refused."""
     import numpy as np
 
     from kgen.arrays.numpy_ import TO_NUMPY
 
     try:
+        with path.open("rb") as file:
+            start = file.read(6)
+        if start != b"\x93NUMPY" and not start.startswith(b"PK"):  # PK: an .npz file
+            raise error("unreadable-file", f"{path} {'is no .npy file' if start else 'is empty'}", _SAVE)
         array = np.load(path, allow_pickle=False)
     except OSError as problem:
         raise error("unreadable-file", f"cannot read {path}: {problem.strerror or problem}") from None
@@ -136,14 +145,16 @@ def _load(path: Path, dtype: Any) -> Any:
         what = (
             "holds pickled Python objects, which are never loaded"
             if "pickle" in str(problem)
-            else "is no .npy file, or a truncated one"
+            else "is a damaged .npy file, or a truncated one"
         )
-        raise error(
-            "unreadable-file", f"{path} {what}", "save it with numpy.save(path, array, allow_pickle=False)"
-        ) from None
+        raise error("unreadable-file", f"{path} {what}", _SAVE) from None
     if not isinstance(array, np.ndarray):
         raise error("unreadable-file", f"{path} holds several arrays", "save one array a file")
+    raw = _RAW.get(array.dtype.itemsize, ()) if array.dtype.kind == "V" and array.dtype.names is None else ()
     if dtype is None:
+        if raw:
+            message = f"{path} holds raw bytes, {counted(array.dtype.itemsize, 'byte')} an element"
+            raise error("unsupported-dtype", message, f"say what they are: {_either(name, raw)}")
         return array
     wanted = TO_NUMPY[dtype]
     if array.dtype == wanted:
@@ -152,9 +163,18 @@ def _load(path: Path, dtype: Any) -> Any:
         raise error(
             "dtype-mismatch",
             f"{path} holds {array.dtype}, which are not raw bytes of {dtype}",
-            "cast in the program: cast<half>(a)",
+            _either(name, raw) if raw else f"leave --dtype out; to convert write `cast<{dtype.short}>({name})`",
         )
     return array.view(wanted)
+
+
+#: The dtypes that .npy cannot name, by their bytes.
+_RAW = {2: ("bf16",), 1: ("e4m3fn", "e5m2")}
+
+
+def _either(name: str, dtypes: Sequence[str]) -> str:
+    """The options that read a file's raw bytes."""
+    return " or ".join(f"--dtype {name}={dtype}" for dtype in dtypes)
 
 
 def _number(name: str, text: str) -> bool | int | float | complex:

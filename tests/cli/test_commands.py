@@ -240,6 +240,25 @@ def test_mistakes_have_codes(run: Run, files: Any, argv: list[str], code: str) -
     assert json.loads(run(*argv, "--json")[1])["errors"][0]["message"]
 
 
+HINTS = [
+    (["compile", "expr.k", "--shape", "a=4,8"], "extents are joined by x: a=4x8"),
+    (["compile", "expr.k", "--shape", "4,8"], "--shape a=4x8"),
+    (["compile", "expr.k", "--emit", "ptx", "--arch", "90"], "did you mean `sm_90`?"),
+    (["compile", "expr.k", "--emit", "cubin", "--arch", "compute_90"], "did you mean `sm_90`?"),
+    (["run", "expr.k", "--input", "a=a.npy,c=c.npy"], "--input b=b.npy"),
+    (["run", "typo.k", "--input", "a=a.npy"], "did you mean `gate`?"),
+]
+
+
+@pytest.mark.parametrize(("argv", "hint"), HINTS, ids=lambda v: " ".join(v) if isinstance(v, list) else v)
+def test_mistakes_have_hints(run: Run, files: Any, tmp_path: Path, argv: list[str], hint: str) -> None:
+    """What to write instead."""
+    (tmp_path / "typo.k").write_text("let gate = a * 2\nout = gaet + a\n")
+    status, _, err = run(*argv)
+    assert status == 1
+    assert hint in err
+
+
 def test_errors_as_json_say_where(run: Run, files: Any, tmp_path: Path) -> None:
     """All errors of a file, each with its line and column."""
     (tmp_path / "bad.k").write_text("x = a +* b\nout = foo(a)\n")

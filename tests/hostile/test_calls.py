@@ -124,6 +124,33 @@ def test_shapes_that_no_array_has(shape: Any) -> None:
         assert caught.value.code == "bad-shape"
 
 
+def said(text: str, *args: Any, **named: Any) -> str:
+    """The error that a call ends in."""
+    with pytest.raises(KgenError) as caught:
+        kgen.jit(text, device="cpu")(*args, **named)
+    return str(caught.value)
+
+
+def test_a_mistyped_name_is_shown_where_it_stands() -> None:
+    """A name that nothing assigns is an input; where it is not given, the error shows its first use."""
+    message = said("param alpha: float = 1.0\nout = alpha * x + alhpa", X)
+    assert message.startswith("<string>:2:19: error[missing-argument]: `alhpa` is not given")
+    assert "did you mean `alpha`? A name that nothing assigns is an input" in message
+    for text in ("let scale = x * 2\nout = scal + x", "total = x * 2\nout = totl + x", "out = gate * 2 + gaet"):
+        assert "did you mean" in said(text, X)
+    assert "did you mean" not in said("out = x1 * x2", X)
+    assert "the inputs in order are (x, y)" in said("param a: float\nout = a * x + y", X)
+
+
+def test_hints_of_wrong_arguments() -> None:
+    """Each says how the argument is given."""
+    text = "param a: float\nout = a * x + y"
+    assert "hint: pass `a=...` by keyword" in said(text, X, X)
+    assert "hint: params are given by keyword, such as `a=...`" in said(text, X, X, 2)
+    assert "hint: give it once; by position the inputs are (x, y)" in said(text, X, X, a=1, x=X)
+    assert "hint: an array to write to is out=" in said("out = x", X, X)
+
+
 def test_a_shape_of_one_dimension() -> None:
     """An integer is a shape, as in NumPy; so is anything that NumPy takes for one."""
     kernel = kgen.jit("out = index(0)", device="cpu")

@@ -104,6 +104,7 @@ def npy(shape: str = "(5,)", descr: str = "'<f4'", data: bytes = b"\0" * 20) -> 
 
 
 ARRAYS = {
+    "raw bytes of another size": (npy(descr="'|V3'", data=b"\0" * 15), "unsupported-dtype"),
     "empty": (b"", "unreadable-file"),
     "truncated header": (npy()[:40], "unreadable-file"),
     "truncated data": (npy()[:-3], "unreadable-file"),
@@ -126,6 +127,24 @@ def test_arrays_that_cannot_be_read(run: Run, program: Path, what: str) -> None:
     content, code = ARRAYS[what]
     (program / "bad.npy").write_bytes(content)
     check(run, code, "run", "p.k", "--input", "a=bad.npy", "--device", "cpu")
+
+
+def said(run: Run, program: Path, content: bytes, *more: str) -> str:  # noqa: F811
+    (program / "bad.npy").write_bytes(content)
+    return run("run", "p.k", "--input", "a=bad.npy", "--device", "cpu", *more)[2]
+
+
+def test_what_is_wrong_with_an_array(run: Run, program: Path) -> None:  # noqa: F811
+    """The error tells text from a damaged file, and how to read raw bytes."""
+    assert "bad.npy is no .npy file" in said(run, program, b"1, 2, 3")
+    assert "bad.npy is empty" in said(run, program, b"")
+    assert "bad.npy is a damaged .npy file" in said(run, program, npy()[:-3])
+    assert "pickled Python objects" in said(run, program, ARRAYS["objects, pickled"][0])
+    assert "hint: say what they are: --dtype a=bf16" in said(run, program, ARRAYS["raw bytes"][0])
+    fp8 = npy(descr="'|V1'", data=b"\0" * 5)
+    assert "hint: say what they are: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8)
+    assert "hint: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8, "--dtype", "bf16")
+    assert "leave --dtype out; to convert write `cast<bf16>(a)`" in said(run, program, npy(), "--dtype", "bf16")
 
 
 def test_other_files_instead_of_arrays(run: Run, program: Path) -> None:  # noqa: F811

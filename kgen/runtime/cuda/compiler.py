@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 from kgen.diagnostics import error
 from kgen.runtime.cuda import nvrtc
@@ -55,8 +56,12 @@ def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) ->
 def _require_arch(arch: str) -> None:
     known = supported_archs()
     if known and arch not in known and arch.rstrip("af") not in known:
+        close = f"sm_{re.sub(r'[^0-9]', '', arch)}"
+        meant = f"did you mean `{close}`? " if close in known else ""
         version = ".".join(map(str, nvrtc_version()))
-        raise error("unknown-arch", f"NVRTC {version} does not compile for `{arch}`", f"one of {', '.join(known)}")
+        raise error(
+            "unknown-arch", f"NVRTC {version} does not compile for `{arch}`", f"{meant}one of {', '.join(known)}"
+        )
 
 
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
