@@ -57,6 +57,7 @@ adam_element(const float g_v,
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for p, m, v and g.
+// No other operand may overlap p, m and v in memory.
 extern "C" __global__ void __launch_bounds__(256)
 adam_contiguous(const float* __restrict__ g_ptr,
                 float* __restrict__ p_ptr,

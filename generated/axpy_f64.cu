@@ -27,6 +27,7 @@ axpy_f64_element(const double x_v, const double y_v, const float a_v, double& ou
 // Operands in memory order, 2 elements a thread.
 // Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, x and y.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 axpy_f64_contiguous(const double* __restrict__ x_ptr,
                     const double* __restrict__ y_ptr,

@@ -28,6 +28,7 @@ axpy_large_element(const float x_v, const float y_v, const float a_v, float& out
 // Operands in memory order, 4 elements a thread.  Indices are 64-bit.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, x and y.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 axpy_large_contiguous_64bit(const float* __restrict__ x_ptr,
                             const float* __restrict__ y_ptr,

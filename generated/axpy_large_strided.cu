@@ -37,6 +37,7 @@ struct axpy_large_strided_tiled2_64bit_layout {
 // Tiles of 64 x 64 elements, one a block; y turned in shared memory.  Indices are 64-bit.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
 // Alignment, in bytes: 16 for out, x and y.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 axpy_large_strided_tiled2_64bit(const float* __restrict__ x_ptr,
                                 const float* __restrict__ y_ptr,

@@ -39,6 +39,7 @@ struct axpy_transposed_tiled2_layout {
 // Tiles of 64 x 64 elements, one a block; y turned in shared memory.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
 // Alignment, in bytes: 16 for out, x and y.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 axpy_transposed_tiled2(const float* __restrict__ x_ptr,
                        const float* __restrict__ y_ptr,

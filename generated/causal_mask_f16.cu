@@ -42,6 +42,7 @@ struct causal_mask_f16_contiguous_layout {
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out; 8 for scores.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 causal_mask_f16_contiguous(const __half* __restrict__ scores_ptr,
                            float* __restrict__ out_ptr,

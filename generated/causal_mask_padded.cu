@@ -42,6 +42,7 @@ struct causal_mask_padded_rows3_layout {
 // Rows, 4 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 16 for out and scores.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 causal_mask_padded_rows3(const float* __restrict__ scores_ptr,
                          float* __restrict__ out_ptr,

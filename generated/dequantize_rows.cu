@@ -42,6 +42,7 @@ struct dequantize_rows_rows2_layout {
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 2 for out; 1 for q.
 // One element a row: scale.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 dequantize_rows_rows2(const signed char* __restrict__ q_ptr,
                       const float* __restrict__ scale_ptr,

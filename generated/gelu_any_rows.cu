@@ -43,6 +43,7 @@ struct gelu_any_rows_rows2_layout {
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 16 for bias; 2 for y and x.
+// No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 gelu_any_rows_rows2(const __nv_bfloat16* __restrict__ x_ptr,
                     const __nv_bfloat16* __restrict__ bias_ptr,

@@ -32,6 +32,7 @@ gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.
+// No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
                          const float* __restrict__ bias_ptr,

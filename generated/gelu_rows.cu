@@ -42,6 +42,7 @@ struct gelu_rows_rows2_layout {
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 16 for y, x and bias.
+// No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 gelu_rows_rows2(const __half* __restrict__ x_ptr,
                 const __half* __restrict__ bias_ptr,

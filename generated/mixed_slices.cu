@@ -42,6 +42,7 @@ struct mixed_slices_rows2_layout {
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 16 for out and c; 8 for b.
 // At a stride along rows: a.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 mixed_slices_rows2(const float* __restrict__ a_ptr,
                    const __half* __restrict__ b_ptr,

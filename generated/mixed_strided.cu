@@ -27,6 +27,7 @@ struct mixed_strided_strided1_layout {
 
 // One element a thread over 1 dimension: out, a, b and c at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided1(const float* __restrict__ a_ptr,
                        const float* __restrict__ b_ptr,
@@ -60,6 +61,7 @@ struct mixed_strided_strided2_layout {
 
 // One element a thread over 2 dimensions: out, a, b and c at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided2(const float* __restrict__ a_ptr,
                        const float* __restrict__ b_ptr,
@@ -95,6 +97,7 @@ struct mixed_strided_strided3_layout {
 
 // One element a thread over 3 dimensions: out, a, b and c at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided3(const float* __restrict__ a_ptr,
                        const float* __restrict__ b_ptr,
@@ -131,6 +134,7 @@ struct mixed_strided_strided3_64bit_layout {
 
 // One element a thread over 3 dimensions: out, a, b and c at any strides.  Indices are 64-bit.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided3_64bit(const float* __restrict__ a_ptr,
                              const float* __restrict__ b_ptr,

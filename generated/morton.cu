@@ -42,6 +42,7 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for code; 8 for x and y.
+// No other operand may overlap code in memory.
 extern "C" __global__ void __launch_bounds__(256)
 morton_contiguous(const unsigned short* __restrict__ x_ptr,
                   const unsigned short* __restrict__ y_ptr,

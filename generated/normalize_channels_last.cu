@@ -39,6 +39,7 @@ struct normalize_channels_last_strided2_layout {
 
 // One element a thread over 2 dimensions: mu and sigma at any strides, out and image in memory order.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 normalize_channels_last_strided2(const unsigned char* __restrict__ image_ptr,
                                  const float* __restrict__ mu_ptr,

@@ -49,6 +49,7 @@ struct normalize_nchw_rows3_layout {
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 16 for out; 8 for image.
 // One element a row: mu and sigma.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 normalize_nchw_rows3(const unsigned char* __restrict__ image_ptr,
                      const float* __restrict__ mu_ptr,

@@ -39,6 +39,7 @@ quantize_element(const float x_v,
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for x; 4 for as_int8 and as_fp8.
+// No other operand may overlap as_int8 and as_fp8 in memory.
 extern "C" __global__ void __launch_bounds__(256)
 quantize_contiguous(const float* __restrict__ x_ptr,
                     signed char* __restrict__ as_int8_ptr,

@@ -38,6 +38,7 @@ struct rotate_batch_rows2_layout {
 // Rows, 2 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 rotate_batch_rows2(const float2* __restrict__ z_ptr,
                    const float* __restrict__ theta_ptr,

@@ -21,6 +21,7 @@ rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 
 // Operands in memory order, one element a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 rotate_c128_contiguous(const double2* __restrict__ z_ptr,
                        const double* __restrict__ theta_ptr,

@@ -30,6 +30,7 @@ sincos_element(const float x_v, float& s_v, float& c_v)
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for s, c and x.
+// No other operand may overlap s and c in memory.
 extern "C" __global__ void __launch_bounds__(256)
 sincos_contiguous(const float* __restrict__ x_ptr,
                   float* __restrict__ s_ptr,

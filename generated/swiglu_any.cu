@@ -36,6 +36,7 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out and up; 8 for gate.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
                       const float* __restrict__ up_ptr,
@@ -63,6 +64,7 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 4 for out and up; 2 for gate.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
                                 const float* __restrict__ up_ptr,
@@ -96,6 +98,7 @@ struct swiglu_any_strided1_layout {
 
 // One element a thread over 1 dimension: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided1(const __half* __restrict__ gate_ptr,
                     const float* __restrict__ up_ptr,
@@ -127,6 +130,7 @@ struct swiglu_any_strided2_layout {
 
 // One element a thread over 2 dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided2(const __half* __restrict__ gate_ptr,
                     const float* __restrict__ up_ptr,
@@ -160,6 +164,7 @@ struct swiglu_any_strided3_layout {
 
 // One element a thread over 3 dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided3(const __half* __restrict__ gate_ptr,
                     const float* __restrict__ up_ptr,
@@ -197,6 +202,7 @@ struct swiglu_any_strided4_layout {
 
 // One element a thread over 4 dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided4(const __half* __restrict__ gate_ptr,
                     const float* __restrict__ up_ptr,
@@ -235,6 +241,7 @@ struct swiglu_any_strided4_64bit_layout {
 
 // One element a thread over 4 dimensions: out, gate and up at any strides.  Indices are 64-bit.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided4_64bit(const __half* __restrict__ gate_ptr,
                           const float* __restrict__ up_ptr,

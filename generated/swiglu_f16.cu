@@ -36,6 +36,7 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
 // Operands in memory order, 8 elements a thread.
 // Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
 // Alignment, in bytes: 16 for out, gate and up.
+// No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
                       const __half* __restrict__ up_ptr,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
 from kgen.codegen.element import Argument, Element
-from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.ir.kernel import Operand
 from kgen.schedule.groups import tile_elements
@@ -202,7 +202,7 @@ class _Writer:
         ):
             found = [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.access == kind]
             text += [f"{what}: {names.listed(found)}."] if found else []
-        return tuple(names.comment(line) for line in text)
+        return tuple(names.comment(line) for line in [*text, *apart(self.step, self.schedule)])
 
 
 def describe_groups(

@@ -10,7 +10,7 @@ from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument, Element
 from kgen.codegen.groups import describe_groups
-from kgen.codegen.layouts import call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
@@ -269,4 +269,4 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     once = [name for name, s in by_name if s.access == "scalar"]
     if once:
         text.append(f"A single element, the same for all: {names.listed(once)}.")
-    return tuple(names.comment(line) for line in text)
+    return tuple(names.comment(line) for line in [*text, *apart(step, schedule)])

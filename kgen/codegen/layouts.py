@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext
 from kgen.codegen.element import MAX_COLUMNS, Element
+from kgen.schedule.plan import Schedule
 from kgen.schedule.split import Step
 
 DEEPEST = 16  # columns that the body of a loop is indented by
@@ -81,3 +82,15 @@ def call_lines(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
         else:
             line += f"{' ' if number else ''}{argument}{end}"
     return (*lines, line)
+
+
+def apart(step: Step, schedule: Schedule) -> list[str]:
+    """What ``__restrict__`` asks of the caller."""
+    written = [
+        step.kernel.operands[t.operand].name
+        for t, s in zip(step.touches, schedule.touches, strict=True)
+        if t.writes and s.restrict
+    ]
+    if not written or len(step.touches) == 1:
+        return []
+    return [f"No other operand may overlap {names.listed(written)} in memory."]
