@@ -39,6 +39,7 @@ class ScalarValue:
 
 
 Value = ArrayValue | ScalarValue
+_DIGITS = "0123456789"
 
 
 def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,13 +51,11 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
     arrays = [a.name for a in program.arguments]
     params = {p.name: p for p in program.parameters}
     if len(args) > len(arrays):
-        raise error(
-            "too-many-arguments",
-            f"{len(args)} positional arguments, and this kernel takes {len(arrays)}: {', '.join(arrays) or 'none'}",
-            f"params are given by keyword, such as `{next(iter(params))}=...`"
-            if params
-            else "an array to write to is out=",
-        )
+        taken = f"{len(arrays)}: {', '.join(arrays) or 'none'}"
+        hint = "an array to write to is given as `out=...`"
+        if params:
+            hint = f"params are given by keyword, such as `{next(iter(params))}=...`"
+        raise error("too-many-arguments", f"{len(args)} positional arguments, and this kernel takes {taken}", hint)
     found: dict[str, Any] = dict(zip(arrays, args, strict=False))
     for name, value in named.items():
         if name in found:
@@ -90,9 +89,10 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
 
 def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> KgenError:
     """``missing-argument``, at the first of these names; the hint asks whether it was meant to be another one."""
-    spans = {a.name: a.span for a in (*program.arguments, *program.parameters)}
+    spans = {a.name: a.span for a in program.arguments} | {p.name: p.span for p in program.parameters}
     names = [*spans, *(o.name for o in program.outputs), *(s.name for s in program.statements), *program.defs]
-    meant = [n for n in dict.fromkeys(names) if n not in missing and n.rstrip("0123456789") != missing[0]]
+    stem = missing[0].rstrip(_DIGITS)  # beta2 is not a mistyped beta1
+    meant = [n for n in dict.fromkeys(names) if n not in missing and n.rstrip(_DIGITS) != stem]
     near = difflib.get_close_matches(missing[0], meant, 1, cutoff=0.7)
     message = f"`{'`, `'.join(missing[:10])}` {'is' if len(missing) == 1 else 'are'} not given"
     if near and missing[0] not in {p.name for p in program.parameters}:

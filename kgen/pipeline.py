@@ -16,7 +16,7 @@ from kgen.codegen.element import Statement
 from kgen.codegen.emit import Module, emit
 from kgen.diagnostics import Diagnostic, KgenError, Reporter
 from kgen.dtypes import DType
-from kgen.ir.kernel import Kernel
+from kgen.ir.kernel import Kernel, Op, Reduction
 from kgen.passes import optimise
 from kgen.program import Program
 from kgen.resolve import resolve
@@ -64,8 +64,16 @@ def _refuse_reductions(program: Program, kernel: Kernel) -> None:
     found = [op for op in kernel.ops if op.name == "reduce"]
     if found:
         message = "reductions are typed, but no kernel is made for them yet"
-        hint = "compute it with your array library and pass the result as an input"
-        raise KgenError(Diagnostic("reductions-not-yet", message, hint, op.span, (), program.source) for op in found)
+        raise KgenError(
+            Diagnostic("reductions-not-yet", message, _instead(op), op.span, (), program.source) for op in found
+        )
+
+
+def _instead(op: Op) -> str:
+    hint = "compute it with your array library and pass the result as an input"
+    if isinstance(op.attr, Reduction) and op.attr.kind in ("min", "max"):
+        hint += f"; elementwise is `{op.attr.kind}(a, b)`"
+    return hint
 
 
 def schedule(step: Step, placed: Placed) -> Choice:

@@ -121,9 +121,8 @@ def unary(ctx: Context, op: str, a: Value, at: Span, span: Span) -> Value | None
             return None
         return ctx.op("not", [value], dtype, at, span=span)
     if dtype.is_bool:
-        ctx.error(
-            "no-operator", f"unary `{op}` is not defined for bool", at, marks=(a.span,), hint="write `not a` or `~a`"
-        )
+        hint = _unary_bool(ctx, op, a.span)
+        ctx.error("no-operator", f"unary `{op}` is not defined for bool", at, marks=(a.span,), hint=hint)
         return None
     if op == "+":
         return value
@@ -131,6 +130,23 @@ def unary(ctx: Context, op: str, a: Value, at: Span, span: Span) -> Value | None
         parts = [ctx.builder.op("neg", (part,), span=span) for part in (value.id, value.imag)]
         return Typed(dtype, parts[0], value.shape, span, parts[1])
     return ctx.op("neg", [value], dtype, at, span=span)
+
+
+def _unary_bool(ctx: Context, op: str, span: Span) -> str:
+    name = _named(ctx, span, "a")
+    return f"write `not {name}` or `~{name}`" if op == "-" else f"write `{name}`, or `cast<int>({name})` for a number"
+
+
+def _negative_power(ctx: Context, span: Span, exponent: int) -> str:
+    name = _named(ctx, span, "x")
+    inverse = f"1 / {name}" if exponent == -1 else f"1 / {name} ** {-exponent}"
+    return f"write `{inverse}` or `cast<float>({name}) ** {exponent}`"
+
+
+def _named(ctx: Context, span: Span, otherwise: str) -> str:
+    """The operand of a hint, where it is a name."""
+    text = ctx.reporter.source.text[span.start : span.end]
+    return text if text.isidentifier() and len(text) < 40 else otherwise
 
 
 def condition(ctx: Context, a: Value) -> Typed | None:
@@ -254,7 +270,7 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
             f"an integer to the power {exponent} is not an integer",
             at,
             marks=(a.span, b.span),
-            hint=f"write 1 / x ** {-exponent}, or cast<float>(x) ** {exponent}",
+            hint=_negative_power(ctx, a.span, exponent),
         )
         return None
     base = ctx.typed(a, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -82,8 +83,10 @@ def pairs(option: str, items: Iterable[str]) -> dict[str, str]:
     for item in (part for text in items for part in text.split(",")):
         name, equals, value = item.partition("=")
         if not equals or not name or not value:
-            extents = option in ("--shape", "--strides") and found and item.lstrip("-").isalnum() or item == "?"
-            hint = f"extents are joined by x: {[*found][-1]}={[*found.values()][-1]}x{item}" if extents else None
+            hint = None
+            if found and option in ("--shape", "--strides") and re.fullmatch(r"[0-9x?-]+", item):
+                last, extents = list(found.items())[-1]
+                hint = f"extents are joined by x: {last}={extents}x{item}"
             raise error("bad-option", f"{option} takes name=value, not `{item}`", hint)
         if name in found:
             raise error("bad-option", f"{option} names `{name}` twice")

@@ -67,10 +67,8 @@ class CallChecker:
 
     def user(self, node: Call, definition: Def) -> None:
         """A call of a ``def`` of the program."""
-        for keyword in node.keywords:
-            hint = f"pass it by position: `{node.function}({', '.join(p.name for p in definition.params)})`"
-            message = f"`{node.function}` takes no keyword arguments"
-            self.reporter.error("unknown-keyword", message, keyword.span, hint=hint)
+        if node.keywords:
+            self._no_keywords(node, f"{node.function}({', '.join(p.name for p in definition.params)})", True)
         if len(node.args) != len(definition.params) and not node.keywords:
             params = ", ".join(param.name for param in definition.params)
             hint = f"it is defined as `{node.function}({params})`"
@@ -82,9 +80,21 @@ class CallChecker:
         if function is None:
             self._unknown(node)
             return
+        if node.keywords and node.function not in KEYWORDS:
+            given = len(node.args) + len(node.keywords)
+            self._no_keywords(node, _signature(node.function, given, function), given in function.arity)
+            return
         self._keywords(node, function)
         if len(node.args) not in function.arity:
             self._wrong_count(node, function.arity, self._count_hint(node, function), [])
+
+    def _no_keywords(self, node: Call, signature: str, fits: bool) -> None:
+        """One error for all the keywords of a call that takes none; ``fits``: it takes as many arguments."""
+        first, *others = node.keywords
+        message = f"`{node.function}` takes no keyword arguments"
+        hint = f"pass arguments by position: `{signature}`" if fits else f"write `{signature}`"
+        marks = [node.function_span, *(keyword.span for keyword in others)]
+        self.reporter.error("unknown-keyword", message, first.span, marks=marks, hint=hint)
 
     def _unknown(self, node: Call) -> None:
         name = node.function
@@ -104,7 +114,9 @@ class CallChecker:
         for candidate in (plain, plain.removesuffix("f"), plain.removesuffix("l"), plain.lower()):
             if candidate in FUNCTIONS:
                 return f"write `{candidate}`: the types of its arguments choose the version"
-        near = get_close_matches(name[:_MAX_SHOWN], [*self.defs, *FUNCTIONS], n=1, cutoff=0.7)
+        known = [*self.defs, *FUNCTIONS]
+        near = [k for k in known if sorted(k) == sorted(plain)]  # letters that changed places: tahn
+        near = near or get_close_matches(name[:_MAX_SHOWN], known, n=1, cutoff=0.8)
         define = f"define it first: `def {name[:_MAX_SHOWN]}(x) = ...`; to multiply write `*`"
         return f"did you mean `{near[0]}`?" if near else define
 
@@ -128,7 +140,7 @@ class CallChecker:
             return "write `max(x, lo)` or `min(x, hi)` for one bound"
         if name == "expand":
             return "write `expand(w, axis=(1, 2))`"
-        return f"write `{name}({_SIGNATURES.get(name, 'x, y, z, w'[: 3 * function.arity[0] - 2])})`"
+        return f"write `{_signature(name, function.arity[0], function)}`"
 
     # --- keywords ---
 
@@ -166,10 +178,8 @@ class CallChecker:
         near = [meant] if meant in allowed else get_close_matches(name[:_MAX_SHOWN], sorted(allowed), n=1, cutoff=0.6)
         if near:
             hint = f"write `{near[0]}=`"
-        elif allowed:
-            hint = "it takes " + ", ".join(f"`{word}=`" for word in sorted(allowed))
         else:
-            hint = "pass arguments by position; comparing is written `==`"
+            hint = "it takes " + ", ".join(f"`{word}=`" for word in sorted(allowed))
         message = f"`{node.function}` takes no `{name[:_MAX_SHOWN]}=`"
         self.reporter.error("unknown-keyword", message, keyword.span, marks=[node.function_span], hint=hint)
 
@@ -218,6 +228,12 @@ def evaluate_quietly(node: Call, constants: Mapping[str, float]) -> bool:
         return evaluate(node.args[1], constants) is not None
     except LiteralError:
         return True
+
+
+def _signature(name: str, given: int, function: Function) -> str:
+    """How a function is called, with ``given`` arguments where it takes as many."""
+    count = given if given in function.arity else function.arity[0]
+    return f"{name}({_SIGNATURES.get(name, 'x, y, z, w'[: 3 * count - 2])})"
 
 
 def _counts(arity: tuple[int, ...]) -> str:

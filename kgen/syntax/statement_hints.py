@@ -38,6 +38,10 @@ def reserved(c: Context) -> Problem | None:
     word = c.token.text
     binds = "NAME" in c.expected and not c.wants_value and c.near(-1).kind != "LESSTHAN"
     assigns = c.at == 0 and c.near(1).text in ("=", ":")
+    if c.token.text == "=" and c.at == 1 and c.first in RESERVED:  # def = 3
+        word, at = c.first, span(c.tokens[0])
+        hint = f"choose another name, such as `{word}_`"
+        return Problem("reserved-name", f"`{word}` is a word of the language, not a name", hint, at)
     if word in RESERVED and (assigns or (binds and c.at > 0)):
         return Problem(
             "reserved-name",
@@ -90,7 +94,10 @@ def input_line(c: Context) -> Problem | None:
         return Problem("syntax", f"`{word}` names nothing", f"write `{word} a`")
     if c.token.kind == "NAME" and before.kind == "NAME":
         if c.near(-2).text == ":":
-            message, hint = "a comma is missing", f"write `{brief(before.text)}, {brief(c.token.text)}`"
+            named = f"{brief(c.near(-3).text)}: {brief(before.text)}"
+            message, hint = "a comma is missing", f"write `{word} {named}, {brief(c.token.text)}`"
+            if word == "param":
+                message, hint = "a statement ends with its line", "write a `param` line for each"
         elif before.text in BY_NAME or before.text in _C_WORDS:
             kind = before.text if before.text in BY_NAME else "float"
             message, hint = "the type follows the name", f"write `{word} {brief(c.token.text)}: {kind}`"

@@ -11,6 +11,7 @@ from kgen.syntax.context import Context, Problem, brief, shown, span
 from kgen.syntax.lexer import END, STATEMENT_WORDS
 from kgen.syntax.statement_hints import INFIX
 
+CAST_OPTIONS = ("sat", "rne", "rz", "ru", "rd")
 _WORD_OPERATORS = {"is": "==", "in": "==", "xor": "^", "mod": "%", "div": "//", "eq": "==", "ne": "!=", "then": "?"}
 
 
@@ -34,6 +35,11 @@ def words(c: Context) -> Problem | None:
         )
     if not c.wants_operator or c.token.kind != "NAME":
         return None
+    if word == "as":
+        kind = c.near(1).text if c.near(1).text in BY_NAME else "float"
+        whole = before.kind in ("NAME", "NUMBER") and (c.at == 1 or c.near(-2).kind in ("EQUAL", "COMMA", "LPAR"))
+        operand = brief(before.text) if whole else "..."
+        return Problem("syntax", "`as` is no operator", f"write `cast<{kind}>({operand})`")
     if word in ("if", "else"):
         return Problem("syntax", f"`{word}` is no operator", "a choice is written `condition ? a : b`")
     if word == "for":
@@ -50,6 +56,11 @@ def cast(c: Context) -> Problem | None:
         return Problem("bad-cast", f"`{word}` needs a type in `< >`", f"write `{word}<float>(x)`", span(before))
     if before.text == ">" and c.expected == {"LPAR"}:
         return Problem("bad-cast", "the operand of a cast stands in brackets", f"write `({c.rest()})`")
+    if "MORETHAN" in c.expected and not c.wants_operator and c.token.text in CAST_OPTIONS and before.kind == "NAME":
+        opened = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
+        if opened == "cast":
+            hint = f"write `cast<{brief(before.text)}, {c.token.text}>(...)`"
+            return Problem("bad-cast", f"a comma is missing before {shown(c.token)}", hint, marks=(span(before),))
     if "MORETHAN" in c.expected and not c.wants_operator and c.token.kind == "NAME" and before.kind == "NAME":
         return Problem(
             "bad-cast",

@@ -31,3 +31,4 @@ def test_reductions_at_the_call() -> None:
         kgen.jit("let m = max(x, axis=1, keepdims=true)\nout = x - m", device="cpu")(x)
     assert caught.value.code == "reductions-not-yet"
     assert "max(x, axis=1, keepdims=true)" in str(caught.value)
+    assert "elementwise is `max(a, b)`" in str(caught.value)
