@@ -145,6 +145,12 @@ class Kernel:
         ``"contiguous"`` or ``"strided"``.  ``rank``: how many dimensions, after merging, strided kernels cover.
         """
         if args or named or shape is not None:
+            if dtypes is not None or layout != "any" or rank != 4:
+                raise error(
+                    "bad-call",
+                    "source() takes arrays, or dtypes=, layout= and rank=, not both",
+                    "arrays say their own dtypes and layouts",
+                )
             return self._engine.source(args, named, shape)
         from kgen.ahead import module_ahead
 

@@ -91,6 +91,12 @@ def test_names_of_methods_parameters() -> None:
     assert run("input self\nout = self + 1", self=F3).tolist() == [1, 2, 3]
 
 
+def test_source_takes_arrays_or_classes() -> None:
+    """Arrays say their own dtypes, so ``dtypes=`` beside them is an error."""
+    with pytest.raises(kgen.KgenError, match="bad-call"):
+        kgen.jit("out = x").source(F3, dtypes="f16")
+
+
 def test_huge_scalars() -> None:
     """An integer that no float holds is an error that names it."""
     with pytest.raises(kgen.KgenError, match=r"value-out-of-range.*`a`"):
