@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from kgen.schedule.plan import Schedule
 
 
+MOST_DECIDED = 1024  # layouts that one kernel remembers; then it starts afresh
+
+
 @dataclass(frozen=True, slots=True)
 class Layouted:
     """A call up to its schedules: everything but code and memory."""
@@ -48,6 +51,7 @@ class Engine:
     options: Options
     ran_on: str | None = None  # the device of the last call
     _specialised: dict[object, Specialised] = field(default_factory=dict)
+    _decided: dict[object, Layouted] = field(default_factory=dict)
     _loaded: dict[object, Loaded] = field(default_factory=dict)
 
     # --- a call -----------------------------------------------------------------------------------
@@ -150,6 +154,19 @@ class Engine:
     def lay_out(
         self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
     ) -> Layouted:
+        """Decide every step, once for each layout and alignment of its operands."""
+        where = tuple((a.shape, a.strides, a.pointer % 16) for a in arrays)
+        key = (id(specialised), where, tuple(map(tuple, aliased)))
+        found = self._decided.get(key)
+        if found is None:
+            if len(self._decided) >= MOST_DECIDED:
+                self._decided.clear()
+            found = self._decided[key] = self._decide(specialised, extents, arrays, aliased)
+        return replace(found, extents=extents, arrays=tuple(arrays))
+
+    def _decide(
+        self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
+    ) -> Layouted:
         placed: list[Placed] = []
         schedules: list[Schedule] = []
         reasons: list[tuple[str, ...]] = []
@@ -169,7 +186,7 @@ class Engine:
 
     def load(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Loaded:
         """The compiled kernels, from memory or disk where they are there already."""
-        key = (plan.specialised.kernel, plan.schedules, backend.key)
+        key = (id(plan.specialised), plan.schedules, backend.key)  # specialisations live as long as the engine
         found = self._loaded.get(key)
         if found is None:
             module = self.module(plan, ["kgen", "compile", "-"])
