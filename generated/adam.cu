@@ -55,7 +55,7 @@ adam_element(const float g_v,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for p, m, v and g.
 // No other operand may overlap p, m and v in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -92,6 +92,50 @@ adam_contiguous(const float* __restrict__ g_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
+                         decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for p, m, v and g.
+// No other operand may overlap p, m and v in memory.
+extern "C" __global__ void __launch_bounds__(256)
+adam_contiguous_64bit(const float* __restrict__ g_ptr,
+                      float* __restrict__ p_ptr,
+                      float* __restrict__ m_ptr,
+                      float* __restrict__ v_ptr,
+                      const float lr_v,
+                      const float beta1_v,
+                      const float beta2_v,
+                      const float eps_v,
+                      const float decay_v,
+                      const float fix1_v,
+                      const float fix2_v,
+                      const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto p_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(p_ptr + i);
+        const auto m_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(m_ptr + i);
+        const auto v_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(v_ptr + i);
+        const auto g_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(g_ptr + i);
+        Pack<float, 4, 16> p_newvec;
+        Pack<float, 4, 16> m_newvec;
+        Pack<float, 4, 16> v_newvec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            adam_element(g_vec.at[j], p_vec.at[j], m_vec.at[j], v_vec.at[j], lr_v, beta1_v, beta2_v,
+                         eps_v, decay_v, fix1_v, fix2_v, p_newvec.at[j], m_newvec.at[j],
+                         v_newvec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(p_ptr + i) = p_newvec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(m_ptr + i) = m_newvec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
                          decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
         }

@@ -25,7 +25,7 @@ axpy_fast_element(const float x_v, const float y_v, const float a_v, float& out_
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -47,6 +47,34 @@ axpy_fast_contiguous(const float* __restrict__ x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, x and y.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+axpy_fast_contiguous_64bit(const float* __restrict__ x_ptr,
+                           const float* __restrict__ y_ptr,
+                           float* __restrict__ out_ptr,
+                           const float a_v,
+                           const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        const auto y_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            axpy_fast_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
     }

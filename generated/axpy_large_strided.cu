@@ -34,7 +34,7 @@ struct axpy_large_strided_tiled2_64bit_layout {
     long long y_stride[1];
 };
 
-// Tiles of 64 x 64 elements, one a block; y turned in shared memory.  Indices are 64-bit.
+// Tiles of 64 x 64 elements, one a block; y turned in shared memory. Indices are 64-bit.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.

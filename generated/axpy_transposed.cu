@@ -30,14 +30,15 @@ struct axpy_transposed_tiled2_layout {
     int width;  // elements along the fastest dimension
     int height;  // elements along the second
     unsigned int extent[1];  // of tiles, then of the other dimensions
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[1];  // of out and x
     int y_stride[1];
 };
 
 // Tiles of 64 x 64 elements, one a block; y turned in shared memory.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

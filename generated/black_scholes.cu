@@ -56,7 +56,7 @@ black_scholes_element(const double spot_v,
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -85,6 +85,42 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
+                                  call_price_ptr[e], put_price_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 2 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
+// No other operand may overlap call_price and put_price in memory.
+extern "C" __global__ void __launch_bounds__(256)
+black_scholes_contiguous_64bit(const double* __restrict__ spot_ptr,
+                               const double* __restrict__ strike_ptr,
+                               const double* __restrict__ years_ptr,
+                               double* __restrict__ call_price_ptr,
+                               double* __restrict__ put_price_ptr,
+                               const double volatility_v,
+                               const double rate_v,
+                               const long long n)
+{
+    const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
+    if (i + 2 <= n) {
+        const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
+        const auto strike_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(strike_ptr + i);
+        const auto years_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(years_ptr + i);
+        Pack<double, 2, 16> call_price_vec;
+        Pack<double, 2, 16> put_price_vec;
+        #pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            black_scholes_element(spot_vec.at[j], strike_vec.at[j], years_vec.at[j], volatility_v,
+                                  rate_v, call_price_vec.at[j], put_price_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
+        *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
                                   call_price_ptr[e], put_price_ptr[e]);
         }

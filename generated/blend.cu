@@ -35,7 +35,7 @@ blend_element(const __nv_bfloat16 over_v,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -58,6 +58,35 @@ blend_contiguous(const __nv_bfloat16* __restrict__ over_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 8 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, over and under; 8 for mask.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+blend_contiguous_64bit(const __nv_bfloat16* __restrict__ over_ptr,
+                       const __nv_bfloat16* __restrict__ under_ptr,
+                       const unsigned char* __restrict__ mask_ptr,
+                       __nv_bfloat16* __restrict__ out_ptr,
+                       const long long n)
+{
+    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
+        const auto under_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(under_ptr + i);
+        const auto mask_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(mask_ptr + i);
+        Pack<__nv_bfloat16, 8, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            blend_element(over_vec.at[j], under_vec.at[j], mask_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
         }
     }

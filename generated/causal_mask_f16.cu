@@ -35,12 +35,12 @@ causal_mask_f16_element(const __half scores_v,
 // Where the elements lie: 2 dimensions, the fastest first.
 struct causal_mask_f16_contiguous_layout {
     unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

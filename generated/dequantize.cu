@@ -27,7 +27,7 @@ dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -48,6 +48,33 @@ dequantize_contiguous(const signed char* __restrict__ q_ptr,
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_contiguous_64bit(const signed char* __restrict__ q_ptr,
+                            const float* __restrict__ scale_ptr,
+                            __half* __restrict__ out_ptr,
+                            const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
+        const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
+        Pack<__half, 4, 8> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            dequantize_element(q_vec.at[j], scale_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }
     }

@@ -32,14 +32,15 @@ dequantize_rows_element(const signed char q_v, const float scale_v, __half& out_
 struct dequantize_rows_rows2_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[1];  // of out and q
     int scale_stride[1];
 };
 
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 2 for out; 1 for q.
 // One element a row: scale.
 // No other operand may overlap out in memory.

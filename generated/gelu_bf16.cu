@@ -30,7 +30,7 @@ gelu_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bflo
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -51,6 +51,33 @@ gelu_bf16_contiguous(const __nv_bfloat16* __restrict__ x_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 8 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for y, x and bias.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_bf16_contiguous_64bit(const __nv_bfloat16* __restrict__ x_ptr,
+                           const __nv_bfloat16* __restrict__ bias_ptr,
+                           __nv_bfloat16* __restrict__ y_ptr,
+                           const long long n)
+{
+    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
+        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            gelu_bf16_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
         }
     }

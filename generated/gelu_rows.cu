@@ -34,13 +34,14 @@ gelu_rows_element(const __half x_v, const __half bias_v, __half& y_v)
 struct gelu_rows_rows2_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int y_stride[1];  // of y and x
 };
 
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)

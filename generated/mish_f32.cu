@@ -45,7 +45,7 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -67,6 +67,34 @@ mish_f32_contiguous(const float* __restrict__ x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for y, dy and x.
+// No other operand may overlap y and dy in memory.
+extern "C" __global__ void __launch_bounds__(256)
+mish_f32_contiguous_64bit(const float* __restrict__ x_ptr,
+                          float* __restrict__ y_ptr,
+                          float* __restrict__ dy_ptr,
+                          const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        Pack<float, 4, 16> y_vec;
+        Pack<float, 4, 16> dy_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            mish_f32_element(x_vec.at[j], y_vec.at[j], dy_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
         }
     }

@@ -26,7 +26,7 @@ mixed_element(const float a_v, const __half b_v, const int c_v, float& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -49,6 +49,35 @@ mixed_contiguous(const float* __restrict__ a_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, a and c; 8 for b.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+mixed_contiguous_64bit(const float* __restrict__ a_ptr,
+                       const __half* __restrict__ b_ptr,
+                       const int* __restrict__ c_ptr,
+                       float* __restrict__ out_ptr,
+                       const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_ptr + i);
+        const auto b_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(b_ptr + i);
+        const auto c_vec = *reinterpret_cast<const Pack<int, 4, 16>*>(c_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            mixed_element(a_vec.at[j], b_vec.at[j], c_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
         }
     }

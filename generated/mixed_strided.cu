@@ -26,7 +26,8 @@ struct mixed_strided_strided1_layout {
 };
 
 // One element a thread over 1 dimension: out, a, b and c at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided1(const float* __restrict__ a_ptr,
@@ -51,8 +52,8 @@ mixed_strided_strided1(const float* __restrict__ a_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct mixed_strided_strided2_layout {
     unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[2];
     int a_stride[2];
     int b_stride[2];
@@ -60,7 +61,8 @@ struct mixed_strided_strided2_layout {
 };
 
 // One element a thread over 2 dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided2(const float* __restrict__ a_ptr,
@@ -87,8 +89,8 @@ mixed_strided_strided2(const float* __restrict__ a_ptr,
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
 struct mixed_strided_strided3_layout {
     unsigned int extent[2];  // of all but the slowest dimension
-    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[2];  // for every x < 2^31
+    unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[3];
     int a_stride[3];
     int b_stride[3];
@@ -96,7 +98,8 @@ struct mixed_strided_strided3_layout {
 };
 
 // One element a thread over 3 dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided3(const float* __restrict__ a_ptr,
@@ -132,7 +135,7 @@ struct mixed_strided_strided3_64bit_layout {
     long long c_stride[3];
 };
 
-// One element a thread over 3 dimensions: out, a, b and c at any strides.  Indices are 64-bit.
+// One element a thread over 3 dimensions: out, a, b and c at any strides. Indices are 64-bit.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)

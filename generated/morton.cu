@@ -16,7 +16,6 @@
 // Outputs: code: uint32
 //
 // Layout: contiguous.
-// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 // N consecutive elements that move as one access of Bytes bytes at a time.
 template <typename T, int N, int Bytes>
@@ -40,7 +39,7 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -61,6 +60,33 @@ morton_contiguous(const unsigned short* __restrict__ x_ptr,
         *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for code; 8 for x and y.
+// No other operand may overlap code in memory.
+extern "C" __global__ void __launch_bounds__(256)
+morton_contiguous_64bit(const unsigned short* __restrict__ x_ptr,
+                        const unsigned short* __restrict__ y_ptr,
+                        unsigned int* __restrict__ code_ptr,
+                        const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
+        const auto y_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(y_ptr + i);
+        Pack<unsigned int, 4, 16> code_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            morton_element(x_vec.at[j], y_vec.at[j], code_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
         }
     }

@@ -32,13 +32,14 @@ normalize_channels_last_element(const unsigned char image_v,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct normalize_channels_last_strided2_layout {
     unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int mu_stride[2];  // of mu and sigma
 };
 
 // One element a thread over 2 dimensions: mu and sigma at any strides, out and image in memory order.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 normalize_channels_last_strided2(const unsigned char* __restrict__ image_ptr,

@@ -39,14 +39,15 @@ normalize_nchw_element(const unsigned char image_v,
 struct normalize_nchw_rows3_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[2];  // of groups in a row, then of the other dimensions
-    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[2];  // for every x < 2^31
+    unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[2];  // of out and image
     int mu_stride[2];  // of mu and sigma
 };
 
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for image.
 // One element a row: mu and sigma.
 // No other operand may overlap out in memory.

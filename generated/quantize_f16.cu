@@ -38,7 +38,7 @@ quantize_f16_element(const __half x_v,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for x; 8 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -61,6 +61,35 @@ quantize_f16_contiguous(const __half* __restrict__ x_ptr,
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(as_fp8_ptr + i) = as_fp8_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 8 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for x; 8 for as_int8 and as_fp8.
+// No other operand may overlap as_int8 and as_fp8 in memory.
+extern "C" __global__ void __launch_bounds__(256)
+quantize_f16_contiguous_64bit(const __half* __restrict__ x_ptr,
+                              signed char* __restrict__ as_int8_ptr,
+                              __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
+                              const float inv_scale_v,
+                              const long long n)
+{
+    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + i);
+        Pack<signed char, 8, 8> as_int8_vec;
+        Pack<__nv_fp8_e4m3, 8, 8> as_fp8_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            quantize_f16_element(x_vec.at[j], inv_scale_v, as_int8_vec.at[j], as_fp8_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<signed char, 8, 8>*>(as_int8_ptr + i) = as_int8_vec;
+        *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(as_fp8_ptr + i) = as_fp8_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }
     }

@@ -26,7 +26,7 @@ rotate_element(const float2 z_v, const float theta_v, float2& out_v)
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -47,6 +47,33 @@ rotate_contiguous(const float2* __restrict__ z_ptr,
         *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 2 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out and z; 8 for theta.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_contiguous_64bit(const float2* __restrict__ z_ptr,
+                        const float* __restrict__ theta_ptr,
+                        float2* __restrict__ out_ptr,
+                        const long long n)
+{
+    const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
+    if (i + 2 <= n) {
+        const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
+        const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);
+        Pack<float2, 2, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            rotate_element(z_vec.at[j], theta_vec.at[j], out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
         }
     }

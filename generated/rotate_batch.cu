@@ -30,13 +30,14 @@ rotate_batch_element(const float2 z_v, const float theta_v, float2& out_v)
 struct rotate_batch_rows2_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[1];  // of out and z
 };
 
 // Rows, 2 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -20,7 +20,7 @@ rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 }
 
 // Operands in memory order, one element a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 rotate_c128_contiguous(const double2* __restrict__ z_ptr,
@@ -29,6 +29,22 @@ rotate_c128_contiguous(const double2* __restrict__ z_ptr,
                        const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 256u + threadIdx.x;
+    if (i >= n) {
+        return;
+    }
+    rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
+}
+
+// Operands in memory order, one element a thread. Indices are 64-bit.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_c128_contiguous_64bit(const double2* __restrict__ z_ptr,
+                             const double* __restrict__ theta_ptr,
+                             double2* __restrict__ out_ptr,
+                             const long long n)
+{
+    const long long i = blockIdx.x * 256ll + threadIdx.x;
     if (i >= n) {
         return;
     }

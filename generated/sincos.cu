@@ -28,7 +28,7 @@ sincos_element(const float x_v, float& s_v, float& c_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for s, c and x.
 // No other operand may overlap s and c in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -50,6 +50,34 @@ sincos_contiguous(const float* __restrict__ x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for s, c and x.
+// No other operand may overlap s and c in memory.
+extern "C" __global__ void __launch_bounds__(256)
+sincos_contiguous_64bit(const float* __restrict__ x_ptr,
+                        float* __restrict__ s_ptr,
+                        float* __restrict__ c_ptr,
+                        const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        Pack<float, 4, 16> s_vec;
+        Pack<float, 4, 16> c_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            sincos_element(x_vec.at[j], s_vec.at[j], c_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(s_ptr + i) = s_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
         }
     }

@@ -34,7 +34,7 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -62,7 +62,7 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 4 for out and up; 2 for gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -89,6 +89,34 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
     }
 }
 
+// Operands in memory order, 4 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out and up; 8 for gate.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_contiguous_64bit(const __half* __restrict__ gate_ptr,
+                            const float* __restrict__ up_ptr,
+                            float* __restrict__ out_ptr,
+                            const float alpha_v,
+                            const long long n)
+{
+    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    if (i + 4 <= n) {
+        const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
+        const auto up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_ptr + i);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
+            swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
+        }
+    }
+}
+
 // Where the operands lie: strides in elements along the only dimension.
 struct swiglu_any_strided1_layout {
     int out_stride[1];
@@ -97,7 +125,8 @@ struct swiglu_any_strided1_layout {
 };
 
 // One element a thread over 1 dimension: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided1(const __half* __restrict__ gate_ptr,
@@ -121,15 +150,16 @@ swiglu_any_strided1(const __half* __restrict__ gate_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct swiglu_any_strided2_layout {
     unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[1];  // for every x < 2^31
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[2];
     int gate_stride[2];
     int up_stride[2];
 };
 
 // One element a thread over 2 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided2(const __half* __restrict__ gate_ptr,
@@ -155,15 +185,16 @@ swiglu_any_strided2(const __half* __restrict__ gate_ptr,
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
 struct swiglu_any_strided3_layout {
     unsigned int extent[2];  // of all but the slowest dimension
-    unsigned int magic[2];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[2];  // for every x < 2^31
+    unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[3];
     int gate_stride[3];
     int up_stride[3];
 };
 
 // One element a thread over 3 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided3(const __half* __restrict__ gate_ptr,
@@ -193,15 +224,16 @@ swiglu_any_strided3(const __half* __restrict__ gate_ptr,
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
 struct swiglu_any_strided4_layout {
     unsigned int extent[3];  // of all but the slowest dimension
-    unsigned int magic[3];  // x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]
-    unsigned int shift[3];  // for every x < 2^31
+    unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[4];
     int gate_stride[4];
     int up_stride[4];
 };
 
 // One element a thread over 4 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided4(const __half* __restrict__ gate_ptr,
@@ -239,7 +271,7 @@ struct swiglu_any_strided4_64bit_layout {
     long long up_stride[4];
 };
 
-// One element a thread over 4 dimensions: out, gate and up at any strides.  Indices are 64-bit.
+// One element a thread over 4 dimensions: out, gate and up at any strides. Indices are 64-bit.
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)

@@ -34,7 +34,7 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -56,6 +56,34 @@ swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
         for (unsigned int e = i; e < n; ++e) {
+            swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
+        }
+    }
+}
+
+// Operands in memory order, 8 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Alignment, in bytes: 16 for out, gate and up.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_f16_contiguous_64bit(const __half* __restrict__ gate_ptr,
+                            const __half* __restrict__ up_ptr,
+                            __half* __restrict__ out_ptr,
+                            const float alpha_v,
+                            const long long n)
+{
+    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
+        const auto up_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(up_ptr + i);
+        Pack<__half, 8, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            swiglu_f16_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
+    } else {
+        for (long long e = i; e < n; ++e) {
             swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
-from kgen.banner import Options, banner, command_line
+from kgen.banner import Options, banner, command_line, joined
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
@@ -16,7 +17,7 @@ from kgen.program import Parameter, Program
 from kgen.schedule.bind import Array, allocated_strides, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.plan import Schedule
-from kgen.spec import as_dtype, c_strides, spec
+from kgen.spec import as_dtype, c_strides, counted, spec
 
 if TYPE_CHECKING:
     from kgen.explain import Explanation
@@ -58,9 +59,8 @@ def module_ahead(
         variants, chosen = _placed(specialised, shapes, strides or {})
     else:
         _refuse_index(specialised)
-        chosen.append(
-            f"Layout: {layout}" + (f", up to {rank} dimensions after merging." if layout != "contiguous" else ".")
-        )
+        up_to = f", up to {counted(rank, 'dimension')} after merging" if layout != "contiguous" else ""
+        chosen.append(f"Layout: {layout}{up_to}.")
         for number, step in enumerate(specialised.steps):
             variants += [(number, s) for s in covering(step, _layout_class(layout), rank)]
     made_by = command_line(
@@ -144,7 +144,8 @@ def _placed(
         shape = concrete(operand.shape, extents)
         steps = strides.get(operand.name, c_strides(shape))
         if len(steps) != len(shape):
-            raise error("bad-strides", f"`{operand.name}` has {len(shape)} dimensions and {len(steps)} strides")
+            have = f"{counted(len(shape), 'dimension')} and {counted(len(steps), 'stride')}"
+            raise error("bad-strides", f"`{operand.name}` has {have}", "strides are in elements, one a dimension")
         arrays.append(None if operand.role == "output" else Array(shape, steps, operand.dtype.size))
     variants: list[tuple[int, Schedule]] = []
     reasons: list[str] = []
@@ -183,6 +184,11 @@ def ir_ahead(
     return print_kernel(pipeline.specialise(program, types, tuple((shapes or {}).get("", ()))).kernel)
 
 
+def _stand_in(axis: int) -> int:
+    """What ``?`` is taken as on an axis, counted from the last; beyond five, 2: arrays have a largest size."""
+    return STAND_INS[-1 - axis] if axis < 5 else 2
+
+
 def explain_ahead(
     program: Program,
     base: str,
@@ -197,16 +203,20 @@ def explain_ahead(
 
     by_name = _dtypes(program, dtypes, {})
     specs: dict[str, Any] = {}
+    assumed: list[tuple[str, str, tuple[int, ...]]] = []
     for argument in program.arguments:
         stated = (shapes or {}).get(argument.name, (None,))
         # Extents that are not stated are equal where axes align, so that shapes broadcast.
-        shape = tuple(STAND_INS[-1 - i] if n is None else n for i, n in enumerate(reversed(stated)))[::-1]
+        shape = tuple(_stand_in(i) if n is None else n for i, n in enumerate(reversed(stated)))[::-1]
+        if None in stated:
+            assumed.append((argument.name, joined(stated), shape))
         specs[argument.name] = spec(shape, by_name[argument.name], (strides or {}).get(argument.name))
     for parameter in program.parameters:
         if parameter.default is None:
             specs[parameter.name] = 1 if parameter.dtype is not None else 1.0
     given = (shapes or {}).get("")
     engine = Engine(program, base, None, Options())
-    return Explanation.of(
-        program, engine.described((), specs, None if given is None else tuple(n or STAND_INS[0] for n in given))
-    )
+    whole = None if given is None else tuple(STAND_INS[0] if n is None else n for n in given)
+    if given is not None and whole is not None and None in given:
+        assumed.append(("the result", joined(given), whole))
+    return replace(Explanation.of(program, engine.described((), specs, whole)), assumed=tuple(assumed))

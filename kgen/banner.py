@@ -40,12 +40,13 @@ def banner(
     program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
     """Lines for the file's first comment.  ``command`` is the argv that remakes it; ``chosen`` are the decisions."""
-    origin = "the text below, given on standard input" if _is_text(program) else program.source.name
+    origin = "the text below" if _is_text(program) else program.source.name
     lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
     lines += [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
     lines += ["", *_signature(kernel)]
     lines += ["", *chosen]
-    lines.append(_floating_point(options))
+    if any(op.dtype.kind >= Kind.FLOAT for op in kernel.ops):
+        lines.append(_floating_point(options))
     return tuple(lines)
 
 
@@ -73,9 +74,9 @@ def command_line(
     if scalars:
         command += ["--scalar", ",".join(f"{n}={kind.name.lower()}" for n, kind in scalars.items())]
     if shapes:
-        command += ["--shape", ",".join(f"{n}={_joined(s)}" if n else _joined(s) for n, s in shapes.items())]
+        command += ["--shape", ",".join(f"{n}={joined(s)}" if n else joined(s) for n, s in shapes.items())]
         if strides:
-            command += ["--strides", ",".join(f"{n}={_joined(s)}" for n, s in strides.items())]
+            command += ["--strides", ",".join(f"{n}={joined(s)}" for n, s in strides.items())]
     else:
         command += ["--layout", layout, *(["--rank", str(rank)] if rank != 4 else [])]
     if base != default_base(program):
@@ -92,7 +93,8 @@ def _is_text(program: Program) -> bool:
     return program.source.name in ("<string>", "<stdin>")
 
 
-def _joined(extents: Sequence[int | None]) -> str:
+def joined(extents: Sequence[int | None]) -> str:
+    """A shape or strides as the command line takes them: ``4x?``."""
     return "x".join("?" if n is None else str(n) for n in extents) or "()"
 
 

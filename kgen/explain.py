@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ class Explanation:
     types: tuple[tuple[str, str], ...]
     steps: tuple[StepFact, ...]
     lints: tuple[str, ...]
+    assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # what a shape with `?` stands for here
 
     @staticmethod
     def of(program: Program, plan: Layouted) -> Explanation:
@@ -100,6 +102,7 @@ class Explanation:
             "program": self.program,
             "types": dict(self.types),
             "lints": list(self.lints),
+            "assumed": {name: list(shape) for name, _, shape in self.assumed},
             "kernels": [
                 {
                     "kernel": s.kernel,
@@ -129,12 +132,14 @@ class Explanation:
         lines = [self.program, "", "types"]
         width = max((len(n) for n, _ in self.types), default=0)
         lines += [f"  {name:<{width}}  {what}" for name, what in self.types]
+        if self.assumed:
+            lines += ["", "`?` stands for a number here"]
+            lines += [f"  {name}: {stated} is taken as {' x '.join(map(str, s))}" for name, stated, s in self.assumed]
         for number, step in enumerate(self.steps, 1):
+            noun = "element" if math.prod(step.space) == 1 else "elements"
             space = " x ".join(map(str, reversed(step.space)))
-            lines += [
-                "",
-                f"kernel {number} of {len(self.steps)}: {step.kernel}, {space} elements, {step.bytes:,} bytes at least",
-            ]
+            amount = f"{space or 1} {noun}, {step.bytes:,} bytes at least"
+            lines += ["", f"kernel {number} of {len(self.steps)}: {step.kernel}, {amount}"]
             wide = max(len(o.name) for o in step.operands)
             for o in step.operands:
                 lines.append(f"  {o.name:<{wide}}  {o.dtype} {list(o.shape)} strides {list(o.strides)}: {o.access}")

@@ -14,6 +14,7 @@ from kgen.program import Program
 from kgen.runtime.session import Session, check_writable
 from kgen.schedule.bind import Array, Extents, allocated_strides, concrete, view
 from kgen.schedule.split import Step
+from kgen.spec import counted
 
 if TYPE_CHECKING:
     from kgen.pipeline import Specialised
@@ -31,7 +32,7 @@ def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
     if len(given) != len(names):
         raise error(
             "bad-out",
-            f"out= has {len(given)} entries for {len(names)} outputs",
+            f"out= has {counted(len(given), 'array')} for {counted(len(names), 'output')}",
             f"pass a tuple for ({', '.join(names)}); None entries are allocated",
         )
     return tuple(None if o is None else _given(n, o) for n, o in zip(names, given, strict=True))

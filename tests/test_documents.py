@@ -79,6 +79,9 @@ def test_readme_python_runs() -> None:
     namespace: dict[str, object] = {}
     for block in blocks("python"):
         exec(compile(block, "README.md", "exec"), namespace)
+    first = blocks("python")[0].rstrip().split("\n")[-1]  # a call, and its result in a comment
+    call, _, result = first.partition("  # ")
+    assert repr(eval(call, namespace | {"k": kgen.jit("param alpha = 1.0; out = alpha * x + y")})) == result
 
 
 def test_readme_commands_run(checkout: Path) -> None:
@@ -97,11 +100,11 @@ def test_readme_main_job_prints_what_it_says(checkout: Path) -> None:
     assert said[1] in readme()
 
 
-def test_readme_shows_the_kernel_that_is_made(bless: Bless) -> None:
+def test_readme_shows_the_kernel_that_is_made(bless: Bless, checkout: Path) -> None:
     """The kernel in README is kgen's output today (``pytest --bless`` renews it)."""
     text = readme()
-    made = kgen.jit(path=ROOT / "examples" / "axpy.k").source(layout="contiguous")
-    shown = "<!-- generated: compile examples/axpy.k --layout contiguous -->\n```cuda\n"
+    made = shell("kgen compile examples/axpy.k --shape x=?,y=?", checkout)
+    shown = "<!-- generated: compile examples/axpy.k --shape x=?,y=? -->\n```cuda\n"
     before, _, after = text.partition(shown)
     assert after
     bless(ROOT / "README.md", before + shown + made + "```" + after.partition("```")[2])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
 from kgen.codegen.element import Argument, Element
-from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.ir.kernel import Operand
 from kgen.schedule.groups import tile_elements
@@ -174,7 +174,7 @@ class _Writer:
 
     def comment(self) -> tuple[str, ...]:
         group, side = self.schedule.group, tile_elements(self.schedule.group)
-        wide = "" if self.schedule.index_bits == 32 else "  Indices are 64-bit."
+        wide = "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
         if self.tiled:
             turned = names.listed([t.name for t in self.turned()])
             text = [
@@ -188,6 +188,7 @@ class _Writer:
                 f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads (a divisor of what "
                 "every SM holds), for n groups.",
             ]
+        text += [] if wide else [OFFSETS_32]
         aligned: dict[int, list[str]] = {}
         for i, t in enumerate(self.schedule.touches):
             if t.access in ("vector", "transposed") and group > 1:

@@ -10,7 +10,7 @@ from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument, Element
 from kgen.codegen.groups import describe_groups
-from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
@@ -244,9 +244,9 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     per_block = schedule.block * schedule.group
     launch = (
         f"Launch: ceil(n / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
-        f"for n elements."
+        f"for n {'< 2^31 ' if schedule.index_bits == 32 else ''}elements."
     )
-    wide = "" if schedule.index_bits == 32 else "  Indices are 64-bit."
+    wide = "" if schedule.index_bits == 32 else " Indices are 64-bit."
     by_name = [(step.kernel.operands[t.operand].name, s) for t, s in zip(step.touches, schedule.touches, strict=True)]
     if schedule.template == "strided":
         strided = [name for name, s in by_name if s.access == "strided"]
@@ -256,6 +256,7 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
             f", {names.listed(in_order)} in memory order" if in_order else ""
         )
         text = [f"One element a thread over {dimensions}: {where}.{wide}", launch]
+        text += [] if wide else [OFFSETS_32]
     else:
         how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
         text = [f"Operands in memory order, {how}.{wide}", launch]

@@ -10,6 +10,8 @@ from kgen.codegen.element import MAX_COLUMNS, Element
 from kgen.schedule.plan import Schedule
 from kgen.schedule.split import Step
 
+#: What a kernel with 32-bit indices that computes offsets asks of its operands.
+OFFSETS_32 = "Limits: fewer than 2^31 elements, and every offset in bytes below 2^31."
 DEEPEST = 16  # columns that the body of a loop is indented by
 
 
@@ -27,8 +29,11 @@ def divisor_fields(count: int, wide: bool, of: str) -> list[FieldContext]:
         return [FieldContext(f"long long extent[{count}]", of)]
     return [
         FieldContext(f"unsigned int extent[{count}]", of),
-        FieldContext(f"unsigned int magic[{count}]", "x / extent[d] == (__umulhi(x, magic[d]) + x) >> shift[d]"),
-        FieldContext(f"unsigned int shift[{count}]", "for every x < 2^31"),
+        FieldContext(f"unsigned int magic[{count}]", "2^32 * (2^shift - extent) / extent + 1, in integers"),
+        FieldContext(
+            f"unsigned int shift[{count}]",
+            "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31",
+        ),
     ]
 
 

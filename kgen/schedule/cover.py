@@ -17,9 +17,9 @@ LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
 def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
     """Every kernel of ``layout`` up to ``rank`` dimensions after merging.
 
-    ``any`` is the contiguous kernels (16-byte aligned operands, then any alignment), one kernel for each rank
-    of strided operands with 32-bit offsets, and one with 64-bit offsets that covers every rank (missing
-    dimensions have extent 1).
+    ``any`` is the contiguous kernels (16-byte aligned operands, any alignment, and aligned with 64-bit indices), one
+    kernel for each rank of strided operands with 32-bit offsets, and one with 64-bit offsets that covers every rank
+    (missing dimensions have extent 1).
     """
     return tuple(_covering(step, layout, rank))
 
@@ -29,6 +29,8 @@ def _covering(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
         yield _contiguous(step, aligned=True)
     if layout == "any" and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
         yield _contiguous(step, aligned=False)
+    if layout in ("any", "contiguous"):
+        yield _contiguous(step, aligned=True, bits=64)
     if layout in ("any", "strided"):
         for r in range(1, rank + 1):
             yield _strided(step, r, 32)
@@ -44,7 +46,7 @@ def _is_single(step: Step, touch: Touch) -> bool:
     return all(dim == 1 for dim in step.kernel.operands[touch.operand].shape) and any(dim != 1 for dim in step.shape)
 
 
-def _contiguous(step: Step, *, aligned: bool) -> Schedule:
+def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Schedule:
     group = group_size([_itemsize(step, t) for t in step.touches if not _is_single(step, t)])
     touches: list[TouchSchedule] = []
     for touch in step.touches:
@@ -53,7 +55,7 @@ def _contiguous(step: Step, *, aligned: bool) -> Schedule:
             touches.append(TouchSchedule("scalar"))
         else:
             touches.append(TouchSchedule("vector", min(PORTABLE.vector_bytes, group * size) if aligned else size))
-    return Schedule("contiguous", BLOCK, group, 1, 32, tuple(touches))
+    return Schedule("contiguous", BLOCK, group, 1, bits, tuple(touches))
 
 
 def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:

@@ -80,7 +80,7 @@ def test_compile_prints_or_writes(run: Run, files: Any, tmp_path: Path) -> None:
     assert status == 0
     status, out, err = run("compile", "expr.k", "-o", "expr.cu")
     assert (status, out) == (0, "")
-    assert err == "wrote expr.cu: 7 kernels\n"
+    assert err == "wrote expr.cu: 8 kernels\n"
     assert (tmp_path / "expr.cu").read_text() == printed
     assert run("compile", "-", "--name", "expr", stdin=EXPR)[1].split("\n")[3:] == printed.split("\n")[3:]
 
@@ -94,7 +94,7 @@ def test_compile_emits_every_kind_beside_the_other(run: Run, files: Any, tmp_pat
     assert status == 0
     facts = json.loads(out)
     assert facts["written"] == ["x.cu", "x.ir", "x.ptx", "x.cubin"]
-    assert [k["name"] for k in facts["kernels"]] == ["expr_contiguous"]
+    assert [k["name"] for k in facts["kernels"]] == ["expr_contiguous", "expr_contiguous_64bit"]
     assert "%0 = load a" in (tmp_path / "x.ir").read_text()
     assert ".target sm_80" in (tmp_path / "x.ptx").read_text()
     assert (tmp_path / "x.cubin").read_bytes().startswith(b"\x7fELF")
@@ -168,6 +168,32 @@ def test_explain_prints_and_is_json(run: Run, files: Any) -> None:
     facts = json.loads(out)
     assert facts["types"]["c"] == "input int64"
     assert facts["kernels"][0]["operands"][1]["strides"] == [1, 4]
+
+
+def test_explain_says_what_a_question_mark_stands_for(run: Run, files: Any) -> None:
+    """Sizes that are not stated are large ones here, and the output says which."""
+    for argv, name, shape in (
+        (["--shape", "a=?x8,b=8,c=8"], "a", [1039, 8]),
+        (["--shape", "a=?x8,b=8,c=?x8"], "c", [1039, 8]),
+        (["--shape", "a=?x?x?x?x?x?x?x?x?x?,b=?,c=?"], "b", [1049]),
+        ([], "c", [1049]),
+    ):
+        facts = json.loads(run("explain", "expr.k", *argv, "--json")[1])
+        assert facts["assumed"][name] == shape
+    assert "a: ?x8 is taken as 1039 x 8" in run("explain", "expr.k", "--shape", "a=?x8,b=8,c=()")[1]
+    assert "the result: ?x1 is taken as 1009 x 1" in run("explain", "-", "--shape", "?x1", stdin="out = index(0)")[1]
+    out = run("explain", "expr.k", "--shape", "a=1,b=1,c=1")[1]
+    assert "stands for" not in out
+    assert "1 element," in out
+
+
+def test_banners_say_what_matters(run: Run, files: Any) -> None:
+    """Nothing on contraction where there are no floats, and one dimension is one."""
+    text = run("compile", "-", "--dtype", "i32", "--layout", "strided", "--rank", "1", stdin="out = a ^ 1")[1]
+    assert text.startswith("// Made by kgen 0.1.0 from the text below. Do not edit;")
+    assert "Floating point" not in text
+    assert "up to 1 dimension after merging" in text
+    assert "Floating point" in run("compile", "-", "--dtype", "i32", stdin="out = a / 2")[1]
 
 
 def test_doctor_says_what_is_here(run: Run, files: Any) -> None:
