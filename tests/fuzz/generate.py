@@ -3,6 +3,8 @@
 ``generate(random)`` makes one call from a :class:`random.Random`; ``calls()`` is the same as a hypothesis strategy.
 Whether operands suit an operator is asked of the checker once for each combination of types, so nearly every program
 that is made is accepted.
+
+Long, because every kind of expression is drawn in one place: what it needs of its operands shows side by side.
 """
 
 from __future__ import annotations
