@@ -125,7 +125,7 @@ class Outputs:
                     aliased[j] |= met
             for before in earlier - {one.operand} - self._fresh:
                 if self._meet(before, one.operand):
-                    raise self._refused(before, one.operand)
+                    raise self._too_early(before, one.operand)
         return aliased
 
     def _same_walk(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
@@ -143,6 +143,11 @@ class Outputs:
     def _memory(self, operand: int) -> Array:
         """An operand where the caller has it: NumPy arrays that run on a GPU overlap there or not at all."""
         return self._session.memory[self.specialised.kernel.operands[operand].name]
+
+    def _too_early(self, written: int, read: int) -> Exception:
+        names = [self.specialised.kernel.operands[o].name for o in (written, read)]
+        message = f"`{names[0]}` is written over `{names[1]}`, which a later kernel of this call still uses"
+        return error("overlap", message, f"pass a copy of `{names[1]}`, or leave out= for `{names[0]}` away")
 
     def _refused(self, one: int, other: int) -> Exception:
         names = [self.specialised.kernel.operands[o].name for o in (one, other)]

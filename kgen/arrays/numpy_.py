@@ -47,8 +47,7 @@ class NumpyAdapter(Defaults):
             x = x.astype(TO_NUMPY[dtype_of(dtype)])
         if isinstance(x, np.ma.MaskedArray):
             raise error("not-an-array", "a masked array's mask would be lost", "pass x.filled(value) or x.data")
-        # Aligned strides of complex numbers may still be a multiple of half an element.
-        if not x.flags.aligned or (dtype.kind == "c" and element_strides(x.shape, x.strides, x.itemsize) is None):
+        if not x.flags.aligned or (dtype.kind == "c" and not _whole(x)):
             x = np.array(x, order="C")
         return x  # type: ignore[no-any-return]
 
@@ -108,6 +107,11 @@ def element_strides(shape: Sequence[int], strides: Sequence[int], size: int) -> 
     if any(s % size for n, s in zip(shape, strides, strict=True) if n > 1):
         return None
     return tuple(s // size for s in strides)
+
+
+def _whole(x: np.ndarray[Any, Any]) -> bool:
+    """NumPy aligns complex numbers to their parts; kernels move whole ones, at multiples of their size."""
+    return address_of(x) % x.itemsize == 0 and element_strides(x.shape, x.strides, x.itemsize) is not None
 
 
 def empty(shape: Sequence[int], strides: Sequence[int], dtype: DType) -> np.ndarray[Any, Any]:

@@ -96,12 +96,7 @@ def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
 def coordinates_of(step: Step, space: IterationSpace) -> tuple[tuple[int, int], ...]:
     """Which merged dimension each ``index()`` of the step reads, by axis from the right."""
     rank = len(step.shape)
-    wanted = sorted({op.attr for op in step.kernel.ops if op.name == "index" and isinstance(op.attr, int)})
-    found: list[tuple[int, int]] = []
-    for right in wanted:
-        axis = right + rank
-        found.append((right, next(d for d, axes in enumerate(space.axes) if axis in axes)))
-    return tuple(found)
+    return tuple((axis - rank, space.dim_of(axis)) for axis in sorted(kept_axes(step)))
 
 
 def kept_axes(step: Step) -> frozenset[int]:

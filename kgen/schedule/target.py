@@ -9,14 +9,12 @@ from dataclasses import dataclass
 class Target:
     """Limits of a family of devices.
 
-    ``vector_bytes`` is the widest single load or store; ``grid_x`` the largest grid dimension;
-    ``parameter_bytes`` what a kernel's parameters may take in all (CUDA C++ Programming Guide, "Function
-    Parameters": 4,096 bytes on every device and toolkit).
+    ``vector_bytes`` is the widest single load or store; ``parameter_bytes`` what a kernel's parameters may take in all
+    (CUDA C++ Programming Guide, "Function Parameters": 4,096 bytes on every device and toolkit).
     """
 
     name: str
     vector_bytes: int = 16
-    grid_x: int = 2**31 - 1
     parameter_bytes: int = 4096
 
 
