@@ -80,7 +80,7 @@ axpy_transposed_tiled2(const float* __restrict__ x_ptr,
                 x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
             }
         }
-        // Each thread turns 4 x 4 elements in registers; slots are swizzled, so that no side meets in a bank.
+        // Each thread turns 4 x 4 elements in registers; slots are swizzled to spread both sides over the banks.
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             Pack<float, 4, 16> turned;

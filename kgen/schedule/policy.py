@@ -188,7 +188,8 @@ def strided(facts: Facts) -> Choice:
     rank = len(facts.space.shape)
     schedule = Schedule("strided", STRIDED_BLOCK, 1, rank, bits, tuple(touches), coordinates)
     offenders = [facts.names[i] for i in numbers]
-    reason = f"strided: {_list(offenders)} not dense, and rows have only {facts.space.shape[0]} elements"
+    length = facts.space.shape[0]
+    reason = f"strided: {_list(offenders)} not dense, and rows have only {length} element{'s' if length != 1 else ''}"
     return Choice(schedule, facts.space, (reason,))
 
 
