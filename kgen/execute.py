@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +20,23 @@ from kgen.spec import Shape, Spec, as_shape, c_strides
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
     from kgen.codegen.emit import Module
-    from kgen.codegen.kernels import Entry, Parameter
+    from kgen.outputs import Outputs
     from kgen.pipeline import Specialised
-    from kgen.runtime.backend import CudaBackend, HostBackend, Loaded
+    from kgen.quick import Quick, Seen
+    from kgen.runtime.backend import CudaBackend, HostBackend
+    from kgen.runtime.bound import Bound, Loaded
+    from kgen.runtime.frame import Variable
     from kgen.runtime.session import Session
     from kgen.schedule.plan import Schedule
 
 
 MOST_DECIDED = 1024  # layouts that one kernel remembers; then it starts afresh
+MOST_QUICK = 8  # kinds of call that are recognised at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layouted:
-    """A call up to its schedules: everything but code and memory."""
+    """A call up to its schedules: everything but code and memory.  ``arrays`` are those of the first such call."""
 
     specialised: Specialised
     extents: Extents
@@ -39,6 +44,53 @@ class Layouted:
     placed: tuple[Placed, ...]  # one for each step
     schedules: tuple[Schedule, ...]
     reasons: tuple[tuple[str, ...], ...]
+    bound: dict[object, Bound] = field(default_factory=dict)  # by device
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call with everything decided, allocated and compiled, and nothing launched."""
+
+    engine: Engine
+    args: tuple[Any, ...]
+    named: Mapping[str, Any]
+    out: Any
+    values: Mapping[str, Value]
+    outs: tuple[ArrayValue | None, ...]
+    outputs: Outputs
+    plan: Layouted
+    bound: Bound
+    session: Session
+
+    def launch(self) -> None:
+        self.bound.run(self.session.stream, self.variables())
+
+    def variables(self) -> list[Any]:
+        """The values of pointers and scalars, in the order of the kernels' signature."""
+        found: list[Any] = []
+        for variable in self.bound.signature.variables:
+            if variable.operand is not None:
+                found.append(self.outputs.arrays[variable.operand].pointer)
+            else:
+                found += _scalar(variable, self.values)
+        return found
+
+    def seen(self) -> Seen:
+        from kgen.quick import Operand, Seen
+
+        writes = {t.operand for s in self.plan.specialised.steps for t in s.touches if t.writes}
+        operands = tuple(
+            Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
+            for number, (o, array) in enumerate(
+                zip(self.plan.specialised.kernel.operands, self.outputs.arrays, strict=True)
+            )
+        )
+        session = self.session
+        return Seen(
+            self.engine, self.args, self.named, self.out, self.values, self.outs, operands, session.adapter,
+            session.like, self.bound,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -50,13 +102,27 @@ class Engine:
     device: str | None
     options: Options
     ran_on: str | None = None  # the device of the last call
+    quick: list[Quick] = field(default_factory=list)
     _specialised: dict[object, Specialised] = field(default_factory=dict)
     _decided: dict[object, Layouted] = field(default_factory=dict)
     _loaded: dict[object, Loaded] = field(default_factory=dict)
 
     # --- a call -----------------------------------------------------------------------------------
 
-    def call(self, args: Sequence[Any], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None) -> Any:
+    def call(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Any:
+        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+            call.launch()
+            if shape is None:
+                self._learn(call)
+        return call.outputs.results()
+
+    @contextmanager
+    def prepared(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Iterator[Prepared]:
+        """A call but for its launch.  Leaving it downloads results and waits where a library needs that."""
         from kgen.arguments import ArrayValue, bind, by_value, describe
         from kgen.outputs import Outputs, given_outputs
         from kgen.runtime.backend import choose_backend
@@ -73,42 +139,43 @@ class Engine:
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
             plan = self.lay_out(specialised, extents, outputs.arrays, outputs.check_overlap())
-            self._launch(backend, session, plan, values)
-        self.ran_on = str(backend.device)
-        return outputs.results()
+            bound = self.bind(backend, plan)
+            self.ran_on = str(backend.device)
+            yield Prepared(self, args, named, out, values, outs, outputs, plan, bound, session)
 
-    def _launch(
-        self, backend: HostBackend | CudaBackend, session: Session, plan: Layouted, values: Mapping[str, Value]
-    ) -> None:
-        from kgen.runtime.parameters import Parameters
+    def _learn(self, call: Prepared) -> None:
+        """Recognise calls like this one at once, from the second time on.
 
-        if not any(p.space.numel for p in plan.placed):
+        One that is not recognised although it was learnt shares the list with too many others; it is learnt again after
+        twice as many calls.
+        """
+        call.plan.calls += 1
+        seen = call.plan.calls
+        session = call.session
+        if seen < 2 or seen & (seen - 1) or session.staging is not None or session.adapter.waits:
             return
-        loaded = self.load(backend, plan)
-        for entry in loaded.entries:
-            placed = plan.placed[entry.step]
-            if placed.space.numel:
-                launch = launch_of(entry.schedule, placed.space)
-                parameters = Parameters(entry, launch, self._value_of(plan, entry, values))
-                session.launch(loaded, entry.name, launch, parameters)
+        from kgen.quick import quick_call
 
-    def _value_of(self, plan: Layouted, entry: Entry, values: Mapping[str, Value]) -> Any:
-        from kgen.arguments import ScalarValue
-        from kgen.runtime.scalars import pack
+        made = quick_call(call.seen())
+        if made is not None:
+            self.quick[MOST_QUICK - 1 :] = []
+            self.quick.insert(0, made)
 
-        kernel = plan.specialised.steps[entry.step].kernel
+    def bind(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Bound:
+        """The plan's kernels, loaded on a device; those without anything to do are left out."""
+        found = plan.bound.get(backend.key)
+        if found is None:
+            from kgen.runtime.bound import Bound
 
-        def value_of(parameter: Parameter) -> bytes:
-            if parameter.kind == "pointer":
-                return struct.pack("<Q", plan.arrays[int(parameter.key)].pointer)
-            if parameter.kind == "size":
-                return struct.pack("<q", plan.extents[str(parameter.key)])
-            scalar = kernel.scalars[int(parameter.key)]
-            value = values[scalar.name]
-            assert isinstance(value, ScalarValue)
-            return pack(scalar.name, value.value, scalar.dtype)
-
-        return value_of
+            busy = [p.space.numel > 0 for p in plan.placed]
+            loaded = self.load(backend, plan) if any(busy) else None
+            kernels = [
+                (entry, launch_of(entry.schedule, plan.placed[entry.step].space))
+                for entry in (loaded.entries if loaded else ())
+                if busy[entry.step]
+            ]
+            found = plan.bound[backend.key] = Bound(loaded, kernels, plan.extents, plan.specialised.steps)
+        return found
 
     # --- the stages -------------------------------------------------------------------------------
 
@@ -162,7 +229,7 @@ class Engine:
             if len(self._decided) >= MOST_DECIDED:
                 self._decided.clear()
             found = self._decided[key] = self._decide(specialised, extents, arrays, aliased)
-        return replace(found, extents=extents, arrays=tuple(arrays))
+        return found
 
     def _decide(
         self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
@@ -190,7 +257,7 @@ class Engine:
         found = self._loaded.get(key)
         if found is None:
             module = self.module(plan, ["kgen", "compile", "-"])
-            found = self._loaded[key] = backend.load(module, self.name, self.options)
+            found = self._loaded[key] = backend.load(module, plan.specialised.steps, self.name, self.options)
         return found
 
     # --- metadata ---------------------------------------------------------------------------------
@@ -270,6 +337,18 @@ def remake_command(
         shapes={n: a.shape for n, (_, a) in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
         strides={n: a.strides for n, (_, a) in inputs.items() if a.strides != c_strides(a.shape)},
     )
+
+
+def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
+    """A by-value parameter as ``struct`` takes it.  Raises :class:`~kgen.KgenError` where it does not fit its dtype."""
+    from kgen.arguments import ScalarValue
+    from kgen.runtime.scalars import pack
+
+    assert variable.scalar is not None
+    assert variable.dtype is not None
+    value = values[variable.scalar]
+    assert isinstance(value, ScalarValue)
+    return struct.unpack(f"<{variable.code}", pack(variable.scalar, value.value, variable.dtype))
 
 
 def _array(value: ArrayValue, pointer: int = 0) -> Array:

@@ -89,6 +89,7 @@ class Kernel:
         self.name = name
         self.options = options
         self._engine = Engine(program, name, device, options)
+        self._quick = self._engine.quick  # the same list
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -122,6 +123,11 @@ class Kernel:
         Returns one array, or a tuple for several outputs, in the library of the first array argument; ``inout``
         arguments are updated and not returned.  Raises :class:`~kgen.KgenError`.
         """
+        if shape is None:
+            for quick in self._quick:
+                result = quick(args, out, stream, named)
+                if result is not NotImplemented:
+                    return result
         return self._engine.call(args, named, out=out, stream=stream, shape=shape)
 
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:

@@ -53,7 +53,7 @@ LAYERS = [
     "schedule",
     "codegen banner.py",
     "pipeline.py",
-    "arrays arguments.py runtime outputs.py",
+    "arrays arguments.py runtime outputs.py quick.py",
     "execute.py explain.py ahead.py",
     "jit.py",
     "cli",

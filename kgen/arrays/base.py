@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from kgen.diagnostics import KgenError, error
@@ -30,6 +30,20 @@ def cuda(index: int) -> Device:
     if found is None:
         found = _CUDA[index] = Device("cuda", index)
     return found
+
+
+class Look(NamedTuple):
+    """How a repeated call looks at its arrays, as Python text.
+
+    ``conditions``: all true when the arrays are as they were in type, device, dtype, shape and strides.  ``pointer``:
+    the address of the array ``{x}``.  ``stream``: the caller's current stream, "" where there are none (the CPU).
+    ``names``: what these texts refer to.
+    """
+
+    conditions: tuple[str, ...]
+    pointer: str
+    stream: str
+    names: Mapping[str, Any]
 
 
 class Adapter(Protocol):
@@ -96,6 +110,17 @@ class Adapter(Protocol):
         """The value of a 0-d array; waits for it."""
         ...
 
+    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        """How calls with arrays like these are told from others; None where every call has to be taken apart.
+
+        ``arrays``: of each its name in the text, the array, and whether it is written to.
+        """
+        ...
+
+    def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
+        """What :meth:`empty` does, as a function without arguments; asked for where :meth:`look` gives something."""
+        ...
+
 
 class Defaults:
     """What most libraries answer."""
@@ -117,6 +142,12 @@ class Defaults:
 
     def ready(self, x: Any, stream: int) -> None:
         return
+
+    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        return None
+
+    def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
+        raise NotImplementedError  # look() has given nothing
 
 
 class SpecCache(dict[Any, Spec]):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from kgen.arrays.base import Defaults, Device, SpecCache, as_python, is_c_order, span, unsupported_dtype
+from kgen.arrays.base import Defaults, Device, Look, SpecCache, as_python, is_c_order, span, unsupported_dtype
 from kgen.diagnostics import error
 from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
 from kgen.spec import Spec, c_strides
@@ -75,6 +76,21 @@ class NumpyAdapter(Defaults):
         self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any = None
     ) -> np.ndarray[Any, Any]:
         return empty(shape, strides, dtype)
+
+    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        known: dict[str, Any] = {"address_of": address_of}
+        conditions: list[str] = []
+        for name, x, written in arrays:
+            known |= {f"{name}_{i}": fact for i, fact in enumerate((type(x), x.dtype, x.shape, x.strides))}
+            writable = f" and {name}.flags.writeable" if written else ""
+            conditions.append(
+                f"type({name}) is {name}_0 and {name}.dtype == {name}_1 and {name}.shape == {name}_2 and "
+                f"{name}.strides == {name}_3{writable}"
+            )
+        return Look(tuple(conditions), "address_of({x})", "", known)
+
+    def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
+        return partial(empty, shape, strides, dtype)
 
     def item(self, x: Any) -> bool | int | float | complex:
         return as_python(x.item(), dtype_of(x.dtype))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from kgen.arrays.base import CPU, Defaults, Device, SpecCache, as_python, cuda, unsupported_dtype
+from kgen.arrays.base import CPU, Defaults, Device, Look, SpecCache, as_python, cuda, unsupported_dtype
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec
@@ -112,5 +113,61 @@ class TorchAdapter(Defaults):
             return public
         return private if agrees else public
 
+    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        names = [name for name, _, _ in arrays]
+        tensors = [x for _, x, _ in arrays]
+        known: dict[str, Any] = {}
+        check = _guards(tensors)
+        if check is not None:
+            known["alike"] = check
+            conditions = [f"alike({', '.join(names)})"]
+        else:
+            conditions = []
+            for name, x in zip(names, tensors, strict=True):
+                facts = (type(x), x.dtype, x.shape, x.stride(), x.device, x.requires_grad)
+                known |= {f"{name}_{i}": fact for i, fact in enumerate(facts)}
+                conditions.append(
+                    f"type({name}) is {name}_0 and {name}.dtype is {name}_1 and {name}.shape == {name}_2 and "
+                    f"{name}.stride() == {name}_3 and {name}.device == {name}_4 and {name}.requires_grad is {name}_5 "
+                    f"and not {name}.is_conj() and not {name}.is_neg()"
+                )
+        if any(x.requires_grad for x in tensors):
+            known["grad_enabled"] = self._grad_enabled
+            conditions.append("not grad_enabled()")
+        if not tensors[0].is_cuda:
+            return Look(tuple(conditions), "{x}.data_ptr()", "", known)
+        known["current_stream"] = self._raw_stream
+        stream = f"current_stream({tensors[0].get_device()})"
+        return Look(tuple(conditions), "{x}.data_ptr()", stream, known)
+
+    def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
+        torch, theirs = self._torch, self.to_torch[dtype]
+        # What compiled graphs of torch allocate with: half of the public function's cost.  It has no device argument.
+        private = getattr(getattr(torch._C._dynamo, "guards", None), "_empty_strided_cuda", None)
+        if private is not None and like.is_cuda and torch.cuda.device_count() == 1:
+            return partial(private, shape, strides, theirs)
+        return partial(torch.empty_strided, shape, strides, dtype=theirs, device=like.device)
+
     def item(self, x: Any) -> bool | int | float | complex:
         return as_python(x.item(), self.spec(x).dtype)
+
+
+#: Versions of torch whose private guards were tried; elsewhere a mistake in calling them could end the process.
+_PROVEN = ((2, 11), (2, 13))
+
+
+def _guards(tensors: Sequence[Any]) -> Callable[..., bool] | None:
+    """``check(*tensors)`` in C++, from torch.compile's machinery: type, dispatch keys, dtype, device, sizes, strides.
+
+    A quarter of what the same costs in Python.
+    """
+    version = sys.modules["torch"].__version__.split(".")
+    if not _PROVEN[0] <= (int(version[0]), int(version[1])) <= _PROVEN[1]:
+        return None
+    from torch._C._dynamo.guards import TensorGuards
+
+    sizes: Any = [list(x.shape) for x in tensors]
+    strides: Any = [list(x.stride()) for x in tensors]
+    guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
+    check: Callable[..., bool] = guards.check
+    return check

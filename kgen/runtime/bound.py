@@ -1,0 +1,108 @@
+"""The kernels of one plan on one device, ready to launch but for what changes from call to call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from kgen.codegen.kernels import Entry
+from kgen.runtime.frame import Frame, Memory, Signature
+from kgen.schedule.launch import Launch
+from kgen.schedule.split import Step
+
+_MOST_STREAMS = 64  # whose parameter memory is kept
+
+
+class Module(Protocol):
+    """Loaded code: a CudaModule or a CpuModule.
+
+    ``start`` takes what ``prepared`` gives, runs without the GIL, and returns what ``status`` reads; ``recover`` is
+    told of a launch that failed, and raises or launches it anew.
+    """
+
+    @property
+    def start(self) -> Any: ...
+
+    def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]: ...
+
+    @staticmethod
+    def status(result: Any) -> Any: ...
+
+    status_of: str  # the same as Python text, of ``{result}``
+
+    def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Kernels ready to launch."""
+
+    entries: tuple[Entry, ...]
+    signature: Signature
+    module: Module
+
+
+class Slot(NamedTuple):
+    """Parameter memory with its launches: of one stream, and for one thread at a time."""
+
+    buffer: Any
+    launches: tuple[tuple[Any, ...], ...]
+    memory: Memory
+
+
+class Bound:
+    """``kernels``: those that have anything to do, in order.  Threads share it."""
+
+    def __init__(
+        self,
+        loaded: Loaded | None,
+        kernels: Sequence[tuple[Entry, Launch]],
+        extents: Mapping[str, int],
+        steps: Sequence[Step],
+    ) -> None:
+        """``loaded`` is None where there are no kernels to run: empty arrays compile nothing."""
+        self.module: Any = loaded.module if loaded else None
+        self.signature = loaded.signature if loaded else Signature(())
+        self.names = tuple(entry.name for entry, _ in kernels)
+        self._launches = tuple(launch for _, launch in kernels)
+        self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps)
+        # Slots that no thread uses now, by stream; `pop` and `append` are what makes this safe among threads.
+        self.ready: dict[int, list[Slot]] = {}
+
+    def slot(self, stream: int) -> Slot:
+        """A new slot; afterwards ``ready[stream]`` is there to take it."""
+        if stream not in self.ready:
+            if len(self.ready) >= _MOST_STREAMS:
+                self.ready.clear()
+            self.ready[stream] = []
+        memory = self._frame.memory()
+        prepared = self.module.prepared
+        launches = tuple(
+            prepared(name, launch, address, stream)
+            for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
+        )
+        return Slot(memory.buffer, launches, memory)
+
+    def run(self, stream: int, values: Sequence[Any]) -> None:
+        """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""
+        try:
+            slot = self.ready[stream].pop()
+        except (KeyError, IndexError):
+            slot = self.slot(stream)
+        try:
+            self.signature.packer.pack_into(slot.buffer, 0, *values)
+            self.start(slot)
+        finally:
+            self.give_back(stream, slot)
+
+    def start(self, slot: Slot) -> None:
+        """Queue every kernel with the values that the slot holds."""
+        module = self.module
+        for name, arguments in zip(self.names, slot.launches, strict=True):
+            status = module.status(module.start(*arguments))
+            if status:
+                module.recover(name, arguments, status)
+
+    def give_back(self, stream: int, slot: Slot) -> None:
+        self.ready.setdefault(stream, []).append(slot)
