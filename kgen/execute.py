@@ -106,6 +106,7 @@ class Engine:
     _specialised: dict[object, Specialised] = field(default_factory=dict)
     _decided: dict[object, Layouted] = field(default_factory=dict)
     _loaded: dict[object, Loaded] = field(default_factory=dict)
+    _shapes: dict[object, int] = field(default_factory=dict)  # that code was called on
 
     # --- a call -----------------------------------------------------------------------------------
 
@@ -150,16 +151,31 @@ class Engine:
         twice as many calls.
         """
         call.plan.calls += 1
-        seen = call.plan.calls
+        times = call.plan.calls
         session = call.session
-        if seen < 2 or seen & (seen - 1) or session.staging is not None or session.adapter.waits:
+        if session.staging is not None or session.adapter.waits:
             return
-        from kgen.quick import quick_call
+        if times == 1:
+            self._learn_any_shape(call)
+        elif times & (times - 1) == 0:
+            from kgen.quick import exact_call
 
-        made = quick_call(call.seen())
-        if made is not None:
-            self.quick[MOST_QUICK - 1 :] = []
-            self.quick.insert(0, made)
+            made = exact_call(call.seen())
+            if made is not None:
+                self.quick[MOST_QUICK - 1 :] = []
+                self.quick.insert(0, made)
+
+    def _learn_any_shape(self, call: Prepared) -> None:
+        """The second shape that the same code is called on will not be the last one."""
+        key = (id(call.plan.specialised), call.plan.schedules, call.session.adapter, call.out is None, len(call.named))
+        shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
+        if shapes == 2:
+            from kgen.quick import dense_call
+
+            made = dense_call(call.seen())
+            if made is not None:
+                self.quick[MOST_QUICK - 1 :] = []
+                self.quick.append(made)
 
     def bind(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Bound:
         """The plan's kernels, loaded on a device; those without anything to do are left out."""

@@ -37,13 +37,14 @@ class Look(NamedTuple):
 
     ``conditions``: all true when the arrays are as they were in type, device, dtype, shape and strides.  ``pointer``:
     the address of the array ``{x}``.  ``stream``: the caller's current stream, "" where there are none (the CPU).
-    ``names``: what these texts refer to.
+    ``names``: what these texts refer to.  ``numel``: the number of elements of ``{x}``.
     """
 
     conditions: tuple[str, ...]
     pointer: str
     stream: str
     names: Mapping[str, Any]
+    numel: str = "{x}.size"
 
 
 class Adapter(Protocol):
@@ -117,6 +118,14 @@ class Adapter(Protocol):
         """
         ...
 
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        """The same for arrays in C order, whatever their extents are (but their rank is the same)."""
+        ...
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        """A new array in C order, as a function of the shape that an array like ``like`` shows."""
+        ...
+
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         """What :meth:`empty` does, as a function without arguments; asked for where :meth:`look` gives something."""
         ...
@@ -145,6 +154,12 @@ class Defaults:
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
         return None
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        return None
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        raise NotImplementedError  # look_dense() has given nothing
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         raise NotImplementedError  # look() has given nothing

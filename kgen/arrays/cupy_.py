@@ -56,17 +56,27 @@ class CupyAdapter(Defaults):
         return int(self._cupy.cuda.get_current_stream(device.index).ptr)
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        def layout(name: str, x: Any) -> str:
+            # A flag tells C order in a third of the time that a tuple of strides takes.
+            dense = getattr(x, "_c_contiguous", False)
+            return f"{name}.shape == {name}_3 and {name}." + ("_c_contiguous" if dense else f"strides == {name}_4")
+
+        return self._look(arrays, layout)
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        if not all(hasattr(x, "_c_contiguous") for _, x, _ in arrays):
+            return None
+        return self._look(arrays, lambda name, x: f"{name}._c_contiguous and {name}.ndim == {x.ndim}")
+
+    def _look(self, arrays: Sequence[tuple[str, Any, bool]], layout: Callable[[str, Any], str]) -> Look:
         known: dict[str, Any] = {"current_stream": self._current_stream()}
         conditions: list[str] = []
         for name, x, _ in arrays:
-            facts = (type(x), x.dtype, x.shape, x.strides, x.data.device_id)
+            facts = (type(x), x.dtype, x.data.device_id, x.shape, x.strides)
             known |= {f"{name}_{i}": fact for i, fact in enumerate(facts)}
-            # A flag tells C order in a third of the time that a tuple of strides takes.
-            dense = getattr(x, "_c_contiguous", False)
-            strides = f"{name}._c_contiguous" if dense else f"{name}.strides == {name}_3"
             conditions.append(
-                f"type({name}) is {name}_0 and {name}.dtype == {name}_1 and {name}.shape == {name}_2 and {strides} and "
-                f"{name}.data.device_id == {name}_4"
+                f"type({name}) is {name}_0 and {name}.dtype == {name}_1 and {name}.data.device_id == {name}_2 and "
+                + layout(name, x)
             )
         return Look(tuple(conditions), "{x}.data.ptr", f"current_stream({arrays[0][1].data.device_id})", known)
 
@@ -77,6 +87,17 @@ class CupyAdapter(Defaults):
         if private is not None and devices == 1 and int(private()) == self.stream(cuda(0)):
             return lambda _: private()
         return lambda index: self.stream(cuda(index))
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        if self._cupy.cuda.runtime.getDeviceCount() == 1:
+            return partial(self._cupy.ndarray, dtype=TO_NUMPY[dtype])
+        device, kind = like.device, TO_NUMPY[dtype]
+
+        def make(shape: tuple[int, ...]) -> Any:
+            with device:
+                return self._cupy.ndarray(shape, kind)
+
+        return make
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         if is_c_order(shape, strides) and self._cupy.cuda.runtime.getDeviceCount() == 1:

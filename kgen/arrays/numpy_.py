@@ -89,6 +89,21 @@ class NumpyAdapter(Defaults):
             )
         return Look(tuple(conditions), "address_of({x})", "", known)
 
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        known: dict[str, Any] = {"address_of": address_of}
+        conditions: list[str] = []
+        for name, x, written in arrays:
+            known |= {f"{name}_{i}": fact for i, fact in enumerate((type(x), x.dtype, x.ndim))}
+            writable = f" and {name}.flags.writeable" if written else ""
+            conditions.append(
+                f"type({name}) is {name}_0 and {name}.dtype == {name}_1 and {name}.ndim == {name}_2 and "
+                f"{name}.flags.c_contiguous{writable}"
+            )
+        return Look(tuple(conditions), "address_of({x})", "", known)
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        return partial(np.empty, dtype=TO_NUMPY[dtype])
+
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         return partial(empty, shape, strides, dtype)
 

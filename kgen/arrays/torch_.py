@@ -114,31 +114,44 @@ class TorchAdapter(Defaults):
         return private if agrees else public
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        names = [name for name, _, _ in arrays]
-        tensors = [x for _, x, _ in arrays]
+        return self._look(arrays, dense=False)
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        return self._look(arrays, dense=True)
+
+    def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look:
+        first = {id(x): name for name, x, _ in reversed(arrays)}
+        conditions = [f"{name} is {first[id(x)]}" for name, x, _ in arrays if first[id(x)] != name]
+        names = [name for name, x, _ in arrays if first[id(x)] == name]
+        tensors = [x for name, x, _ in arrays if first[id(x)] == name]
         known: dict[str, Any] = {}
-        check = _guards(tensors)
-        if check is not None:
+        check = _guards(tensors, dense)
+        if check is not None:  # which takes each tensor once
             known["alike"] = check
-            conditions = [f"alike({', '.join(names)})"]
+            conditions.append(f"alike({', '.join(names)})")
         else:
-            conditions = []
             for name, x in zip(names, tensors, strict=True):
-                facts = (type(x), x.dtype, x.shape, x.stride(), x.device, x.requires_grad)
+                facts = (type(x), x.dtype, x.device, x.requires_grad, x.ndim, x.shape, x.stride())
                 known |= {f"{name}_{i}": fact for i, fact in enumerate(facts)}
+                exact = f"{name}.shape == {name}_5 and {name}.stride() == {name}_6"
                 conditions.append(
-                    f"type({name}) is {name}_0 and {name}.dtype is {name}_1 and {name}.shape == {name}_2 and "
-                    f"{name}.stride() == {name}_3 and {name}.device == {name}_4 and {name}.requires_grad is {name}_5 "
-                    f"and not {name}.is_conj() and not {name}.is_neg()"
+                    f"type({name}) is {name}_0 and {name}.dtype is {name}_1 and {name}.device == {name}_2 and "
+                    f"{name}.requires_grad is {name}_3 and not {name}.is_conj() and not {name}.is_neg() and "
+                    + (f"{name}.ndim == {name}_4" if dense else exact)
                 )
+        if dense:
+            conditions += [f"{name}.is_contiguous()" for name in names]
         if any(x.requires_grad for x in tensors):
             known["grad_enabled"] = self._grad_enabled
             conditions.append("not grad_enabled()")
         if not tensors[0].is_cuda:
-            return Look(tuple(conditions), "{x}.data_ptr()", "", known)
+            return Look(tuple(conditions), "{x}.data_ptr()", "", known, "{x}.numel()")
         known["current_stream"] = self._raw_stream
         stream = f"current_stream({tensors[0].get_device()})"
-        return Look(tuple(conditions), "{x}.data_ptr()", stream, known)
+        return Look(tuple(conditions), "{x}.data_ptr()", stream, known, "{x}.numel()")
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        return partial(self._torch.empty, dtype=self.to_torch[dtype], device=like.device)
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         torch, theirs = self._torch, self.to_torch[dtype]
@@ -156,18 +169,18 @@ class TorchAdapter(Defaults):
 _PROVEN = ((2, 11), (2, 13))
 
 
-def _guards(tensors: Sequence[Any]) -> Callable[..., bool] | None:
+def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | None:
     """``check(*tensors)`` in C++, from torch.compile's machinery: type, dispatch keys, dtype, device, sizes, strides.
 
-    A quarter of what the same costs in Python.
+    A quarter of what the same costs in Python.  With ``any_extents``, of sizes and strides only how many there are.
     """
     version = sys.modules["torch"].__version__.split(".")
     if not _PROVEN[0] <= (int(version[0]), int(version[1])) <= _PROVEN[1]:
         return None
     from torch._C._dynamo.guards import TensorGuards
 
-    sizes: Any = [list(x.shape) for x in tensors]
-    strides: Any = [list(x.stride()) for x in tensors]
+    sizes: Any = [[None] * x.ndim if any_extents else list(x.shape) for x in tensors]
+    strides: Any = [[None] * x.ndim if any_extents else list(x.stride()) for x in tensors]
     guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
     check: Callable[..., bool] = guards.check
     return check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -30,6 +31,7 @@ class Module(Protocol):
     def status(result: Any) -> Any: ...
 
     status_of: str  # the same as Python text, of ``{result}``
+    resized: str  # as Python text: a ``{launch}`` gets another number of ``{blocks}``
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
 
@@ -64,7 +66,8 @@ class Bound:
         """``loaded`` is None where there are no kernels to run: empty arrays compile nothing."""
         self.module: Any = loaded.module if loaded else None
         self.signature = loaded.signature if loaded else Signature(())
-        self.names = tuple(entry.name for entry, _ in kernels)
+        self.entries = tuple(entry for entry, _ in kernels)
+        self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
         self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps)
         # Slots that no thread uses now, by stream; `pop` and `append` are what makes this safe among threads.
@@ -73,8 +76,8 @@ class Bound:
     def slot(self, stream: int) -> Slot:
         """A new slot; afterwards ``ready[stream]`` is there to take it."""
         if stream not in self.ready:
-            if len(self.ready) >= _MOST_STREAMS:
-                self.ready.clear()
+            while len(self.ready) >= _MOST_STREAMS:
+                self.ready.popitem()
             self.ready[stream] = []
         memory = self._frame.memory()
         prepared = self.module.prepared
@@ -103,6 +106,20 @@ class Bound:
             status = module.status(module.start(*arguments))
             if status:
                 module.recover(name, arguments, status)
+
+    def copy(self) -> Bound:
+        """The same kernels with slots of their own, for a caller that changes these."""
+        made = copy(self)
+        made.ready = {}
+        return made
+
+    def counts(self) -> tuple[tuple[int, int], ...]:
+        """For each kernel, where in a slot's buffer its number of elements is, and how many bits that has."""
+        found: list[tuple[int, int]] = []
+        for entry, table in zip(self.entries, self._frame.tables, strict=True):
+            where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
+            found.append((where[0], entry.schedule.index_bits))
+        return tuple(found)
 
     def give_back(self, stream: int, slot: Slot) -> None:
         self.ready.setdefault(stream, []).append(slot)

@@ -56,6 +56,7 @@ class CpuModule:
         return entry(*arguments)
 
     status_of = "{result}"
+    resized = "{launch} = ({launch}[0], {blocks}, *{launch}[2:])"
 
     @staticmethod
     def status(result: Any) -> Any:

@@ -87,6 +87,7 @@ class CudaModule:
         return self._arguments(kernel, launch.grid, launch.block, params, 0, stream, (1, 1, 1), False)
 
     status_of = "{result}[0]"
+    resized = "{launch}[0].gridDimX = {blocks}"
 
     @staticmethod
     def status(result: Any) -> Any:
