@@ -200,16 +200,18 @@ def first_calls(runs: int) -> dict[str, float]:
     return found
 
 
-_FRESH: dict[str, str | None] = {
-    "kgen on torch": "import torch, kgen; x = torch.ones(1024, device='cuda'); print(kgen.jit('out = 2.5*a + b')(x, x)[0].item())",
-    "torch eager": "import torch; x = torch.ones(1024, device='cuda'); print((2.5*x + x)[0].item())",
-    "torch.compile": "import torch; x = torch.ones(1024, device='cuda'); print(torch.compile(lambda a, b: 2.5*a + b)(x, x)[0].item())",
-    "Triton on torch": None,
-    "kgen on CuPy": "import cupy, kgen; x = cupy.ones(1024, 'f'); print(kgen.jit('out = 2.5*a + b')(x, x)[0].item())",
-    "CuPy ElementwiseKernel": "import cupy; x = cupy.ones(1024, 'f'); f = cupy.ElementwiseKernel('float32 a, float32 b', "
-    "'float32 z', 'z = 2.5f*a + b', 'fresh'); print(f(x, x)[0].item())",
-    "kgen on NumPy": "import numpy, kgen; x = numpy.ones(1024, 'f'); print(kgen.jit('out = 2.5*a + b')(x, x)[0])",
-}  # fmt: skip
+_TORCH = "import torch\nx = torch.ones(1024, device='cuda')\n"
+_CUPY = "import cupy\nx = cupy.ones(1024, 'f')\n"
+_ELEMENT = "f = cupy.ElementwiseKernel('float32 a, float32 b', 'float32 z', 'z = 2.5f*a + b', 'fresh')\nprint(f(x, x)[0].item())"
+_KGEN = "import kgen\nprint(kgen.jit('out = 2.5*a + b')(x, x)[0].item())"
+_FRESH = {
+    "kgen on torch": _TORCH + _KGEN,
+    "torch eager": _TORCH + "print((2.5*x + x)[0].item())",
+    "torch.compile": _TORCH + "print(torch.compile(lambda a, b: 2.5*a + b)(x, x)[0].item())",
+    "kgen on CuPy": _CUPY + _KGEN,
+    "CuPy ElementwiseKernel": _CUPY + _ELEMENT,
+    "kgen on NumPy": "import numpy\nx = numpy.ones(1024, 'f')\n" + _KGEN,
+}
 _TRITON = """
 import torch, triton
 import triton.language as tl
@@ -229,12 +231,12 @@ print(o[0].item())
 def fresh_processes(runs: int) -> dict[str, tuple[float, float]]:
     """Milliseconds from ``python`` to a first result: with empty caches, and again with what that left behind."""
     found: dict[str, tuple[float, float]] = {}
-    for name, text in _FRESH.items():
+    for name, text in {**_FRESH, "Triton": _TRITON}.items():
         pairs: list[tuple[float, float]] = []
         for _ in range(runs):
             with tempfile.TemporaryDirectory() as folder:
                 script = Path(folder, "fresh.py")
-                script.write_text(text or _TRITON, encoding="utf-8")
+                script.write_text(text, encoding="utf-8")
                 try:
                     pairs.append((_process(script, folder), _process(script, folder)))
                 except subprocess.CalledProcessError:

@@ -54,7 +54,6 @@ def test_streams_in_turn(pair: tuple[Any, Any]) -> None:
 def test_capture_and_replay(pair: tuple[Any, Any]) -> None:
     """A call, a plan and a plan's own graph, captured or not, compute on the data of the moment."""
     x, y = pair
-    out = torch.empty_like(x)
     kernel = kgen.jit("s = a + b; d = a - cast<double>(b)")
     plan = kernel.plan(x, y)
     for _ in range(3):
@@ -76,12 +75,11 @@ def test_capture_and_replay(pair: tuple[Any, Any]) -> None:
         own()
         assert torch.equal(plan.out[0], s)
         assert torch.equal(plan.out[1], d)
-    del out
 
 
 def test_many_threads_and_streams() -> None:
     """Sixteen threads with four streams each run random kernels on random shapes; every result is right."""
-    programs = ["out = a * {i} + b", "out = max(a, b) - {i}", "out = a.T if false else a"][:2]
+    programs = ["out = a * {i} + b", "out = max(a, b) - {i}"]
     kernels = [(i, p, kgen.jit(p.format(i=i), fmad=False)) for i in range(3) for p in programs]
     wrong: list[str] = []
 
@@ -94,11 +92,7 @@ def test_many_threads_and_streams() -> None:
                 shape = tuple(int(n) for n in generator.integers(2, 40, 2))
                 with torch.cuda.stream(streams[int(generator.integers(4))]):
                     a = torch.randn(shape, device="cuda")
-                    b = (
-                        torch.randn(shape[1:], device="cuda")
-                        if generator.integers(2)
-                        else torch.randn(shape, device="cuda")
-                    )
+                    b = torch.randn(shape[generator.integers(2) :], device="cuda")
                     found = kernel(a, b)
                     expected = a * i + b if "*" in program else torch.maximum(a, b) - i
                     if not torch.equal(found, expected):
@@ -170,7 +164,6 @@ import torch, kgen
 x = torch.ones(8, device="cuda")
 kernel = kgen.jit("out = a * 2", name="doubled")
 for _ in range(3): kernel(x)
-bad = torch.cuda.ByteStorage if False else None
 index = torch.tensor([10**9], device="cuda")
 try:
     x[index] = 1.0
@@ -178,7 +171,6 @@ try:
 except Exception:
     pass
 try:
-    out = torch.empty_like(x) if False else x
     kernel(x, out=x)
 except kgen.KgenError as problem:
     print(problem)
