@@ -36,12 +36,16 @@ class LayoutContext:
 
 @dataclass(frozen=True, slots=True)
 class TouchContext:
-    """One operand as a kernel body names it."""
+    """One operand as a kernel body names it.
+
+    ``inside``: of an operand that is read in shifted blocks, the name and the text of whether they lie within it.
+    """
 
     pointer: str
     type: str
     value: str
     pack: str
+    inside: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class OffsetContext:
 class KernelContext:
     """One ``__global__`` function.
 
+    ``leads`` says that groups begin where an output is aligned, so that the first may begin before the first element.
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines of a call of the element function: on element ``j`` of
     the packs, and straight from memory.
     """
@@ -67,6 +72,7 @@ class KernelContext:
     group: int
     index: str
     first: str
+    leads: bool
     layout: LayoutContext | None
     needs_index: bool
     once: tuple[TouchContext, ...]
@@ -81,6 +87,11 @@ class KernelContext:
     def packs(self) -> bool:
         """Whether operands move as packs."""
         return self.group > 1 and bool(self.reads or self.writes)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether operands are read in shifted blocks."""
+        return any(t.inside for t in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,8 @@ class TurnedContext:
 class GroupContext:
     """A row or tile kernel.  ``TouchContext.pointer`` is the whole address (or element) here.
 
-    ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
+    ``before`` is how many elements of a row's first group lie before the row, where groups begin where an output is
+    aligned.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
     """
 
     template: str
@@ -116,6 +128,7 @@ class GroupContext:
     index: str
     signed: str
     layout: LayoutContext
+    before: str | None
     scalars: tuple[TouchContext, ...]
     columns: tuple[TouchContext, ...]
     early: tuple[TouchContext, ...]

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
 from kgen.codegen.element import Argument, Element
-from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import (
+    OFFSETS_32,
+    apart,
+    before,
+    call_lines,
+    decomposition,
+    divisor_fields,
+    placement,
+    sum_lines,
+    touch_labels,
+)
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.ir.kernel import Operand
 from kgen.schedule.groups import tile_elements
@@ -58,7 +68,7 @@ class _Writer:
             if self.tiled:
                 terms.append(f"{p if planned.access == 'transposed' else q} * layout.{label}_stride[0]")
         match planned.access:
-            case "vector":
+            case "vector" | "shifted":
                 terms.append(p.strip("()"))
             case "gather":
                 terms.append(f"{p} * layout.{name}_step")
@@ -87,7 +97,7 @@ class _Writer:
                 else f"{name}_tile[v][u ^ v].at[0]"
             )
             return f"{names.vector(name)}.at[j]" if packed else turned
-        if packed and planned.access == "vector":
+        if packed and planned.access in ("vector", "shifted"):
             written = argument.kind == "write"
             vector = names.new_vector(name) if written and touch.reads else names.vector(name)
             held = f"{vector}[k]" if not written and self.prefetched(number) else vector
@@ -109,13 +119,28 @@ class _Writer:
         found: list[TouchContext] = []
         for number in range(len(self.step.touches)):
             touch, planned, name = self.touch(number)
-            if planned.access == "vector" and (touch.writes if written else touch.reads):
+            if planned.access in ("vector", "shifted") and (touch.writes if written else touch.reads):
                 vector = names.new_vector(name) if written and touch.reads else names.vector(name)
                 type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i', 'q')}"
-                found.append(TouchContext(place, type_, vector, pack))
+                inside = self.inside(number) if planned.access == "shifted" else None
+                found.append(TouchContext(place, type_, vector, pack, inside))
         return tuple(found)
+
+    def inside(self, number: int) -> tuple[str, str]:
+        """Whether the blocks around a group of a touch lie within it."""
+        _, _, name = self.touch(number)
+        at, bounds = self.position(number, "i", "q"), f"layout.{name}_inside"
+        return f"{name}_inside", f"{at} >= {bounds}[0] && {at} <= {bounds}[1]"
+
+    def before(self) -> str | None:
+        """How far a row's first group reaches beyond its beginning, where groups begin where an output is aligned."""
+        if self.schedule.lead is None:
+            return None
+        planned, number = self.schedule.touches[self.schedule.lead], self.schedule.lead
+        row = "" if planned.pattern is None else f" + {names.offset(self.label(planned.pattern))}"
+        return before(f"{self.pointer(number)}{row}", self.operand(number).dtype.size, self.schedule.group, self.signed)
 
     def single(self, access: str) -> tuple[TouchContext, ...]:
         """Operands of one element: for the whole space (scalar), or for a row (column)."""
@@ -158,6 +183,11 @@ class _Writer:
         for i, t in enumerate(self.schedule.touches):
             if t.access == "gather":
                 fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_step", "along the fastest dimension"))
+        group = self.schedule.group
+        bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
+        for i, t in enumerate(self.schedule.touches):
+            if t.access == "shifted":
+                fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_inside[2]", bounds))
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
         comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
         return LayoutContext(name, comment, tuple(fields), tuple(decomposition(rank, set(range(rank)), wide)))
@@ -189,13 +219,7 @@ class _Writer:
                 "every SM holds), for n groups.",
             ]
         text += [] if wide else [OFFSETS_32]
-        aligned: dict[int, list[str]] = {}
-        for i, t in enumerate(self.schedule.touches):
-            if t.access in ("vector", "transposed") and group > 1:
-                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
-        if aligned:
-            needed = "; ".join(f"{bytes} for {names.listed(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
-            text.append(f"Alignment, in bytes: {needed}.")
+        text += placement(self.step, self.schedule)
         for kind, what in (
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
@@ -227,6 +251,7 @@ def describe_groups(
         index="unsigned int" if schedule.index_bits == 32 else "long long",
         signed=writer.signed,
         layout=writer.layout(f"{name}_layout"),
+        before=writer.before(),
         scalars=writer.single("scalar"),
         columns=writer.single("column"),
         early=tuple(t for t in reads if t.value in early),

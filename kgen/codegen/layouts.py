@@ -89,6 +89,41 @@ def call_lines(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
     return (*lines, line)
 
 
+def before(address: str, size: int, group: int, signed: str) -> str:
+    """How many elements from the last place where a group may begin to ``address``."""
+    at = f"reinterpret_cast<unsigned long long>({address})"
+    return f"({signed})({at} / {size} % {group})" if size > 1 else f"({signed})({at} % {group})"
+
+
+def placement(step: Step, schedule: Schedule) -> list[str]:
+    """What a kernel asks of the addresses of the operands that it moves by groups."""
+    if schedule.group == 1:
+        return []
+    of: dict[int, list[str]] = {}
+    shifted: list[str] = []
+    alike: list[str] = []
+    for touch, s in zip(step.touches, schedule.touches, strict=True):
+        operand = step.kernel.operands[touch.operand]
+        if s.access == "shifted":
+            shifted.append(operand.name)
+        elif s.access in ("vector", "transposed"):
+            whole = schedule.lead is not None and s.alignment == schedule.group * operand.dtype.size
+            (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
+    text: list[str] = []
+    if alike:
+        assert schedule.lead is not None
+        lead = step.kernel.operands[step.touches[schedule.lead].operand]
+        place = f"multiples of {schedule.group * lead.dtype.size} bytes in {lead.name}"
+        others = [n for n in dict.fromkeys(alike) if n != lead.name]
+        follow = f"; {names.listed(others)} must be aligned there as well" if others else ""
+        text.append(f"Groups begin at {place}{follow}.")
+    if of:
+        needed = "; ".join(f"{bytes} for {names.listed(names_)}" for bytes, names_ in sorted(of.items(), reverse=True))
+        text.append(f"Alignment, in bytes: {needed}.")
+    text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []
+    return text
+
+
 def apart(step: Step, schedule: Schedule) -> list[str]:
     """What ``__restrict__`` asks of the caller."""
     written = [

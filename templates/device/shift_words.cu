@@ -1,0 +1,17 @@
+// Moves two blocks of Count words each down by `off` bytes, below 4 * Count; the first block is the result.
+template <int Count>
+static __device__ __forceinline__ void shift_words(unsigned int* words, int off)
+{
+    #pragma unroll
+    for (int step = Count / 2; step > 0; step /= 2) {
+        #pragma unroll
+        for (int k = 0; k < 2 * Count - step; ++k) {
+            words[k] = off & (4 * step) ? words[k + step] : words[k];
+        }
+    }
+    #pragma unroll
+    for (int k = 0; k < Count; ++k) {
+        words[k] = static_cast<unsigned int>(
+            (static_cast<unsigned long long>(words[k + 1]) << 32 | words[k]) >> (8 * (off % 4)));
+    }
+}
