@@ -38,14 +38,14 @@ class LayoutContext:
 class TouchContext:
     """One operand as a kernel body names it.
 
-    ``inside``: of an operand that is read in shifted blocks, the name and the text of whether they lie within it.
+    ``shifted``: read as aligned blocks that are shifted together.
     """
 
     pointer: str
     type: str
     value: str
     pack: str
-    inside: tuple[str, str] | None = None
+    shifted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class KernelContext:
     @property
     def shifts(self) -> bool:
         """Whether operands are read in shifted blocks."""
-        return any(t.inside for t in self.reads)
+        return any(t.shifted for t in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class GroupContext:
     """A row or tile kernel.  ``TouchContext.pointer`` is the whole address (or element) here.
 
     ``before`` is how many elements of a row's first group lie before the row, where groups begin where an output is
-    aligned.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
+    aligned.  ``inside``: for each shifted operand, whether the blocks around a group lie within it.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
     """
 
     template: str
@@ -129,6 +129,7 @@ class GroupContext:
     signed: str
     layout: LayoutContext
     before: str | None
+    inside: tuple[str, ...]
     scalars: tuple[TouchContext, ...]
     columns: tuple[TouchContext, ...]
     early: tuple[TouchContext, ...]

@@ -124,15 +124,17 @@ class _Writer:
                 type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i', 'q')}"
-                inside = self.inside(number) if planned.access == "shifted" else None
-                found.append(TouchContext(place, type_, vector, pack, inside))
+                found.append(TouchContext(place, type_, vector, pack, planned.access == "shifted"))
         return tuple(found)
 
-    def inside(self, number: int) -> tuple[str, str]:
-        """Whether the blocks around a group of a touch lie within it."""
-        _, _, name = self.touch(number)
-        at, bounds = self.position(number, "i", "q"), f"layout.{name}_inside"
-        return f"{name}_inside", f"{at} >= {bounds}[0] && {at} <= {bounds}[1]"
+    def inside(self) -> tuple[str, ...]:
+        """For each shifted touch, whether the blocks around a group lie within it."""
+        found: list[str] = []
+        for number, planned in enumerate(self.schedule.touches):
+            if planned.access == "shifted":
+                at, bounds = self.position(number, "i", "q"), f"layout.{self.labels[number]}_inside"
+                found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
+        return tuple(found)
 
     def before(self) -> str | None:
         """How far a row's first group reaches beyond its beginning, where groups begin where an output is aligned."""
@@ -175,6 +177,8 @@ class _Writer:
         if self.tiled:
             fields.append(FieldContext(f"{self.signed} height", "elements along the second"))
         counted = "tiles" if self.tiled else "groups in a row"
+        if self.schedule.across:
+            counted = "the second dimension, then groups in a row"
         fields += divisor_fields(rank - 1, wide, f"of {counted}, then of the other dimensions")
         for pattern in range(self.schedule.patterns):
             sharers = [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
@@ -188,9 +192,10 @@ class _Writer:
         for i, t in enumerate(self.schedule.touches):
             if t.access == "shifted":
                 fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_inside[2]", bounds))
+        lines = decomposition(rank, set(range(rank)), wide, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
         comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
-        return LayoutContext(name, comment, tuple(fields), tuple(decomposition(rank, set(range(rank)), wide)))
+        return LayoutContext(name, comment, tuple(fields), tuple(lines))
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         first = 2 if self.tiled else 1
@@ -213,8 +218,9 @@ class _Writer:
             ]
         else:
             per = f"{group} elements of a row a thread" if group > 1 else "one element a thread"
+            across = ", neighbouring rows by neighbouring threads" if self.schedule.across else ""
             text = [
-                f"Rows, {per}.{wide}",
+                f"Rows, {per}{across}.{wide}",
                 f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads (a divisor of what "
                 "every SM holds), for n groups.",
             ]
@@ -252,6 +258,7 @@ def describe_groups(
         signed=writer.signed,
         layout=writer.layout(f"{name}_layout"),
         before=writer.before(),
+        inside=writer.inside(),
         scalars=writer.single("scalar"),
         columns=writer.single("column"),
         early=tuple(t for t in reads if t.value in early),

@@ -155,8 +155,8 @@ def _packs(step: Step, schedule: Schedule, touched: Sequence[str], *, written: b
             operand = step.kernel.operands[t.operand]
             name = _written(label, t.reads) if written else names.vector(label)
             pack = _pack(operand.dtype, schedule, s.alignment)
-            inside = ("inside", "") if s.access == "shifted" else None
-            found.append(TouchContext(names.pointer(operand.name), storage_type(operand.dtype), name, pack, inside))
+            pointer, type_, shifted = names.pointer(operand.name), storage_type(operand.dtype), s.access == "shifted"
+            found.append(TouchContext(pointer, type_, name, pack, shifted))
     return tuple(found)
 
 

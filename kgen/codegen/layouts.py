@@ -37,8 +37,8 @@ def divisor_fields(count: int, wide: bool, of: str) -> list[FieldContext]:
     ]
 
 
-def decomposition(rank: int, wanted: Set[int], wide: bool) -> list[str]:
-    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of index ``$i``.
+def decomposition(rank: int, wanted: Set[int], wide: bool, *, across: bool = False) -> list[str]:
+    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of index ``$i``; c1 is the fastest if ``across``.
 
     Divides by each extent but the slowest.
     """
@@ -49,7 +49,7 @@ def decomposition(rank: int, wanted: Set[int], wide: bool) -> list[str]:
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
             shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
-            lines.append(f"const {signed} c{d} = {shown};")
+            lines.append(f"const {signed} c{1 - d if across and d < 2 else d} = {shown};")
 
     rest = "$i"
     for d in range(min(max(wanted) + 1, rank - 1)):

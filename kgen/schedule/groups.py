@@ -49,7 +49,8 @@ def work_shape(schedule: Schedule, shape: Sequence[int]) -> tuple[int, ...]:
     if schedule.template == "rows":
         # A row that begins within a group may take one more.
         longest = shape[0] + (0 if schedule.lead is None else schedule.group - 1)
-        return (-(-longest // schedule.group), *shape[1:])
+        groups = -(-longest // schedule.group)
+        return (shape[1], groups, *shape[2:]) if schedule.across else (groups, *shape[1:])
     side = tile_elements(schedule.group)
     return (-(-shape[0] // side), -(-shape[1] // side), *shape[2:])
 

@@ -50,6 +50,7 @@ class Schedule:
     ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
     ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
     ``lead``: the touch whose aligned addresses groups begin at, None where they begin at the first element.
+    ``across``: neighbouring threads take the same group of neighbouring rows, instead of neighbours in a row (rows only).
     ``touches``: one entry for each :class:`~kgen.schedule.split.Touch`.
     """
 
@@ -61,6 +62,7 @@ class Schedule:
     touches: tuple[TouchSchedule, ...]
     coordinates: tuple[tuple[int, int], ...] = ()
     lead: int | None = None
+    across: bool = False
 
     @property
     def patterns(self) -> int:
@@ -81,7 +83,7 @@ class Schedule:
         """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
         wide = "_64bit" if self.index_bits == 64 else ""
         if self.template != "contiguous":
-            return f"{self.template}{self.rank}{wide}"
+            return f"{self.template}{self.rank}{'_across' if self.across else ''}{wide}"
         aligned = self.lead is None and all(
             t.access == "scalar" or t.alignment >= self.group * size
             for t, size in zip(self.touches, itemsizes, strict=True)

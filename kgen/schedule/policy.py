@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgen.layout.access import Access, classify, index_bits, stride_patterns
@@ -34,9 +34,6 @@ SHORTEST_SIDE = 16
 
 #: Shorter rows than this waste most of their last group, and are walked element by element.
 SHORTEST_ROW = 16
-
-#: The same for rows of dense outputs that are no multiple of a group: each begins with part of a group, too.
-SHORTEST_ODD_ROW = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +126,9 @@ def contiguous(facts: Facts) -> Choice | None:
 
 def tiled(facts: Facts) -> Choice | None:
     """Some operand is consecutive along a dimension other than the outputs': through shared memory, by tiles."""
-    candidates = [
-        (i, d)
-        for i, touch in enumerate(facts.step.touches)
-        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
-        for d in range(1, len(facts.space.shape))
-        if facts.step_along(i, d) == 1
-    ]
-    if not candidates:
+    second, turned = _turned(facts)
+    if not turned:
         return None
-    second, _ = Counter(d for _, d in candidates).most_common(1)[0]
-    turned = {i for i, d in candidates if d == second}
     space = _tile_order(facts.space, second, min(turned))
     group = _group(facts)
     if len(turned) < sum(t.reads for t in facts.step.touches):
@@ -160,14 +149,14 @@ def tiled(facts: Facts) -> Choice | None:
 
 
 def flat(facts: Facts) -> Choice | None:
-    """Outputs dense, in rows that are short, or too odd to be aligned: the others element by element."""
+    """Outputs dense, in rows that are short, or no multiple of a group: the others element by element."""
     dense = all(c is Access.CONTIGUOUS for c, t in zip(facts.classes, facts.step.touches, strict=True) if t.writes)
     width = facts.space.shape[0]
-    if not dense or width >= (SHORTEST_ROW if width % _group(facts) == 0 else SHORTEST_ODD_ROW):
+    if not dense or (width >= SHORTEST_ROW and width % _group(facts) == 0):
         return None
     schedule = _linear(facts, "flat")
     offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
-    reason = f"flat: {_list(offenders)} not dense, and found element by element, since rows have only {width} elements"
+    reason = f"flat: {_list(offenders)} not dense, and found element by element, since rows have {width} elements"
     return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
 
 
@@ -175,11 +164,17 @@ def rows(facts: Facts) -> Choice | None:
     """Rows of some length: where they begin is computed once for a group of elements."""
     if facts.space.shape[0] < SHORTEST_ROW:
         return None
-    group = _group(facts)
-    schedule = _grouped(facts, "rows", facts.space, group, set())
     offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
     reason = f"rows: {_list(offenders)} not dense in the order in which the outputs are walked"
-    return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
+    second, turned = _turned(facts)
+    across = bool(turned) and facts.space.shape[second] < SHORTEST_SIDE
+    space = _tile_order(facts.space, second, min(turned)) if across else facts.space
+    schedule = _grouped(facts, "rows", space, _group(facts), set())
+    if across:
+        schedule = replace(schedule, across=True)
+        names = [facts.names[i] for i in sorted(turned)]
+        reason += f"; {space.shape[1]} rows side by side, along which {_list(names)} consecutive"
+    return Choice(schedule, space, (reason, *_spoilers(schedule, facts)))
 
 
 def strided(facts: Facts) -> Choice:
@@ -312,6 +307,21 @@ def _phase(facts: Facts, touch: int, group: int) -> int:
 
 def _even(touch: int, group: int, rows_of: Rows) -> bool:
     return all(s % group == 0 for s in rows_of[touch])
+
+
+def _turned(facts: Facts) -> tuple[int, set[int]]:
+    """The inputs that are consecutive along a dimension other than the outputs', and the dimension that most are."""
+    candidates = [
+        (i, d)
+        for i, touch in enumerate(facts.step.touches)
+        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
+        for d in range(1, len(facts.space.shape))
+        if facts.step_along(i, d) == 1
+    ]
+    if not candidates:
+        return 0, set()
+    second, _ = Counter(d for _, d in candidates).most_common(1)[0]
+    return second, {i for i, d in candidates if d == second}
 
 
 def _tile_order(space: IterationSpace, dimension: int, turned: int) -> IterationSpace:

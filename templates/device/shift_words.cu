@@ -1,6 +1,6 @@
 // Moves two blocks of Count words each down by `off` bytes, below 4 * Count; the first block is the result.
 template <int Count>
-static __device__ __forceinline__ void shift_words(unsigned int* words, int off)
+static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
 {
     #pragma unroll
     for (int step = Count / 2; step > 0; step /= 2) {
