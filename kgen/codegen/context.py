@@ -108,14 +108,18 @@ class TurnedContext:
     loaded: str
     tile: str
     value: str
+    size: int
+    type: str
+    shifted: bool
 
 
 @dataclass(frozen=True, slots=True)
 class GroupContext:
     """A row or tile kernel.  ``TouchContext.pointer`` is the whole address (or element) here.
 
-    ``before`` is how many elements of a row's first group lie before the row, where groups begin where an output is
-    aligned.  ``inside``: for each shifted operand, whether the blocks around a group lie within it.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
+    Where groups begin where an output is aligned, ``before`` is how many elements of a row's first group lie before the
+    row, which begins at ``lead`` in that output.  ``inside``: for each shifted operand, whether the blocks around a
+    group lie within it.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
     """
 
     template: str
@@ -128,7 +132,8 @@ class GroupContext:
     index: str
     signed: str
     layout: LayoutContext
-    before: str | None
+    lead: str
+    before: str
     inside: tuple[str, ...]
     scalars: tuple[TouchContext, ...]
     columns: tuple[TouchContext, ...]

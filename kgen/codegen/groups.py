@@ -66,13 +66,13 @@ class _Writer:
             if not self.tiled or self.schedule.rank > 2:
                 terms.append(names.offset(label))
             if self.tiled:
-                terms.append(f"{p if planned.access == 'transposed' else q} * layout.{label}_stride[0]")
+                terms.append(f"{p if planned.is_turned else q} * layout.{label}_stride[0]")
         match planned.access:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
             case "gather":
                 terms.append(f"{p} * layout.{name}_step")
-            case "transposed":
+            case "transposed" | "shifted_transposed":
                 terms.append(q)
             case _:
                 pass
@@ -89,7 +89,7 @@ class _Writer:
         touch, planned, name = self.touch(number)
         if planned.access in ("scalar", "column"):
             return argument.name
-        if planned.access == "transposed":
+        if planned.is_turned:
             group = self.schedule.group
             turned = (
                 f"{name}_tile[v][(u / {group}) ^ (v / {group})].at[u % {group}]"
@@ -97,7 +97,7 @@ class _Writer:
                 else f"{name}_tile[v][u ^ v].at[0]"
             )
             return f"{names.vector(name)}.at[j]" if packed else turned
-        if packed and planned.access in ("vector", "shifted"):
+        if packed and planned.is_straight:
             written = argument.kind == "write"
             vector = names.new_vector(name) if written and touch.reads else names.vector(name)
             held = f"{vector}[k]" if not written and self.prefetched(number) else vector
@@ -106,7 +106,7 @@ class _Writer:
 
     def prefetched(self, number: int) -> bool:
         """Whether a tile kernel loads an operand for all its rows before it waits for the tile."""
-        if not self.tiled or self.schedule.touches[number].access != "vector":
+        if not self.tiled or self.schedule.touches[number].access != "vector" or self.schedule.lead is not None:
             return False
         sizes = [
             self.step.kernel.operands[t.operand].dtype.size * self.schedule.group**2
@@ -119,30 +119,47 @@ class _Writer:
         found: list[TouchContext] = []
         for number in range(len(self.step.touches)):
             touch, planned, name = self.touch(number)
-            if planned.access in ("vector", "shifted") and (touch.writes if written else touch.reads):
+            if planned.is_straight and (touch.writes if written else touch.reads):
                 vector = names.new_vector(name) if written and touch.reads else names.vector(name)
                 type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i', 'q')}"
-                found.append(TouchContext(place, type_, vector, pack, planned.access == "shifted"))
+                found.append(TouchContext(place, type_, vector, pack, planned.is_shifted))
         return tuple(found)
+
+    def lead(self) -> str:
+        """The address of a row, where groups begin where an output is aligned."""
+        if self.schedule.lead is None:
+            return ""
+        planned, pointer = self.schedule.touches[self.schedule.lead], self.pointer(self.schedule.lead)
+        if self.tiled:
+            return f"{pointer} + {self.position(self.schedule.lead, 'p_first', 'q')}"
+        return pointer if planned.pattern is None else f"{pointer} + {names.offset(self.label(planned.pattern))}"
+
+    def before(self) -> str:
+        """How many elements a row's first group reaches beyond its beginning."""
+        if self.schedule.lead is None:
+            return ""
+        address, size = "lead" if self.tiled else self.lead(), self.operand(self.schedule.lead).dtype.size
+        return before(address, size, self.schedule.group, "int" if self.tiled else self.signed)
 
     def inside(self) -> tuple[str, ...]:
         """For each shifted touch, whether the blocks around a group lie within it."""
         found: list[str] = []
         for number, planned in enumerate(self.schedule.touches):
-            if planned.access == "shifted":
-                at, bounds = self.position(number, "i", "q"), f"layout.{self.labels[number]}_inside"
+            if not planned.is_shifted:
+                continue
+            bounds = f"layout.{self.labels[number]}_inside"
+            if self.tiled:  # at the corners of a tile
+                last = tile_elements(self.schedule.group) - 1
+                for p in ("p_first", f"(p_first + {last})"):
+                    found.append(f"{self.position(number, p, 'q_first')} >= {bounds}[0]")
+                    end = f"q_first + {last + 1 - self.schedule.group}"
+                    found.append(f"{self.position(number, p, end)} <= {bounds}[1]")
+            else:
+                at = self.position(number, "i", "q")
                 found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
         return tuple(found)
-
-    def before(self) -> str | None:
-        """How far a row's first group reaches beyond its beginning, where groups begin where an output is aligned."""
-        if self.schedule.lead is None:
-            return None
-        planned, number = self.schedule.touches[self.schedule.lead], self.schedule.lead
-        row = "" if planned.pattern is None else f" + {names.offset(self.label(planned.pattern))}"
-        return before(f"{self.pointer(number)}{row}", self.operand(number).dtype.size, self.schedule.group, self.signed)
 
     def single(self, access: str) -> tuple[TouchContext, ...]:
         """Operands of one element: for the whole space (scalar), or for a row (column)."""
@@ -159,14 +176,28 @@ class _Writer:
         group = self.schedule.group
         for number in range(len(self.step.touches)):
             _, planned, name = self.touch(number)
-            if planned.access == "transposed":
+            if planned.is_turned:
                 size = self.operand(number).dtype.size
                 type_ = storage_type(self.operand(number).dtype)
                 place = f"{self.pointer(number)} + {self.position(number, 'p', 'q')}"
                 whole = min(16, group * size)
-                packs = (f"Pack<{type_}, {group}, {planned.alignment}>", f"Pack<{type_}, {group}, {whole}>")
+                packs = (
+                    f"Pack<{type_}, {group}, {whole if planned.is_shifted else planned.alignment}>",
+                    f"Pack<{type_}, {group}, {whole}>",
+                )
                 found.append(
-                    TurnedContext(name, place, packs[0], packs[1], f"{name}_in", f"{name}_tile", names.vector(name))
+                    TurnedContext(
+                        name,
+                        place,
+                        packs[0],
+                        packs[1],
+                        f"{name}_in",
+                        f"{name}_tile",
+                        names.vector(name),
+                        size,
+                        type_,
+                        planned.is_shifted,
+                    )
                 )
         return tuple(found)
 
@@ -190,7 +221,7 @@ class _Writer:
         group = self.schedule.group
         bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
         for i, t in enumerate(self.schedule.touches):
-            if t.access == "shifted":
+            if t.is_shifted:
                 fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_inside[2]", bounds))
         lines = decomposition(rank, set(range(rank)), wide, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
@@ -257,6 +288,7 @@ def describe_groups(
         index="unsigned int" if schedule.index_bits == 32 else "long long",
         signed=writer.signed,
         layout=writer.layout(f"{name}_layout"),
+        lead=writer.lead(),
         before=writer.before(),
         inside=writer.inside(),
         scalars=writer.single("scalar"),

@@ -151,11 +151,11 @@ def _packs(step: Step, schedule: Schedule, touched: Sequence[str], *, written: b
     """The operands that move as packs: those that are read, or those that are written."""
     found: list[TouchContext] = []
     for t, s, label in zip(step.touches, schedule.touches, touched, strict=True):
-        if s.access in ("vector", "shifted") and (t.writes if written else t.reads):
+        if s.is_straight and (t.writes if written else t.reads):
             operand = step.kernel.operands[t.operand]
             name = _written(label, t.reads) if written else names.vector(label)
             pack = _pack(operand.dtype, schedule, s.alignment)
-            pointer, type_, shifted = names.pointer(operand.name), storage_type(operand.dtype), s.access == "shifted"
+            pointer, type_, shifted = names.pointer(operand.name), storage_type(operand.dtype), s.is_shifted
             found.append(TouchContext(pointer, type_, name, pack, shifted))
     return tuple(found)
 

@@ -16,10 +16,12 @@ from typing import Any, Literal
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load for a group
 #: gather      elements at a stride along a row, one after another
-#: transposed  consecutive along another dimension: a tile at a time, turned in shared memory
+#: transposed  consecutive along another dimension: a tile at a time, turned in shared memory; shifted_transposed both
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
-AccessKind = Literal["vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided"]
+AccessKind = Literal[
+    "vector", "shifted", "scalar", "column", "gather", "transposed", "shifted_transposed", "linear", "strided"
+]
 
 #: contiguous  every operand is dense in one order, or a single element: no offsets
 #: flat        outputs dense in one order, a group of elements a thread; others at an offset computed for each element
@@ -42,6 +44,21 @@ class TouchSchedule:
     pattern: int | None = None
     restrict: bool = True
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether a tile kernel turns it."""
+        return self.access in ("transposed", "shifted_transposed")
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether it is read as aligned blocks that are shifted together."""
+        return self.access in ("shifted", "shifted_transposed")
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it moves by groups in the order in which the kernel walks."""
+        return self.access in ("vector", "shifted")
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -50,7 +67,7 @@ class Schedule:
     ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
     ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
     ``lead``: the touch whose aligned addresses groups begin at, None where they begin at the first element.
-    ``across``: neighbouring threads take the same group of neighbouring rows, instead of neighbours in a row (rows only).
+    ``across``: neighbouring threads take the same group of neighbouring rows, not neighbours in a row (rows only).
     ``touches``: one entry for each :class:`~kgen.schedule.split.Touch`.
     """
 
@@ -76,8 +93,8 @@ class Schedule:
 
     @property
     def spans(self) -> int:
-        """How many bounds a row kernel is given, for operands whose blocks must lie within them."""
-        return 2 * sum(t.access == "shifted" for t in self.touches) if self.template == "rows" else 0
+        """How many bounds a row or tile kernel is given, for operands whose blocks must lie within them."""
+        return 2 * sum(t.is_shifted for t in self.touches) if self.template in ("rows", "tiled") else 0
 
     def suffix(self, itemsizes: Sequence[int]) -> str:
         """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""

@@ -26,8 +26,12 @@ STRIDED_BLOCK = 128
 #: of both spill registers, and 4 are as fast.
 WIDEST_BESIDE = 4
 
-#: Bytes of the elements that are moved one by one where they are not aligned; narrower ones are shifted into place.
-SHIFTED_BELOW = 4
+#: Bytes of what is shifted at once.  Elements as wide are moved one by one where they are not aligned: a group has few.
+WORD = 4
+
+#: Rows of a narrow operand that can be shifted are shifted from this length on, rather than read element by element:
+#: in shorter ones, parts of groups at both ends cost more.
+SHORTEST_SHIFTED_ROW = 2048
 
 #: Tiles of which less than a quarter is filled cost more than they save.
 SHORTEST_SIDE = 16
@@ -98,7 +102,7 @@ def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
 
 def is_shifted(itemsize: int, group: int) -> bool:
     """Whether groups of an input that are not aligned are read as blocks and shifted."""
-    return itemsize < SHIFTED_BELOW <= group * itemsize
+    return itemsize < WORD <= group * itemsize
 
 
 def coordinates_of(step: Step, space: IterationSpace) -> tuple[tuple[int, int], ...]:
@@ -151,12 +155,13 @@ def tiled(facts: Facts) -> Choice | None:
 def flat(facts: Facts) -> Choice | None:
     """Outputs dense, in rows that are short, or no multiple of a group: the others element by element."""
     dense = all(c is Access.CONTIGUOUS for c, t in zip(facts.classes, facts.step.touches, strict=True) if t.writes)
-    width = facts.space.shape[0]
-    if not dense or (width >= SHORTEST_ROW and width % _group(facts) == 0):
+    width, group = facts.space.shape[0], _group(facts)
+    if not dense or (width >= SHORTEST_ROW and width % group == 0) or _shifts_long_rows(facts, group):
         return None
     schedule = _linear(facts, "flat")
     offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
-    reason = f"flat: {_list(offenders)} not dense, and found element by element, since rows have {width} elements"
+    why = "short" if width < SHORTEST_ROW else f"no multiple of {group}"
+    reason = f"flat: {_list(offenders)} not dense, and found element by element: rows of {width} elements are {why}"
     return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
 
 
@@ -204,6 +209,18 @@ RULES: tuple[Rule, ...] = (contiguous, tiled, flat, rows, strided)
 # --- what the rules share ---------------------------------------------------------------------------
 
 
+def _shifts_long_rows(facts: Facts, group: int) -> bool:
+    """Whether some input has long rows of its own, of narrow elements."""
+    return facts.space.shape[0] >= SHORTEST_SHIFTED_ROW and any(
+        c is Access.STRIDED
+        and facts.step_along(i, 0) == 1
+        and is_shifted(facts.itemsizes[i], group)
+        # Broadcast over all rows, it is read from the cache.
+        and any(facts.step_along(i, d) for d in range(1, len(facts.space.shape)))
+        for i, c in enumerate(facts.classes)
+    )
+
+
 def _group(facts: Facts) -> int:
     """Elements of a row a thread, for the operands that move along it."""
     return group_size([s for i, s in enumerate(facts.itemsizes) if facts.step_along(i, 0) != 0], facts.target)
@@ -216,9 +233,16 @@ def _grouped(
     kinds = [_kind(space, i, facts.classes[i], i in turned) for i in range(len(facts.step.touches))]
     _, pattern_of = patterns(kinds, space)
     rows_of = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
-    lead = _lead(facts, kinds, group, rows_of) if template == "rows" else None
+    lead = _lead(facts, kinds, group, rows_of)
+    if template == "tiled" and any(group * facts.itemsizes[i] < WORD for i in turned):
+        lead = None
     touches = [
-        TouchSchedule(*_access(facts, i, kind, group, rows_of, lead), pattern_of[i], not facts.aliased[i])
+        TouchSchedule(
+            # What all rows read again is in the cache, and its ends are met in every row.
+            *_access(facts, i, kind, group, rows_of, lead, shifts=kind == "transposed" or any(rows_of[i])),
+            pattern_of[i],
+            not facts.aliased[i],
+        )
         for i, kind in enumerate(kinds)
     ]
     bits = index_bits(space, facts.itemsizes)
@@ -252,7 +276,9 @@ def _linear(facts: Facts, template: Literal["contiguous", "flat"]) -> Schedule:
     one_row: Rows = [()] * len(kinds)
     lead = _lead(facts, kinds, group, one_row)
     touches = [
-        TouchSchedule(*_access(facts, i, kind, group, one_row, lead), pattern_of.get(i), not facts.aliased[i])
+        TouchSchedule(
+            *_access(facts, i, kind, group, one_row, lead, shifts=True), pattern_of.get(i), not facts.aliased[i]
+        )
         for i, kind in enumerate(kinds)
     ]
     coordinates = coordinates_of(facts.step, facts.space)
@@ -272,7 +298,7 @@ def _lead(facts: Facts, kinds: Sequence[AccessKind], group: int, rows_of: Rows) 
 
 
 def _access(
-    facts: Facts, touch: int, kind: AccessKind, group: int, rows_of: Rows, lead: int | None
+    facts: Facts, touch: int, kind: AccessKind, group: int, rows_of: Rows, lead: int | None, *, shifts: bool
 ) -> tuple[AccessKind, int]:
     """How a touch moves, and the bytes that each of its groups is aligned to: its whole width, or one element.
 
@@ -282,10 +308,15 @@ def _access(
     if kind not in ("vector", "transposed"):
         return kind, 0
     itemsize = facts.itemsizes[touch]
-    if _aligned(facts, touch, group, rows_of) if lead is None else _alike(facts, touch, lead, group, rows_of):
+    if lead is None or kind == "transposed":
+        fits = _aligned(facts, touch, group, rows_of)
+    else:
+        fits = _alike(facts, touch, lead, group, rows_of)
+    if fits:
         return kind, group * itemsize
-    shifted = kind == "vector" and not facts.step.touches[touch].writes and is_shifted(itemsize, group)
-    return ("shifted" if shifted else kind), itemsize
+    if not shifts or facts.step.touches[touch].writes or not is_shifted(itemsize, group):
+        return kind, itemsize
+    return ("shifted" if kind == "vector" else "shifted_transposed"), itemsize
 
 
 def _aligned(facts: Facts, touch: int, group: int, rows_of: Rows) -> bool:
@@ -350,7 +381,7 @@ def _group_reason(schedule: Schedule, facts: Facts) -> str:
     vectors = [
         (size, name)
         for size, name, t in zip(facts.itemsizes, facts.names, schedule.touches, strict=True)
-        if t.access in ("vector", "shifted")
+        if t.is_straight
     ]
     return f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
 
@@ -363,7 +394,7 @@ def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
         found.append(f"element by element: {_list(gathered)} not consecutive along rows")
     if schedule.lead is not None:
         found.append(f"groups begin where `{facts.names[schedule.lead]}` is aligned: its first element is not")
-    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "shifted"]
+    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.is_shifted]
     if shifted:
         found.append(f"shifted: {_list(shifted)} not aligned to groups of {schedule.group}")
     narrow = _unaligned(schedule, facts)

@@ -2,13 +2,18 @@
 template <typename T, int N>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_shifted(const T* from)
 {
-    using Block = Pack<T, N, N * sizeof(T)>;
-    const unsigned int off = reinterpret_cast<unsigned long long>(from) % sizeof(Block);
-    const auto blocks = reinterpret_cast<const Block*>(from - off / sizeof(T));
-    Block pair[2] = {blocks[0], blocks[1]};
-    unsigned int words[2 * sizeof(Block) / 4];
-    memcpy(words, pair, sizeof(words));
-    shift_words<sizeof(Block) / 4>(words, off);
-    memcpy(pair, words, sizeof(Block));
-    return pair[0];
+    constexpr int bytes = N * sizeof(T);
+    constexpr int count = bytes / 4;
+    const unsigned int off = reinterpret_cast<unsigned long long>(from) % bytes;
+    const auto blocks = reinterpret_cast<const Pack<unsigned int, count, bytes>*>(from - off / sizeof(T));
+    const Pack<unsigned int, count, bytes> pair[2] = {blocks[0], blocks[1]};
+    unsigned int words[2 * count];
+    #pragma unroll
+    for (int k = 0; k < 2 * count; ++k) {
+        words[k] = pair[k / count].at[k % count];
+    }
+    shift_words<count>(words, off);
+    Pack<T, N, bytes> result;
+    memcpy(&result, words, bytes);
+    return result;
 }

@@ -1,4 +1,4 @@
-// Moves two blocks of Count words each down by `off` bytes, below 4 * Count; the first block is the result.
+// Moves two blocks of Count words each down by `off` bytes, fewer than a block's; the first of them is the result.
 template <int Count>
 static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
 {
@@ -11,7 +11,7 @@ static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned
     }
     #pragma unroll
     for (int k = 0; k < Count; ++k) {
-        words[k] = static_cast<unsigned int>(
-            (static_cast<unsigned long long>(words[k + 1]) << 32 | words[k]) >> (8 * (off % 4)));
+        const unsigned long long pair = static_cast<unsigned long long>(words[k + 1]) << 32 | words[k];
+        words[k] = static_cast<unsigned int>(pair >> (8 * (off % 4)));
     }
 }
