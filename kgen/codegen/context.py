@@ -109,8 +109,6 @@ class TurnedContext:
     tile: str
     value: str
     size: int
-    type: str
-    shifted: bool
 
 
 @dataclass(frozen=True, slots=True)

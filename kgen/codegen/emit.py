@@ -52,7 +52,7 @@ def emit(
         context, entry = describe(step, number, schedule, elements[number], name)
         kernels.append(context)
         entries.append(entry)
-    helpers = [LOAD_SHIFTED for _, s in variants if any(t.is_shifted for t in s.touches)]
+    helpers = [LOAD_SHIFTED for _, s in variants if any(t.access == "shifted" for t in s.touches)]
     helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
     helpers += [h for e in elements.values() for h in e.helpers]
     module = ModuleContext(

@@ -66,13 +66,13 @@ class _Writer:
             if not self.tiled or self.schedule.rank > 2:
                 terms.append(names.offset(label))
             if self.tiled:
-                terms.append(f"{p if planned.is_turned else q} * layout.{label}_stride[0]")
+                terms.append(f"{p if planned.access == 'transposed' else q} * layout.{label}_stride[0]")
         match planned.access:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
             case "gather":
                 terms.append(f"{p} * layout.{name}_step")
-            case "transposed" | "shifted_transposed":
+            case "transposed":
                 terms.append(q)
             case _:
                 pass
@@ -89,7 +89,7 @@ class _Writer:
         touch, planned, name = self.touch(number)
         if planned.access in ("scalar", "column"):
             return argument.name
-        if planned.is_turned:
+        if planned.access == "transposed":
             group = self.schedule.group
             turned = (
                 f"{name}_tile[v][(u / {group}) ^ (v / {group})].at[u % {group}]"
@@ -124,7 +124,7 @@ class _Writer:
                 type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i', 'q')}"
-                found.append(TouchContext(place, type_, vector, pack, planned.is_shifted))
+                found.append(TouchContext(place, type_, vector, pack, planned.access == "shifted"))
         return tuple(found)
 
     def lead(self) -> str:
@@ -147,17 +147,8 @@ class _Writer:
         """For each shifted touch, whether the blocks around a group lie within it."""
         found: list[str] = []
         for number, planned in enumerate(self.schedule.touches):
-            if not planned.is_shifted:
-                continue
-            bounds = f"layout.{self.labels[number]}_inside"
-            if self.tiled:  # at the corners of a tile
-                last = tile_elements(self.schedule.group) - 1
-                for p in ("p_first", f"(p_first + {last})"):
-                    found.append(f"{self.position(number, p, 'q_first')} >= {bounds}[0]")
-                    end = f"q_first + {last + 1 - self.schedule.group}"
-                    found.append(f"{self.position(number, p, end)} <= {bounds}[1]")
-            else:
-                at = self.position(number, "i", "q")
+            if planned.access == "shifted":
+                at, bounds = self.position(number, "i", "q"), f"layout.{self.labels[number]}_inside"
                 found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
         return tuple(found)
 
@@ -176,27 +167,18 @@ class _Writer:
         group = self.schedule.group
         for number in range(len(self.step.touches)):
             _, planned, name = self.touch(number)
-            if planned.is_turned:
+            if planned.access == "transposed":
                 size = self.operand(number).dtype.size
                 type_ = storage_type(self.operand(number).dtype)
                 place = f"{self.pointer(number)} + {self.position(number, 'p', 'q')}"
                 whole = min(16, group * size)
                 packs = (
-                    f"Pack<{type_}, {group}, {whole if planned.is_shifted else planned.alignment}>",
+                    f"Pack<{type_}, {group}, {planned.alignment}>",
                     f"Pack<{type_}, {group}, {whole}>",
                 )
                 found.append(
                     TurnedContext(
-                        name,
-                        place,
-                        packs[0],
-                        packs[1],
-                        f"{name}_in",
-                        f"{name}_tile",
-                        names.vector(name),
-                        size,
-                        type_,
-                        planned.is_shifted,
+                        name, place, packs[0], packs[1], f"{name}_in", f"{name}_tile", names.vector(name), size
                     )
                 )
         return tuple(found)
@@ -221,7 +203,7 @@ class _Writer:
         group = self.schedule.group
         bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
         for i, t in enumerate(self.schedule.touches):
-            if t.is_shifted:
+            if t.access == "shifted":
                 fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_inside[2]", bounds))
         lines = decomposition(rank, set(range(rank)), wide, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"

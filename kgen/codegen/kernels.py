@@ -155,7 +155,7 @@ def _packs(step: Step, schedule: Schedule, touched: Sequence[str], *, written: b
             operand = step.kernel.operands[t.operand]
             name = _written(label, t.reads) if written else names.vector(label)
             pack = _pack(operand.dtype, schedule, s.alignment)
-            pointer, type_, shifted = names.pointer(operand.name), storage_type(operand.dtype), s.is_shifted
+            pointer, type_, shifted = names.pointer(operand.name), storage_type(operand.dtype), s.access == "shifted"
             found.append(TouchContext(pointer, type_, name, pack, shifted))
     return tuple(found)
 

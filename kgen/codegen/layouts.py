@@ -104,7 +104,7 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
     alike: list[str] = []
     for touch, s in zip(step.touches, schedule.touches, strict=True):
         operand = step.kernel.operands[touch.operand]
-        if s.is_shifted:
+        if s.access == "shifted":
             shifted.append(operand.name)
         elif s.access in ("vector", "transposed"):
             whole = schedule.lead is not None and s.alignment == schedule.group * operand.dtype.size

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 
-TURNED: tuple[AccessKind, ...] = ("transposed", "shifted_transposed")
 TILE_SIDE = 16  # groups along each side of a tile, so that 256 threads turn one micro-tile each
 SHARED_BYTES = 48 * 1024  # static shared memory of a block, on every device
 
@@ -22,7 +21,7 @@ def outer_strides(kind: AccessKind, space: IterationSpace, touch: int) -> tuple[
     For a transposed operand, which is consecutive along the second dimension, the fastest takes its place.
     """
     strides = [s if n != 1 else 0 for n, s in zip(space.shape, space.strides[touch], strict=True)]
-    if kind in TURNED:
+    if kind == "transposed":
         return (strides[0], *strides[2:])
     return tuple(strides[1:])
 
@@ -36,7 +35,7 @@ def patterns(kinds: Sequence[AccessKind], space: IterationSpace) -> tuple[list[t
         if kind == "scalar" or not any(outer):
             numbers.append(None)
         else:
-            numbers.append(found.setdefault((kind in TURNED, outer), len(found)))
+            numbers.append(found.setdefault((kind == "transposed", outer), len(found)))
     return [outer for _, outer in found], numbers
 
 
@@ -62,10 +61,10 @@ def row_steps(touches: Sequence[TouchSchedule], space: IterationSpace) -> list[i
 
 
 def spans(schedule: Schedule, space: IterationSpace) -> list[int]:
-    """For each shifted operand of a row or tile kernel, the first and last offset whose blocks lie within it."""
+    """For each shifted operand of a row kernel, the first and last offset whose blocks lie within it."""
     found: list[int] = []
     for touch, planned in enumerate(schedule.touches):
-        if planned.is_shifted:
+        if planned.access == "shifted":
             ends = [(n - 1) * s for n, s in zip(space.shape, space.strides[touch], strict=True) if n > 1]
             lowest, highest = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
             found += [lowest + schedule.group, highest + 1 - 2 * schedule.group]

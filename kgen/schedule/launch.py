@@ -63,7 +63,8 @@ def _group_layout(schedule: Schedule, space: IterationSpace, wide: bool) -> byte
     parts += _divisors(work_shape(schedule, space.shape)[:-1], wide)
     parts += [_pack(signed, pattern) for pattern in outer_patterns(schedule, space)]
     parts.append(_pack(signed, row_steps(schedule.touches, space)))
-    parts.append(_pack(signed, spans(schedule, space)))
+    if schedule.template == "rows":
+        parts.append(_pack(signed, spans(schedule, space)))
     return b"".join(parts)
 
 

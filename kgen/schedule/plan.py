@@ -16,12 +16,10 @@ from typing import Any, Literal
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load for a group
 #: gather      elements at a stride along a row, one after another
-#: transposed  consecutive along another dimension: a tile at a time, turned in shared memory; shifted_transposed both
+#: transposed  consecutive along another dimension: a tile at a time, turned in shared memory
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
-AccessKind = Literal[
-    "vector", "shifted", "scalar", "column", "gather", "transposed", "shifted_transposed", "linear", "strided"
-]
+AccessKind = Literal["vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided"]
 
 #: contiguous  every operand is dense in one order, or a single element: no offsets
 #: flat        outputs dense in one order, a group of elements a thread; others at an offset computed for each element
@@ -43,16 +41,6 @@ class TouchSchedule:
     alignment: int = 0
     pattern: int | None = None
     restrict: bool = True
-
-    @property
-    def is_turned(self) -> bool:
-        """Whether a tile kernel turns it."""
-        return self.access in ("transposed", "shifted_transposed")
-
-    @property
-    def is_shifted(self) -> bool:
-        """Whether it is read as aligned blocks that are shifted together."""
-        return self.access in ("shifted", "shifted_transposed")
 
     @property
     def is_straight(self) -> bool:
@@ -93,8 +81,8 @@ class Schedule:
 
     @property
     def spans(self) -> int:
-        """How many bounds a row or tile kernel is given, for operands whose blocks must lie within them."""
-        return 2 * sum(t.is_shifted for t in self.touches) if self.template in ("rows", "tiled") else 0
+        """How many bounds a row kernel is given, for operands whose blocks must lie within them."""
+        return 2 * sum(t.access == "shifted" for t in self.touches) if self.template == "rows" else 0
 
     def suffix(self, itemsizes: Sequence[int]) -> str:
         """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""

@@ -31,7 +31,7 @@ WORD = 4
 
 #: Rows of a narrow operand that can be shifted are shifted from this length on, rather than read element by element:
 #: in shorter ones, parts of groups at both ends cost more.
-SHORTEST_SHIFTED_ROW = 2048
+SHORTEST_SHIFTED_ROW = 256
 
 #: Tiles of which less than a quarter is filled cost more than they save.
 SHORTEST_SIDE = 16
@@ -239,7 +239,7 @@ def _grouped(
     touches = [
         TouchSchedule(
             # What all rows read again is in the cache, and its ends are met in every row.
-            *_access(facts, i, kind, group, rows_of, lead, shifts=kind == "transposed" or any(rows_of[i])),
+            *_access(facts, i, kind, group, rows_of, lead, shifts=template == "rows" and any(rows_of[i])),
             pattern_of[i],
             not facts.aliased[i],
         )
@@ -314,9 +314,8 @@ def _access(
         fits = _alike(facts, touch, lead, group, rows_of)
     if fits:
         return kind, group * itemsize
-    if not shifts or facts.step.touches[touch].writes or not is_shifted(itemsize, group):
-        return kind, itemsize
-    return ("shifted" if kind == "vector" else "shifted_transposed"), itemsize
+    shifted = shifts and kind == "vector" and not facts.step.touches[touch].writes and is_shifted(itemsize, group)
+    return ("shifted" if shifted else kind), itemsize
 
 
 def _aligned(facts: Facts, touch: int, group: int, rows_of: Rows) -> bool:
@@ -394,7 +393,7 @@ def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
         found.append(f"element by element: {_list(gathered)} not consecutive along rows")
     if schedule.lead is not None:
         found.append(f"groups begin where `{facts.names[schedule.lead]}` is aligned: its first element is not")
-    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.is_shifted]
+    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "shifted"]
     if shifted:
         found.append(f"shifted: {_list(shifted)} not aligned to groups of {schedule.group}")
     narrow = _unaligned(schedule, facts)

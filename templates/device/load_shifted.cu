@@ -12,7 +12,7 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_shifted(const T
     for (int k = 0; k < 2 * count; ++k) {
         words[k] = pair[k / count].at[k % count];
     }
-    shift_words<count>(words, off);
+    shift_words<count, sizeof(T)>(words, off);
     Pack<T, N, bytes> result;
     memcpy(&result, words, bytes);
     return result;
