@@ -59,7 +59,7 @@ class OffsetContext:
 class KernelContext:
     """One ``__global__`` function.
 
-    ``leads`` says that groups begin where an output is aligned, so that the first may begin before the first element.
+    Where groups begin where an output is aligned, ``before`` is how many elements of the first group lie before all.
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines of a call of the element function: on element ``j`` of
     the packs, and straight from memory.
     """
@@ -72,7 +72,7 @@ class KernelContext:
     group: int
     index: str
     first: str
-    leads: bool
+    before: str
     layout: LayoutContext | None
     needs_index: bool
     once: tuple[TouchContext, ...]

@@ -141,7 +141,7 @@ class _Writer:
         if self.schedule.lead is None:
             return ""
         address, size = "lead" if self.tiled else self.lead(), self.operand(self.schedule.lead).dtype.size
-        return before(address, size, self.schedule.group, "int" if self.tiled else self.signed)
+        return before(address, size, self.schedule.group)
 
     def inside(self) -> tuple[str, ...]:
         """For each shifted touch, whether the blocks around a group lie within it."""

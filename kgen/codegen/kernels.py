@@ -100,8 +100,8 @@ def describe(
         block=schedule.block,
         group=schedule.group,
         index=index,
-        first=_first(step, schedule),
-        leads=schedule.lead is not None,
+        first=_first(schedule),
+        before=_before(step, schedule),
         layout=layout,
         needs_index=layout is not None or any(a.kind == "index" for a in element.arguments),
         once=_once(step, schedule, element),
@@ -122,15 +122,20 @@ def _index(schedule: Schedule) -> str:
     return "int" if schedule.template in ("contiguous", "flat") and schedule.lead is not None else "unsigned int"
 
 
-def _first(step: Step, schedule: Schedule) -> str:
+def _first(schedule: Schedule) -> str:
     group = schedule.group
     wide = schedule.index_bits == 64
     thread = f"blockIdx.x * {schedule.block}{'ll' if wide else 'u'} + threadIdx.x"
     if schedule.lead is not None:
-        operand = step.kernel.operands[step.touches[schedule.lead].operand]
-        skipped = before(names.pointer(operand.name), operand.dtype.size, group, _index(schedule))
-        return f"{group} * ({_index(schedule)})({thread}) - {skipped}"
+        return f"{group} * ({_index(schedule)})({thread}) - before"
     return thread if group == 1 else f"{group}{'' if wide else 'u'} * ({thread})"
+
+
+def _before(step: Step, schedule: Schedule) -> str:
+    if schedule.lead is None:
+        return ""
+    operand = step.kernel.operands[step.touches[schedule.lead].operand]
+    return before(names.pointer(operand.name), operand.dtype.size, schedule.group)
 
 
 def _once(step: Step, schedule: Schedule, element: Element) -> tuple[TouchContext, ...]:

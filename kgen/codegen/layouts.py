@@ -89,10 +89,10 @@ def call_lines(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
     return (*lines, line)
 
 
-def before(address: str, size: int, group: int, signed: str) -> str:
+def before(address: str, size: int, group: int) -> str:
     """How many elements from the last place where a group may begin to ``address``."""
     at = f"reinterpret_cast<unsigned long long>({address})"
-    return f"({signed})({at} / {size} % {group})" if size > 1 else f"({signed})({at} % {group})"
+    return f"(int)({at} / {size} % {group})" if size > 1 else f"(int)({at} % {group})"
 
 
 def placement(step: Step, schedule: Schedule) -> list[str]:

@@ -264,7 +264,7 @@ Rows = Sequence[Sequence[int]]  # of each touch, the strides that say where rows
 
 def _linear(facts: Facts, template: Literal["contiguous", "flat"]) -> Schedule:
     """A schedule that walks memory in order by groups; what is not dense is found element by element."""
-    group = group_size([s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is not Access.SCALAR])
+    group = group_size([s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is Access.CONTIGUOUS])
     kind_of: dict[Access, AccessKind] = {
         Access.CONTIGUOUS: "vector",
         Access.SCALAR: "scalar",
