@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +20,24 @@ from kgen.spec import Shape, Spec, as_shape, c_strides
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
     from kgen.codegen.emit import Module
-    from kgen.codegen.kernels import Entry, Parameter
+    from kgen.outputs import Outputs
     from kgen.pipeline import Specialised
-    from kgen.runtime.backend import CudaBackend, HostBackend, Loaded
+    from kgen.plan import Plan
+    from kgen.quick import Quick, Seen
+    from kgen.runtime.backend import CudaBackend, HostBackend
+    from kgen.runtime.bound import Bound, Loaded
+    from kgen.runtime.frame import Variable
     from kgen.runtime.session import Session
     from kgen.schedule.plan import Schedule
 
 
 MOST_DECIDED = 1024  # layouts that one kernel remembers; then it starts afresh
+MOST_QUICK = 8  # kinds of call that are recognised at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layouted:
-    """A call up to its schedules: everything but code and memory."""
+    """A call up to its schedules: everything but code and memory.  ``arrays`` are those of the first such call."""
 
     specialised: Specialised
     extents: Extents
@@ -39,6 +45,53 @@ class Layouted:
     placed: tuple[Placed, ...]  # one for each step
     schedules: tuple[Schedule, ...]
     reasons: tuple[tuple[str, ...], ...]
+    bound: dict[object, Bound] = field(default_factory=dict)  # by device
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call with everything decided, allocated and compiled, and nothing launched."""
+
+    engine: Engine
+    args: tuple[Any, ...]
+    named: Mapping[str, Any]
+    out: Any
+    values: Mapping[str, Value]
+    outs: tuple[ArrayValue | None, ...]
+    outputs: Outputs
+    plan: Layouted
+    bound: Bound
+    session: Session
+
+    def launch(self) -> None:
+        self.bound.run(self.session.stream, self.variables())
+
+    def variables(self) -> list[Any]:
+        """The values of pointers and scalars, in the order of the kernels' signature."""
+        found: list[Any] = []
+        for variable in self.bound.signature.variables:
+            if variable.operand is not None:
+                found.append(self.outputs.arrays[variable.operand].pointer)
+            else:
+                found += _scalar(variable, self.values)
+        return found
+
+    def seen(self) -> Seen:
+        from kgen.quick import Operand, Seen
+
+        writes = {t.operand for s in self.plan.specialised.steps for t in s.touches if t.writes}
+        operands = tuple(
+            Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
+            for number, (o, array) in enumerate(
+                zip(self.plan.specialised.kernel.operands, self.outputs.arrays, strict=True)
+            )
+        )
+        session = self.session
+        return Seen(
+            self.engine, self.args, self.named, self.out, self.values, self.outs, operands, session.adapter,
+            session.like, self.bound,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -50,13 +103,28 @@ class Engine:
     device: str | None
     options: Options
     ran_on: str | None = None  # the device of the last call
+    quick: list[Quick] = field(default_factory=list)
     _specialised: dict[object, Specialised] = field(default_factory=dict)
     _decided: dict[object, Layouted] = field(default_factory=dict)
     _loaded: dict[object, Loaded] = field(default_factory=dict)
+    _shapes: dict[object, int] = field(default_factory=dict)  # that code was called on
 
     # --- a call -----------------------------------------------------------------------------------
 
-    def call(self, args: Sequence[Any], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None) -> Any:
+    def call(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Any:
+        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+            call.launch()
+            if shape is None:
+                self._learn(call)
+        return call.outputs.results()
+
+    @contextmanager
+    def prepared(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Iterator[Prepared]:
+        """A call but for its launch.  Leaving it downloads results and waits where a library needs that."""
         from kgen.arguments import ArrayValue, bind, by_value, describe
         from kgen.outputs import Outputs, given_outputs
         from kgen.runtime.backend import choose_backend
@@ -73,42 +141,90 @@ class Engine:
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
             plan = self.lay_out(specialised, extents, outputs.arrays, outputs.check_overlap())
-            self._launch(backend, session, plan, values)
-        self.ran_on = str(backend.device)
-        return outputs.results()
+            bound = self.bind(backend, plan)
+            self.ran_on = str(backend.device)
+            yield Prepared(self, args, named, out, values, outs, outputs, plan, bound, session)
 
-    def _launch(
-        self, backend: HostBackend | CudaBackend, session: Session, plan: Layouted, values: Mapping[str, Value]
-    ) -> None:
-        from kgen.runtime.parameters import Parameters
+    def plan(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Plan:
+        """A call to be repeated; its outputs are allocated, and nothing is launched."""
+        from kgen.plan import Plan
+        from kgen.quick import exact_call
+        from kgen.runtime.session import stream_handle
 
-        if not any(p.space.numel for p in plan.placed):
+        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+            if call.session.staging is not None or call.session.adapter.waits:
+                raise error(
+                    "bad-plan",
+                    f"{call.session.adapter.name} arrays are copied or waited for at every call, so no plan helps",
+                    "plans are for arrays of torch, CuPy and Numba, and for NumPy's on the CPU",
+                )
+            outputs = call.outputs.results()
+        with self.prepared(
+            args, named, out=outputs, stream=stream, shape=None if outputs is not None else shape
+        ) as call:
+            again = exact_call(call.seen())
+        return Plan(call, again, None if stream is None else stream_handle(stream))
+
+    def warm_up(self, calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]], progress: bool) -> None:
+        """Compile what these calls (on arrays or specs) will need, several at a time."""
+        from kgen.runtime.backend import default_backend
+        from kgen.warmup import in_parallel
+
+        def compile_one(call: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
+            self.load(default_backend(self.device), self.described(*call, shape=None))
+
+        in_parallel(compile_one, calls, f"compiling {self.name}", progress)
+
+    def _learn(self, call: Prepared) -> None:
+        """Recognise calls like this one at once, from the second time on.
+
+        One that is not recognised although it was learnt shares the list with too many others; it is learnt again after
+        twice as many calls.
+        """
+        call.plan.calls += 1
+        times = call.plan.calls
+        session = call.session
+        if session.staging is not None or session.adapter.waits:
             return
-        loaded = self.load(backend, plan)
-        for entry in loaded.entries:
-            placed = plan.placed[entry.step]
-            if placed.space.numel:
-                launch = launch_of(entry.schedule, placed.space)
-                parameters = Parameters(entry, launch, self._value_of(plan, entry, values))
-                session.launch(loaded, entry.name, launch, parameters)
+        if times == 1:
+            self._learn_any_shape(call)
+        elif times & (times - 1) == 0:
+            from kgen.quick import exact_call
 
-    def _value_of(self, plan: Layouted, entry: Entry, values: Mapping[str, Value]) -> Any:
-        from kgen.arguments import ScalarValue
-        from kgen.runtime.scalars import pack
+            made = exact_call(call.seen())
+            if made is not None:
+                self.quick[MOST_QUICK - 1 :] = []
+                self.quick.insert(0, made)
 
-        kernel = plan.specialised.steps[entry.step].kernel
+    def _learn_any_shape(self, call: Prepared) -> None:
+        """The second shape that the same code is called on will not be the last one."""
+        key = (id(call.plan.specialised), call.plan.schedules, call.session.adapter, call.out is None, len(call.named))
+        shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
+        if shapes == 2:
+            from kgen.quick import dense_call
 
-        def value_of(parameter: Parameter) -> bytes:
-            if parameter.kind == "pointer":
-                return struct.pack("<Q", plan.arrays[int(parameter.key)].pointer)
-            if parameter.kind == "size":
-                return struct.pack("<q", plan.extents[str(parameter.key)])
-            scalar = kernel.scalars[int(parameter.key)]
-            value = values[scalar.name]
-            assert isinstance(value, ScalarValue)
-            return pack(scalar.name, value.value, scalar.dtype)
+            made = dense_call(call.seen())
+            if made is not None:
+                self.quick[MOST_QUICK - 1 :] = []
+                self.quick.append(made)
 
-        return value_of
+    def bind(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Bound:
+        """The plan's kernels, loaded on a device; those without anything to do are left out."""
+        found = plan.bound.get(backend.key)
+        if found is None:
+            from kgen.runtime.bound import Bound
+
+            busy = [p.space.numel > 0 for p in plan.placed]
+            loaded = self.load(backend, plan) if any(busy) else None
+            kernels = [
+                (entry, launch_of(entry.schedule, plan.placed[entry.step].space))
+                for entry in (loaded.entries if loaded else ())
+                if busy[entry.step]
+            ]
+            found = plan.bound[backend.key] = Bound(loaded, kernels, plan.extents, plan.specialised.steps)
+        return found
 
     # --- the stages -------------------------------------------------------------------------------
 
@@ -162,7 +278,7 @@ class Engine:
             if len(self._decided) >= MOST_DECIDED:
                 self._decided.clear()
             found = self._decided[key] = self._decide(specialised, extents, arrays, aliased)
-        return replace(found, extents=extents, arrays=tuple(arrays))
+        return found
 
     def _decide(
         self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
@@ -190,7 +306,7 @@ class Engine:
         found = self._loaded.get(key)
         if found is None:
             module = self.module(plan, ["kgen", "compile", "-"])
-            found = self._loaded[key] = backend.load(module, self.name, self.options)
+            found = self._loaded[key] = backend.load(module, plan.specialised.steps, self.name, self.options)
         return found
 
     # --- metadata ---------------------------------------------------------------------------------
@@ -270,6 +386,18 @@ def remake_command(
         shapes={n: a.shape for n, (_, a) in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
         strides={n: a.strides for n, (_, a) in inputs.items() if a.strides != c_strides(a.shape)},
     )
+
+
+def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
+    """A by-value parameter as ``struct`` takes it.  Raises :class:`~kgen.KgenError` where it does not fit its dtype."""
+    from kgen.arguments import ScalarValue
+    from kgen.runtime.scalars import pack
+
+    assert variable.scalar is not None
+    assert variable.dtype is not None
+    value = values[variable.scalar]
+    assert isinstance(value, ScalarValue)
+    return struct.unpack(f"<{variable.code}", pack(variable.scalar, value.value, variable.dtype))
 
 
 def _array(value: ArrayValue, pointer: int = 0) -> Array:

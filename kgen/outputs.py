@@ -56,7 +56,7 @@ class Outputs:
     extents: Extents
     arrays: tuple[Array, ...]
     _session: Session
-    _fresh: frozenset[int]
+    fresh: frozenset[int]
 
     @staticmethod
     def of(
@@ -102,7 +102,7 @@ class Outputs:
         ]
         for _, operand in written:
             array = self._memory(operand)
-            if operand not in self._fresh and self_overlap(array.shape, array.strides):
+            if operand not in self.fresh and self_overlap(array.shape, array.strides):
                 name = kernel.operands[operand].name
                 raise error(
                     "overlap",
@@ -117,13 +117,13 @@ class Outputs:
         earlier = {t.operand for s in self.specialised.steps[:number] for t in s.touches if t.writes}
         for i, one in enumerate(step.touches):
             for j, other in enumerate(step.touches):
-                if i != j and one.writes and (one.operand not in self._fresh or one.operand == other.operand):
+                if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
                     met = one.operand == other.operand or self._meet(one.operand, other.operand)
                     if met and not self._same_walk(step, i, j, shape):
                         raise self._refused(one.operand, other.operand)
                     aliased[i] |= met
                     aliased[j] |= met
-            for before in earlier - {one.operand} - self._fresh:
+            for before in earlier - {one.operand} - self.fresh:
                 if self._meet(before, one.operand):
                     raise self._too_early(before, one.operand)
         return aliased

@@ -53,9 +53,10 @@ LAYERS = [
     "schedule",
     "codegen banner.py",
     "pipeline.py",
-    "arrays arguments.py runtime outputs.py",
-    "execute.py explain.py ahead.py",
+    "arrays arguments.py runtime outputs.py quick",
+    "execute.py explain.py ahead.py plan.py warmup.py",
     "jit.py",
+    "torch.py",
     "cli",
 ]
 

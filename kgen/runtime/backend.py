@@ -5,24 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kgen.arguments import ArrayValue, Value
 from kgen.arrays.base import Device
 from kgen.banner import Options
 from kgen.codegen.emit import Module
-from kgen.codegen.kernels import Entry
 from kgen.diagnostics import error
+from kgen.runtime.bound import Loaded
+from kgen.runtime.frame import Signature
+from kgen.schedule.split import Step
 
 CPU = Device("cpu", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """Kernels ready to launch; ``module`` is a CudaModule or a CpuModule."""
-
-    entries: tuple[Entry, ...]
-    module: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +25,12 @@ class HostBackend:
     device: Device = CPU
     key: tuple[object, ...] = ("cpu",)
 
-    def load(self, module: Module, name: str, options: Options) -> Loaded:
+    def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
         from kgen.runtime.cpu.module import CpuModule
 
         kernels = [e.name for e in module.entries]
-        return Loaded(module.entries, CpuModule.load(module.text, kernels, name=f"{name}.cu"))
+        loaded = CpuModule.load(module.text, kernels, name=f"{name}.cu")
+        return Loaded(module.entries, Signature.of(module.entries, steps), loaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ class CudaBackend:
     device: Device
     key: tuple[object, ...]
 
-    def load(self, module: Module, name: str, options: Options) -> Loaded:
+    def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
         from kgen.runtime.cuda.compiler import compile_cubin, flags
         from kgen.runtime.cuda.device import device_info
         from kgen.runtime.cuda.module import CudaModule
@@ -58,7 +52,7 @@ class CudaBackend:
         loaded = CudaModule.load(cubin, self.device.index)
         for entry in module.entries:
             loaded.prepare(entry.name)
-        return Loaded(module.entries, loaded)
+        return Loaded(module.entries, Signature.of(module.entries, steps), loaded)
 
 
 def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend | CudaBackend:
@@ -107,11 +101,16 @@ def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend |
                 "move the array, or leave device= out",
             )
         return backend_of(device)
-    if asked is None:
-        from kgen.runtime.cuda.driver import probe
+    return default_backend(wanted)
 
-        asked = Device("cuda", 0) if probe().available else CPU
-    return backend_of(asked)
+
+def default_backend(wanted: str | None) -> HostBackend | CudaBackend:
+    """The device asked for, else a GPU if there is one, else the CPU."""
+    if wanted is not None:
+        return backend_of(parse_device(wanted))
+    from kgen.runtime.cuda.driver import probe
+
+    return backend_of(Device("cuda", 0) if probe().available else CPU)
 
 
 def parse_device(wanted: object) -> Device:

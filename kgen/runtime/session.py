@@ -15,9 +15,7 @@ from kgen.schedule.bind import Array
 if TYPE_CHECKING:
     from kgen.arrays.base import Adapter
     from kgen.pipeline import Specialised
-    from kgen.runtime.backend import CudaBackend, HostBackend, Loaded
-    from kgen.runtime.parameters import Parameters
-    from kgen.schedule.launch import Launch
+    from kgen.runtime.backend import CudaBackend, HostBackend
 
 
 @dataclass(slots=True)
@@ -68,12 +66,6 @@ class Session:
         """A result as the caller gets it: its own ``out=`` array, or a new one."""
         found = self._results[name]
         return self.adapter.finish(found, self.stream) if name in self._made else found
-
-    def launch(self, loaded: Loaded, kernel: str, launch: Launch, parameters: Parameters) -> None:
-        if self.backend.device.kind == "cpu":
-            loaded.module.launch(kernel, launch.grid, launch.block, parameters.address)
-        else:
-            loaded.module.launch(kernel, launch.grid, launch.block, parameters.address, stream=self.stream)
 
     def _operand(self, value: ArrayValue, writes: bool, *, read: bool = True) -> Array:
         adapter, array, spec = value.adapter, value.array, value.spec

@@ -9,6 +9,7 @@ from typing import Any
 
 from kgen.diagnostics import KgenError, error
 from kgen.runtime.cpu.build import build
+from kgen.schedule.launch import Launch
 
 Dim3 = tuple[int, int, int]
 
@@ -43,6 +44,30 @@ class CpuModule:
         built = build(text, kernels, name=name, sanitize=sanitize)
         scheduler = _load_scheduler(built.scheduler)
         return cls(scheduler, ctypes.CDLL(str(built.library)), kernels, _shares_static(sanitize))
+
+    def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
+        """The arguments of :meth:`start` for a launch, which may be repeated."""
+        threads = 1 if self._one_os_thread else 0
+        return self._entries[kernel], *launch.grid, *launch.block, 1, 1, 1, 0, params, threads, False
+
+    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+        address = ctypes.cast(self._entries[kernel], ctypes.c_void_p).value  # type: ignore[arg-type]
+        return address, launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False
+
+    @staticmethod
+    def start(entry: Callable[..., Any], *arguments: Any) -> Any:
+        """Runs a kernel to its end, without the GIL; the address of what went wrong, if anything did."""
+        return entry(*arguments)
+
+    status_of = "{result}"
+    resized = "{launch} = ({launch}[0], {blocks}, *{launch}[2:])"
+
+    @staticmethod
+    def status(result: Any) -> Any:
+        return result
+
+    def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
+        raise self._error(kernel, status)
 
     def launch(
         self,

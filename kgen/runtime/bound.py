@@ -1,0 +1,143 @@
+"""The kernels of one plan on one device, ready to launch but for what changes from call to call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from kgen.codegen.kernels import Entry
+from kgen.runtime.frame import Frame, Memory, Signature
+from kgen.schedule.launch import Launch
+from kgen.schedule.split import Step
+
+_MOST_STREAMS = 64  # whose parameter memory is kept
+
+
+class Module(Protocol):
+    """Loaded code: a CudaModule or a CpuModule.
+
+    ``start`` takes what ``prepared`` gives, runs without the GIL, and returns what ``status`` reads; ``recover`` is
+    told of a launch that failed, and raises or (where it is given the arguments) launches it anew.
+    """
+
+    @property
+    def start(self) -> Any: ...
+
+    def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]: ...
+
+    @staticmethod
+    def status(result: Any) -> Any: ...
+
+    status_of: str  # the same as Python text, of ``{result}``
+    resized: str  # as Python text: a ``{launch}`` gets another number of ``{blocks}``
+
+    def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
+
+    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+        """Address of the code, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Kernels ready to launch."""
+
+    entries: tuple[Entry, ...]
+    signature: Signature
+    module: Module
+
+
+class Slot(NamedTuple):
+    """Parameter memory with its launches: of one stream, and for one thread at a time."""
+
+    buffer: Any
+    launches: tuple[tuple[Any, ...], ...]
+    memory: Memory
+
+
+class Bound:
+    """``kernels``: those that have anything to do, in order.  Threads share it."""
+
+    def __init__(
+        self,
+        loaded: Loaded | None,
+        kernels: Sequence[tuple[Entry, Launch]],
+        extents: Mapping[str, int],
+        steps: Sequence[Step],
+    ) -> None:
+        """``loaded`` is None where there are no kernels to run: empty arrays compile nothing."""
+        self.module: Any = loaded.module if loaded else None
+        self.signature = loaded.signature if loaded else Signature(())
+        self.entries = tuple(entry for entry, _ in kernels)
+        self.names = tuple(entry.name for entry in self.entries)
+        self._launches = tuple(launch for _, launch in kernels)
+        self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps)
+        # Slots that no thread uses now, by stream; `pop` and `append` are what makes this safe among threads.
+        self.ready: dict[int, list[Slot]] = {}
+
+    def slot(self, stream: int) -> Slot:
+        """A new slot; afterwards ``ready[stream]`` is there to take it."""
+        if stream not in self.ready:
+            while len(self.ready) >= _MOST_STREAMS:
+                self.ready.popitem()
+            self.ready[stream] = []
+        memory = self._frame.memory()
+        launches = tuple(
+            self.module.prepared(name, launch, address, stream)
+            for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
+        )
+        return Slot(memory.buffer, launches, memory)
+
+    def run(self, stream: int, values: Sequence[Any]) -> None:
+        """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""
+        try:
+            slot = self.ready[stream].pop()
+        except (KeyError, IndexError):
+            slot = self.slot(stream)
+        try:
+            self.signature.packer.pack_into(slot.buffer, 0, *values)
+            self.start(slot)
+        finally:
+            self.give_back(stream, slot)
+
+    def start(self, slot: Slot) -> None:
+        """Queue every kernel with the values that the slot holds."""
+        module = self.module
+        for name, arguments in zip(self.names, slot.launches, strict=True):
+            status = module.status(module.start(*arguments))
+            if status:
+                module.recover(name, arguments, status)
+
+    def copy(self) -> Bound:
+        """The same kernels with slots of their own, for a caller that changes these."""
+        made = copy(self)
+        made.ready = {}
+        return made
+
+    def counts(self) -> tuple[tuple[int, int], ...]:
+        """For each kernel, where in a slot's buffer its number of elements is, and how many bits that has."""
+        found: list[tuple[int, int]] = []
+        for entry, table in zip(self.entries, self._frame.tables, strict=True):
+            where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
+            found.append((where[0], entry.schedule.index_bits))
+        return tuple(found)
+
+    def image(self) -> bytearray:
+        """A slot's buffer before any variable is written, as far as parameters go."""
+        return bytearray(self._frame.fixed_at) + bytearray(self._frame.fixed)
+
+    def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
+        """The launches as ``kgen/_call.c`` takes them, each with where its parameters are in the image."""
+        return tuple(
+            (*self.module.native(name, launch), table)
+            for name, launch, table in zip(self.names, self._launches, self._frame.tables, strict=True)
+        )
+
+    def failed(self, number: int, status: int) -> None:
+        """Raises what the status of kernel ``number`` means."""
+        self.module.recover(self.names[number], (), status)
+
+    def give_back(self, stream: int, slot: Slot) -> None:
+        self.ready.setdefault(stream, []).append(slot)
