@@ -190,8 +190,10 @@ class _Writer:
         if self.tiled:
             fields.append(FieldContext(f"{self.signed} height", "elements along the second"))
         counted = "tiles" if self.tiled else "groups in a row"
+        if self.schedule.lead is not None and not self.tiled:
+            counted += f", ceil((width + {self.schedule.group - 1}) / {self.schedule.group})"
         if self.schedule.across:
-            counted = "the second dimension, then groups in a row"
+            counted = f"the second dimension, then of {counted}"
         fields += divisor_fields(rank - 1, wide, f"of {counted}, then of the other dimensions")
         for pattern in range(self.schedule.patterns):
             sharers = [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]

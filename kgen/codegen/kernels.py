@@ -269,8 +269,9 @@ def _offsets(step: Step, schedule: Schedule) -> tuple[OffsetContext, ...]:
 def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     """What the kernel covers and how it is launched."""
     per_block = schedule.block * schedule.group
+    reached = "n" if schedule.lead is None else f"(n + {schedule.group - 1})"
     launch = (
-        f"Launch: ceil(n / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
+        f"Launch: ceil({reached} / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
         f"for n {'< 2^31 ' if schedule.index_bits == 32 else ''}elements."
     )
     wide = "" if schedule.index_bits == 32 else " Indices are 64-bit."
