@@ -101,7 +101,7 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil((n + 3) / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
 // Groups begin at multiples of 16 bytes in out.
 // Alignment, in bytes: 4 for up.
 // Of any alignment, read as aligned blocks: gate.
