@@ -215,7 +215,9 @@ class Profiled(Kernel):
         try:
             import nvtx
         except ImportError:
-            raise error("no-nvtx", "KGEN_NVTX=1 asks for NVTX ranges, and nvtx is not installed", "pip install nvtx") from None
+            raise error(
+                "no-nvtx", "KGEN_NVTX=1 asks for NVTX ranges, and nvtx is not installed", "pip install nvtx"
+            ) from None
         self._range = nvtx.annotate
 
     def __call__(
