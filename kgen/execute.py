@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from kgen.spec import Shape, Spec, as_shape, c_strides
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
     from kgen.codegen.emit import Module
+    from kgen.explain import Explanation
     from kgen.outputs import Outputs
     from kgen.pipeline import Specialised
     from kgen.quick import Quick, Seen
@@ -278,18 +279,29 @@ class Engine:
 
     # --- metadata ---------------------------------------------------------------------------------
 
-    def described(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Layouted:
+    def described(
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        shape: Shape | None,
+        out: Any = None,
+        *,
+        address: Callable[[ArrayValue], int] = lambda value: 0,
+    ) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
         from kgen.arguments import ArrayValue, bind, describe
+        from kgen.outputs import given_outputs
 
         values = describe(self.program, bind(self.program, args, named))
-        program_shape = _program_shape(self.program, values, (), shape)
-        specialised = self.specialise(values, program_shape)
+        outs = given_outputs(self.program, out)
+        program_shape = _program_shape(self.program, values, outs, shape)
+        specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
+        known: dict[str, Value | None] = {**values, **{o.name: o for o in outs if o is not None}}
         arrays: list[Array | None] = []
         for operand in specialised.kernel.operands:
-            value = values.get(operand.name)
-            arrays.append(_array(value) if isinstance(value, ArrayValue) and operand.role != "output" else None)
+            value = known.get(operand.name)
+            arrays.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
         full = allocate_layouts(specialised, extents, arrays)
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
 
@@ -301,14 +313,28 @@ class Engine:
     def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> str:
         from kgen.arguments import bind, describe
 
-        plan = self.described(args, named, shape)
+        plan = self.described(args, named, shape, address=self._address)
         values = describe(self.program, bind(self.program, args, named))
         return self.module(plan, remake_command(self.program, self.name, plan, values, self.options)).text
 
-    def explain(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Any:
+    def explain(
+        self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
+    ) -> Explanation:
         from kgen.explain import Explanation
+        from kgen.runtime.backend import usage_for
 
-        return Explanation.of(self.program, self.described(args, named, shape))
+        plan = self.described(args, named, shape, out, address=self._address)
+        module = self.module(plan, ["kgen", "compile", "-"])
+        usage = usage_for(module, self.name, self.options, arch)
+        return Explanation.of(self.program, plan, usage)
+
+    def _address(self, value: ArrayValue) -> int:
+        """Where a kernel finds an array; 0 for specs, and for NumPy arrays that are copied to a GPU."""
+        from kgen.runtime.backend import choose_backend
+
+        if value.adapter is None or (value.device is None and choose_backend(self.device, [value]).device.kind == "cuda"):
+            return 0
+        return value.adapter.pointer(value.array)
 
     def compiled(
         self,
