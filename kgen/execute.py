@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgen.explain import Explanation
     from kgen.outputs import Outputs
     from kgen.pipeline import Specialised
+    from kgen.plan import Plan
     from kgen.quick import Quick, Seen
     from kgen.runtime.backend import CudaBackend, HostBackend
     from kgen.runtime.bound import Bound, Loaded
@@ -144,6 +145,38 @@ class Engine:
             bound = self.bind(backend, plan)
             self.ran_on = str(backend.device)
             yield Prepared(self, args, named, out, values, outs, outputs, plan, bound, session)
+
+    def plan(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Plan:
+        """A call to be repeated; its outputs are allocated, and nothing is launched."""
+        from kgen.plan import Plan
+        from kgen.quick import exact_call
+        from kgen.runtime.session import stream_handle
+
+        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+            if call.session.staging is not None or call.session.adapter.waits:
+                raise error(
+                    "bad-plan",
+                    f"{call.session.adapter.name} arrays are copied or waited for at every call, so no plan helps",
+                    "plans are for arrays of torch, CuPy and Numba, and for NumPy's on the CPU",
+                )
+            outputs = call.outputs.results()
+        with self.prepared(
+            args, named, out=outputs, stream=stream, shape=None if outputs is not None else shape
+        ) as call:
+            again = exact_call(call.seen())
+        return Plan(call, again, None if stream is None else stream_handle(stream))
+
+    def warm_up(self, calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]], progress: bool) -> None:
+        """Compile what these calls (on arrays or specs) will need, several at a time."""
+        from kgen.runtime.backend import default_backend
+        from kgen.warmup import in_parallel
+
+        def compile_one(call: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
+            self.load(default_backend(self.device), self.described(*call, shape=None))
+
+        in_parallel(compile_one, calls, f"compiling {self.name}", progress)
 
     def _learn(self, call: Prepared) -> None:
         """Recognise calls like this one at once, from the second time on.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from kgen.diagnostics import error
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from kgen.banner import Options
     from kgen.dtypes import DType
+    from kgen.plan import Plan
     from kgen.program import Program
     from kgen.spec import Shape, Spec
 
@@ -129,6 +132,30 @@ class Kernel:
                 if result is not NotImplemented:
                     return result
         return self._engine.call(args, named, out=out, stream=stream, shape=shape)
+
+    def plan(
+        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+    ) -> Plan:
+        """This call with everything decided, compiled and allocated, and not yet launched: see :class:`Plan`.
+
+        Takes what a call takes.  Raises :class:`~kgen.KgenError`, also (``bad-plan``) for arrays that have to be copied
+        or waited for at every call: JAX's, and NumPy's on a GPU.
+        """
+        return self._engine.plan(args, named, out=out, stream=stream, shape=shape)
+
+    def warmup(self, specs: Iterable[Any], *, progress: bool | None = None) -> None:
+        """Compile ahead of the calls, several kernels at a time.
+
+        ``specs``: one entry for each call to come: a :class:`~kgen.Spec` or an array, a tuple of them in input order,
+        or a dict by name with params.  ``progress``: show a bar (default: when standard error is a terminal).
+        """
+        calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        for one in specs:
+            if isinstance(one, dict):
+                calls.append(((), one))
+            else:
+                calls.append((one if isinstance(one, tuple) else (one,), {}))
+        self._engine.warm_up(calls, sys.stderr.isatty() if progress is None else progress)
 
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""

@@ -54,8 +54,9 @@ LAYERS = [
     "codegen banner.py",
     "pipeline.py",
     "arrays arguments.py runtime outputs.py quick.py",
-    "execute.py explain.py ahead.py",
+    "execute.py explain.py ahead.py plan.py warmup.py",
     "jit.py",
+    "torch.py",
     "cli",
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 from kgen.diagnostics import KgenError, error
@@ -103,6 +104,10 @@ class Adapter(Protocol):
         """The caller's current stream, as a raw handle; 0 is the legacy default stream."""
         ...
 
+    def current_stream(self, device: Device) -> Callable[[], int]:
+        """:meth:`stream` of one device as a function, as cheap as the library allows."""
+        ...
+
     def ready(self, x: Any, stream: int) -> None:
         """Lets ``stream`` wait for whatever still writes ``x``, where the library says so."""
         ...
@@ -148,6 +153,9 @@ class Defaults:
 
     def stream(self, device: Device) -> int:
         return 0
+
+    def current_stream(self, device: Device) -> Callable[[], int]:
+        return partial(self.stream, device)
 
     def ready(self, x: Any, stream: int) -> None:
         return

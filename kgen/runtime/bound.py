@@ -80,9 +80,8 @@ class Bound:
                 self.ready.popitem()
             self.ready[stream] = []
         memory = self._frame.memory()
-        prepared = self.module.prepared
         launches = tuple(
-            prepared(name, launch, address, stream)
+            self.module.prepared(name, launch, address, stream)
             for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
         )
         return Slot(memory.buffer, launches, memory)
