@@ -50,7 +50,7 @@ def measure(torch: Any, workload: Workload, peers: list[str], runs: int) -> Row:
     timers = {name: _timer(torch, name, run) for name, run in contenders.items()}
     shares: dict[str, list[float]] = {name: [] for name in contenders}
     seconds: list[float] = []
-    for _ in range(runs):
+    for _ in range(runs + 1):  # the first is not counted: memory and clocks settle
         for name, timer in timers.items():
             # The copy outside a graph, where it would be given to a slower copy engine.
             yardstick = device_time(torch, copy)
@@ -58,10 +58,10 @@ def measure(torch: Any, workload: Workload, peers: list[str], runs: int) -> Row:
             shares[name].append(yardstick / taken)
             if name == "kgen":
                 seconds.append(taken)
-    medians = {name: median(values) for name, values in shares.items()}
+    medians = {name: median(values[1:]) for name, values in shares.items()}
     explained = kernel.explain(**given, out=out)
     kernels = tuple(s.kernel for s in explained.steps)
-    rate = total / median(seconds) / 1e9
+    rate = total / median(seconds[1:]) / 1e9
     return Row(workload.name, workload.kind, kernels, total, rate, medians.pop("kgen"), workload.target, medians)
 
 
@@ -105,10 +105,10 @@ def measure_small(torch: Any, exponent: int, peers: list[str], runs: int) -> dic
     graphs = {"copy": Graph(torch, [Copy(torch, 12 * n) for _ in range(sets)], SMALL_LAUNCHES)}
     graphs |= {name: Graph(torch, [ways[name](*b) for b in buffers], SMALL_LAUNCHES) for name in chosen}
     times: dict[str, list[float]] = {name: [] for name in graphs}
-    for _ in range(runs):
+    for _ in range(runs + 1):  # the first is not counted
         for name, graph in graphs.items():
             times[name].append(graph.time())
-    return {"bytes": 4 * n, **{name: median(values) for name, values in times.items()}}
+    return {"bytes": 4 * n, **{name: median(values[1:]) for name, values in times.items()}}
 
 
 def _axpy(x: Any, y: Any) -> Any:

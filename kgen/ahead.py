@@ -196,10 +196,10 @@ def explain_ahead(
     dtypes: Any = None,
     shapes: Shapes | None = None,
     strides: Mapping[str, tuple[int, ...]] | None = None,
+    arch: str | None = None,
 ) -> Explanation:
     """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
     from kgen.execute import Engine
-    from kgen.explain import Explanation
 
     by_name = _dtypes(program, dtypes, {})
     specs: dict[str, Any] = {}
@@ -219,4 +219,4 @@ def explain_ahead(
     whole = None if given is None else tuple(STAND_INS[0] if n is None else n for n in given)
     if given is not None and whole is not None and None in given:
         assumed.append(("the result", joined(given), whole))
-    return replace(Explanation.of(program, engine.described((), specs, whole)), assumed=tuple(assumed))
+    return replace(engine.explain((), specs, whole, None, arch), assumed=tuple(assumed))

@@ -330,7 +330,7 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        known: dict[str, Value | None] = {**values, **{o.name: o for o in outs if o is not None}}
+        known = {**values, **{o.name: o for o in outs if o is not None}}
         arrays: list[Array | None] = []
         for operand in specialised.kernel.operands:
             value = known.get(operand.name)
@@ -358,16 +358,14 @@ class Engine:
 
         plan = self.described(args, named, shape, out, address=self._address)
         module = self.module(plan, ["kgen", "compile", "-"])
-        usage = usage_for(module, self.name, self.options, arch)
-        return Explanation.of(self.program, plan, usage)
+        return Explanation.of(self.program, plan, module, usage_for(module.text, self.name, self.options, arch))
 
     def _address(self, value: ArrayValue) -> int:
         """Where a kernel finds an array; 0 for specs, and for NumPy arrays that are copied to a GPU."""
-        from kgen.runtime.backend import choose_backend
+        from kgen.runtime.cuda.driver import probe
 
-        if value.adapter is None or (value.device is None and choose_backend(self.device, [value]).device.kind == "cuda"):
-            return 0
-        return value.adapter.pointer(value.array)
+        copied = value.device is None and self.device != "cpu" and probe().available
+        return 0 if value.adapter is None or copied else value.adapter.pointer(value.array)
 
     def compiled(
         self,
