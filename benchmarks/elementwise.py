@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks import cub, yardsticks
 from benchmarks.peers import PEERS, usable
-from benchmarks.report import Results, Row
+from benchmarks.report import Results, Row, plot
 from benchmarks.timing import Copy, Graph, Run, device_time
 from benchmarks.workloads import WORKLOADS, Workload
 
@@ -149,13 +149,20 @@ def main() -> None:
     todo: list[Workload | int] = [w for w in WORKLOADS if any(part in w.name for part in only)]
     todo += SMALL if only == [""] or "small" in only else []
     for work in track(todo, description="elementwise"):
-        if isinstance(work, int):
-            results.small.append(measure_small(torch, work, peers, options.runs))
-        else:
-            results.rows.append(measure(torch, work, peers, options.runs))
-        torch.cuda.empty_cache()
-    whole = results if earlier is None else results.merged(earlier, order)
-    print(whole.write(options.out))
+        try:
+            if isinstance(work, int):
+                results.small.append(measure_small(torch, work, peers, options.runs))
+            else:
+                results.rows.append(measure(torch, work, peers, options.runs))
+            torch.cuda.empty_cache()
+        except Exception as problem:
+            problem.add_note(f"while measuring {2**work} bytes" if isinstance(work, int) else f"at {work.name}")
+            raise
+        finally:  # what is measured is kept, whatever comes after
+            whole = results if earlier is None else results.merged(earlier, order)
+            text = whole.write(options.out)
+    plot(whole.rows, options.out / "elementwise.png")
+    print(text)
 
 
 def _head(torch: Any, runs: int) -> str:

@@ -73,8 +73,6 @@ class Results:
         (folder / "elementwise.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
         text = self.markdown()
         (folder / "elementwise.md").write_text(text)
-        if self.rows:
-            plot(self.rows, folder / "elementwise.png")
         return text
 
     def markdown(self) -> str:

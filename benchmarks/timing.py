@@ -31,6 +31,7 @@ class Graph:
     def __init__(self, torch: Any, runs: Sequence[Run], launches: int) -> None:
         self.torch = torch
         self.launches = launches
+        self.runs = runs  # kept, with the memory that they use
         for run in runs:
             run()
         torch.cuda.synchronize()

@@ -295,9 +295,9 @@ class Engine:
             reasons.append(choice.reasons)
         return Layouted(specialised, extents, tuple(arrays), tuple(placed), tuple(schedules), tuple(reasons))
 
-    def module(self, plan: Layouted, command: Sequence[str]) -> Module:
+    def module(self, plan: Layouted, command: Sequence[str], notes: Sequence[str] = ()) -> Module:
         """The text for one combination of schedules."""
-        chosen = [f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]
+        chosen = [*notes, *[f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]]
         head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
         return pipeline.source(self.program, plan.specialised, list(enumerate(plan.schedules)), self.name, head)
 
@@ -323,7 +323,7 @@ class Engine:
     ) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
         from kgen.arguments import ArrayValue, bind, describe
-        from kgen.outputs import given_outputs
+        from kgen.outputs import check_shape, given_outputs
 
         values = describe(self.program, bind(self.program, args, named))
         outs = given_outputs(self.program, out)
@@ -334,6 +334,8 @@ class Engine:
         arrays: list[Array | None] = []
         for operand in specialised.kernel.operands:
             value = known.get(operand.name)
+            if operand.role == "output" and isinstance(value, ArrayValue):
+                check_shape(value, concrete(operand.shape, extents))
             arrays.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
         full = allocate_layouts(specialised, extents, arrays)
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
@@ -348,7 +350,8 @@ class Engine:
 
         plan = self.described(args, named, shape, address=self._address)
         values = describe(self.program, bind(self.program, args, named))
-        return self.module(plan, remake_command(self.program, self.name, plan, values, self.options)).text
+        command = remake_command(self.program, self.name, plan, values, self.options)
+        return self.module(plan, command, _bases(plan)).text
 
     def explain(
         self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
@@ -390,6 +393,13 @@ def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequenc
                 strides = allocated_strides(step, touch.operand, arrays, extents)
                 full[touch.operand] = Array(concrete(step.shape, extents), strides, operand.dtype.size)
     return [a if a is not None else Array((), (), 1) for a in full]
+
+
+def _bases(plan: Layouted) -> list[str]:
+    """What no command line says: where arrays begin that are not aligned."""
+    operands = zip(plan.specialised.kernel.operands, plan.arrays, strict=True)
+    off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
+    return [f"Made for bases past multiples of 16 bytes, unlike the command's: {', '.join(off)}."] if off else []
 
 
 def remake_command(
