@@ -158,17 +158,18 @@ def _placed(
 _NOWHERE = Array((), (), 1)
 
 
-def _stood_in(kernel: Kernel, shapes: Shapes) -> dict[str, int]:
-    """An extent for every dimension: what a shape states, else a stand-in of its own."""
+def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> dict[str, int]:
+    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them)."""
     extents: dict[str, int] = {}
     for operand in kernel.operands:
         stated = shapes.get(operand.name if operand.role != "output" else "", ())
         pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
         extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
     for operand in kernel.operands:
-        for dim in operand.shape:
-            if dim != 1:
-                extents.setdefault(dim, STAND_INS[len(extents) % len(STAND_INS)])
+        for dim in reversed(operand.shape):
+            if dim != 1 and dim not in extents:
+                n = len(extents)
+                extents[dim] = STAND_INS[n % len(STAND_INS)] if large is None or n < large else 2
     return extents
 
 
@@ -206,7 +207,7 @@ def explain_ahead(
     by_name, stated = _dtypes(program, dtypes, {}), shapes or {}
     given = stated.get("")
     kernel = pipeline.specialise(program, _types(program, by_name, stated, {}), given or ()).kernel
-    extents = _stood_in(kernel, stated)
+    extents = _stood_in(kernel, stated, large=5)  # arrays have a largest size
     used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role != "output"}
     specs: dict[str, Any] = {}
     assumed: list[tuple[str, str, tuple[int, ...]]] = []

@@ -39,7 +39,7 @@ def _name(space: IterationSpace, touch: int) -> str:
     if inner == 0:
         return "column broadcast"
     if inner == 1:
-        return "row broadcast" if 0 in outer else "inner-contiguous"
+        return "row broadcast" if 0 in outer else "inner contiguous"
     if inner == -1:
         return "reversed"
     return "transposed" if 1 in outer else "strided"
