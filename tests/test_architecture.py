@@ -53,7 +53,7 @@ LAYERS = [
     "schedule",
     "codegen banner.py",
     "pipeline.py",
-    "arrays arguments.py runtime outputs.py quick.py",
+    "arrays arguments.py runtime outputs.py quick",
     "execute.py explain.py ahead.py plan.py warmup.py",
     "jit.py",
     "torch.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -33,19 +33,34 @@ def cuda(index: int) -> Device:
     return found
 
 
-class Look(NamedTuple):
-    """How a repeated call looks at its arrays, as Python text.
+class Fact(NamedTuple):
+    """What an array has to say again: the attribute at the end of ``path``, called if ``call``, is ``expected``."""
 
-    ``conditions``: all true when the arrays are as they were in type, device, dtype, shape and strides.  ``pointer``:
-    the address of the array ``{x}``.  ``stream``: the caller's current stream, "" where there are none (the CPU).
-    ``names``: what these texts refer to.  ``numel``: the number of elements of ``{x}``.
+    array: str
+    path: tuple[str, ...]
+    expected: Any
+    call: bool = False
+
+
+class Look(NamedTuple):
+    """How a repeated call sees that its arrays are like those of an earlier one, in all but data and address.
+
+    Arrays go by the names that they were given; their exact types are looked at anyway.  ``alike`` is a function and
+    the arrays that it is called on; ``same`` are pairs that are one object; ``unless`` has to give False.
+    ``pointer``: the attributes that lead to an address, the last one called if ``pointer_call``; or a function.
+    ``stream`` gives the caller's current stream; None where there is none, on the CPU.  ``numel`` is the attribute that
+    counts elements, called if ``numel_call``.
     """
 
-    conditions: tuple[str, ...]
-    pointer: str
-    stream: str
-    names: Mapping[str, Any]
-    numel: str = "{x}.size"
+    facts: tuple[Fact, ...]
+    pointer: tuple[str, ...] | Callable[[Any], int]
+    pointer_call: bool
+    stream: Callable[[], int] | None
+    alike: tuple[Callable[..., bool], tuple[str, ...]] | None = None
+    same: tuple[tuple[str, str], ...] = ()
+    unless: Callable[[], bool] | None = None
+    numel: str = "size"
+    numel_call: bool = False
 
 
 class Adapter(Protocol):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from kgen.arrays.base import Defaults, Device, Look, as_python, cuda, is_c_order, span
+from kgen.arrays.base import Defaults, Device, Fact, Look, as_python, cuda, is_c_order, span
 from kgen.arrays.numpy_ import TO_NUMPY, dtype_of
 from kgen.diagnostics import error
 from kgen.dtypes import DType
@@ -56,29 +56,25 @@ class CupyAdapter(Defaults):
         return int(self._cupy.cuda.get_current_stream(device.index).ptr)
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        def layout(name: str, x: Any) -> str:
+        facts: list[Fact] = []
+        for name, x, _ in arrays:
+            facts.append(Fact(name, ("shape",), x.shape))
             # A flag tells C order in a third of the time that a tuple of strides takes.
             dense = getattr(x, "_c_contiguous", False)
-            return f"{name}.shape == {name}_3 and {name}." + ("_c_contiguous" if dense else f"strides == {name}_4")
-
-        return self._look(arrays, layout)
+            facts.append(Fact(name, ("_c_contiguous",), True) if dense else Fact(name, ("strides",), x.strides))
+        return self._look(arrays, facts)
 
     def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
         if not all(hasattr(x, "_c_contiguous") for _, x, _ in arrays):
             return None
-        return self._look(arrays, lambda name, x: f"{name}._c_contiguous and {name}.ndim == {x.ndim}")
+        flags = [Fact(name, ("_c_contiguous",), True) for name, _, _ in arrays]
+        return self._look(arrays, [*flags, *(Fact(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
 
-    def _look(self, arrays: Sequence[tuple[str, Any, bool]], layout: Callable[[str, Any], str]) -> Look:
-        known: dict[str, Any] = {"current_stream": self.current_stream(cuda(arrays[0][1].data.device_id))}
-        conditions: list[str] = []
-        for name, x, _ in arrays:
-            facts = (type(x), x.dtype, x.data.device_id, x.shape, x.strides)
-            known |= {f"{name}_{i}": fact for i, fact in enumerate(facts)}
-            conditions.append(
-                f"type({name}) is {name}_0 and {name}.dtype == {name}_1 and {name}.data.device_id == {name}_2 and "
-                + layout(name, x)
-            )
-        return Look(tuple(conditions), "{x}.data.ptr", "current_stream()", known)
+    def _look(self, arrays: Sequence[tuple[str, Any, bool]], facts: Sequence[Fact]) -> Look:
+        dtypes = [Fact(name, ("dtype",), x.dtype) for name, x, _ in arrays]
+        devices = [Fact(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays]
+        stream = self.current_stream(cuda(arrays[0][1].data.device_id))
+        return Look((*dtypes, *devices, *facts), ("data", "ptr"), False, stream)
 
     def current_stream(self, device: Device) -> Callable[[], int]:
         """CuPy's own function gives the handle in a third of the time that a Stream object takes."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from kgen.arrays.base import CPU, Defaults, Device, Look, SpecCache, as_python, cuda, unsupported_dtype
+from kgen.arrays.base import CPU, Defaults, Device, Fact, Look, SpecCache, as_python, cuda, unsupported_dtype
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec
@@ -124,33 +124,32 @@ class TorchAdapter(Defaults):
 
     def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look:
         first = {id(x): name for name, x, _ in reversed(arrays)}
-        conditions = [f"{name} is {first[id(x)]}" for name, x, _ in arrays if first[id(x)] != name]
-        names = [name for name, x, _ in arrays if first[id(x)] == name]
-        tensors = [x for name, x, _ in arrays if first[id(x)] == name]
-        known: dict[str, Any] = {}
-        check = _guards(tensors, dense)
-        if check is not None:  # which takes each tensor once
-            known["alike"] = check
-            conditions.append(f"alike({', '.join(names)})")
-        else:
-            for name, x in zip(names, tensors, strict=True):
-                facts = (type(x), x.dtype, x.device, x.requires_grad, x.ndim, x.shape, x.stride())
-                known |= {f"{name}_{i}": fact for i, fact in enumerate(facts)}
-                exact = f"{name}.shape == {name}_5 and {name}.stride() == {name}_6"
-                conditions.append(
-                    f"type({name}) is {name}_0 and {name}.dtype is {name}_1 and {name}.device == {name}_2 and "
-                    f"{name}.requires_grad is {name}_3 and not {name}.is_conj() and not {name}.is_neg() and "
-                    + (f"{name}.ndim == {name}_4" if dense else exact)
-                )
-        if dense:
-            conditions += [f"{name}.is_contiguous()" for name in names]
-        if any(x.requires_grad for x in tensors):
-            known["grad_enabled"] = self._grad_enabled
-            conditions.append("not grad_enabled()")
-        if not tensors[0].is_cuda:
-            return Look(tuple(conditions), "{x}.data_ptr()", "", known, "{x}.numel()")
-        known["current_stream"] = self.current_stream(cuda(tensors[0].get_device()))
-        return Look(tuple(conditions), "{x}.data_ptr()", "current_stream()", known, "{x}.numel()")
+        distinct = [(name, x) for name, x, _ in arrays if first[id(x)] == name]
+        check = _guards([x for _, x in distinct], dense)  # which takes each tensor once
+        facts: list[Fact] = []
+        for name, x in distinct:
+            if check is None:
+                facts += [
+                    Fact(name, ("dtype",), x.dtype), Fact(name, ("device",), x.device),
+                    Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("is_conj",), False, call=True),
+                    Fact(name, ("is_neg",), False, call=True), Fact(name, ("ndim",), x.ndim),
+                ]  # fmt: skip
+                if not dense:
+                    facts += [Fact(name, ("shape",), x.shape), Fact(name, ("stride",), x.stride(), call=True)]
+            if dense:
+                facts.append(Fact(name, ("is_contiguous",), True, call=True))
+        tensor = distinct[0][1]
+        return Look(
+            tuple(facts),
+            ("data_ptr",),
+            True,
+            self.current_stream(cuda(tensor.get_device())) if tensor.is_cuda else None,
+            alike=None if check is None else (check, tuple(name for name, _ in distinct)),
+            same=tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name),
+            unless=self._grad_enabled if any(x.requires_grad for _, x in distinct) else None,
+            numel="numel",
+            numel_call=True,
+        )
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
         return partial(self._torch.empty, dtype=self.to_torch[dtype], device=like.device)

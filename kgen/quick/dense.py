@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
+from kgen.arrays.base import Look
 from kgen.codegen.kernels import Entry
-from kgen.quick.text import Quick, Seen, Text, arguments, finish, launches, opening
+from kgen.quick.text import Quick, Seen, Text, address, arguments, finish, launches, opening, recognise
 from kgen.spec import c_strides
 
 
@@ -21,21 +22,20 @@ def dense_call(seen: Seen) -> Quick | None:
         return None
     local, arrays = opened
     looked = seen.adapter.look_dense(arrays)
-    text = Text(names=dict(looked.names) if looked else {})
+    text = Text()
     scalars = arguments(text, seen, local)
     if looked is None or scalars is None:
         return None
-    for condition in looked.conditions:
-        text.miss_unless(condition)
+    recognise(text, looked, arrays)
     first = next(iter(local.values()))
     text.lines.append(f"shape = {first}.shape")
     others = [name for name in local.values() if name != first]
     if others:
         text.miss_unless(" and ".join(f"{name}.shape == shape" for name in others))
     text.miss_unless("1 not in shape")
-    text.lines.append(f"n = {looked.numel.format(x=first)}")
+    text.lines.append(f"n = {first}.{looked.numel}{'()' if looked.numel_call else ''}")
     text.miss_unless(f"0 < n < {2**31}")  # more take 64-bit indices: another variant
-    pointers = _memory(text, seen, local, looked.pointer)
+    pointers = _memory(text, seen, local, looked)
     bound = seen.bound.copy()  # its launches change from call to call
     counts = bound.counts()
 
@@ -71,13 +71,13 @@ def _counts_only(entry: Entry) -> bool:
     return {p.kind for p in entry.parameters} <= {"pointer", "scalar", "n"}
 
 
-def _memory(text: Text, seen: Seen, local: Mapping[str, str], pointer: str) -> list[str]:
+def _memory(text: Text, seen: Seen, local: Mapping[str, str], looked: Look) -> list[str]:
     """Aligned pointers, what is written apart from the rest or the same array as before; outputs allocated."""
     names = [f"p{i}" for i in range(len(seen.operands))]
     fresh = [i for i, o in enumerate(seen.operands) if o.fresh]
     given = [i for i, o in enumerate(seen.operands) if not o.fresh]
     for i in given:
-        text.lines.append(f"{names[i]} = {pointer.format(x=local[seen.operands[i].name])}")
+        text.lines.append(f"{names[i]} = {address(text, looked, local[seen.operands[i].name])}")
     for i in given:
         for j in given:
             one, other = seen.operands[i], seen.operands[j]
@@ -91,6 +91,6 @@ def _memory(text: Text, seen: Seen, local: Mapping[str, str], pointer: str) -> l
     for number, i in enumerate(fresh):
         make = text.constant(seen.adapter.dense_allocator(seen.operands[i].dtype, seen.like))
         text.lines.append(f"y{number} = {make}(shape)")
-        text.lines.append(f"{names[i]} = {pointer.format(x=f'y{number}')}")
+        text.lines.append(f"{names[i]} = {address(text, looked, f'y{number}')}")
     text.miss_unless(f"not ({' | '.join(names)}) & 15")
     return names

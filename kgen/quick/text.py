@@ -15,7 +15,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from kgen.arguments import ArrayValue, ScalarValue, Value
-from kgen.arrays.base import Adapter
+from kgen.arrays.base import Adapter, Look
 from kgen.runtime.frame import Variable
 from kgen.runtime.scalars import pack
 from kgen.runtime.session import stream_handle
@@ -130,12 +130,35 @@ def _given_outputs(text: Text, seen: Seen, local: Mapping[str, str]) -> bool:
     return True
 
 
+def recognise(text: Text, looked: Look, arrays: Sequence[tuple[str, Any, bool]]) -> None:
+    """Give up on arrays that are not like these."""
+    for name, x, _ in arrays:
+        text.miss_unless(f"type({name}) is {text.constant(type(x))}")
+    for name, other in looked.same:
+        text.miss_unless(f"{name} is {other}")
+    if looked.alike is not None:
+        check, names = looked.alike
+        text.miss_unless(f"{text.constant(check)}({', '.join(names)})")
+    for fact in looked.facts:
+        found = ".".join((fact.array, *fact.path)) + ("()" if fact.call else "")
+        text.miss_unless(f"{found} == {text.constant(fact.expected)}")
+    if looked.unless is not None:
+        text.miss_unless(f"not {text.constant(looked.unless)}()")
+
+
+def address(text: Text, looked: Look, name: str) -> str:
+    """Where an array is."""
+    if callable(looked.pointer):
+        return f"{text.constant(looked.pointer)}({name})"
+    return ".".join((name, *looked.pointer)) + ("()" if looked.pointer_call else "")
+
+
 def launches(
     text: Text,
     bound: Bound,
     pointers: Sequence[str],
     scalars: Mapping[str, str],
-    current_stream: str,
+    current_stream: Callable[[], int] | None,
     adjust: Callable[[str, int], list[str]] | None = None,
 ) -> None:
     """Queue the kernels.  ``adjust`` gives lines that change a launch (its name, its number) before it starts."""
@@ -146,8 +169,9 @@ def launches(
         "ready": bound.ready, "new_slot": bound.slot, "start": module.start,
         "recover": module.recover, "pack_into": bound.signature.packer.pack_into, "stream_handle": stream_handle,
     }  # fmt: skip
-    if current_stream:
-        text.lines.append(f"at = {current_stream} if stream is None else stream_handle(stream)")
+    if current_stream is not None:
+        current = text.constant(current_stream)
+        text.lines.append(f"at = {current}() if stream is None else stream_handle(stream)")
     else:
         text.miss_unless("stream is None")
         text.lines.append("at = 0")

@@ -19,7 +19,7 @@ class Module(Protocol):
     """Loaded code: a CudaModule or a CpuModule.
 
     ``start`` takes what ``prepared`` gives, runs without the GIL, and returns what ``status`` reads; ``recover`` is
-    told of a launch that failed, and raises or launches it anew.
+    told of a launch that failed, and raises or (where it is given the arguments) launches it anew.
     """
 
     @property
@@ -34,6 +34,10 @@ class Module(Protocol):
     resized: str  # as Python text: a ``{launch}`` gets another number of ``{blocks}``
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
+
+    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+        """Address of the code, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,21 @@ class Bound:
             where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
             found.append((where[0], entry.schedule.index_bits))
         return tuple(found)
+
+    def image(self) -> bytearray:
+        """A slot's buffer before any variable is written, as far as parameters go."""
+        return bytearray(self._frame.fixed_at) + bytearray(self._frame.fixed)
+
+    def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
+        """The launches as ``kgen/_call.c`` takes them, each with where its parameters are in the image."""
+        return tuple(
+            (*self.module.native(name, launch), table)
+            for name, launch, table in zip(self.names, self._launches, self._frame.tables, strict=True)
+        )
+
+    def failed(self, number: int, status: int) -> None:
+        """Raises what the status of kernel ``number`` means."""
+        self.module.recover(self.names[number], (), status)
 
     def give_back(self, stream: int, slot: Slot) -> None:
         self.ready.setdefault(stream, []).append(slot)

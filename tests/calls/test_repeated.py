@@ -73,6 +73,13 @@ def same(x: Any, y: Any) -> bool:
     return bool(np.array_equal(host(x), host(y), equal_nan=True))
 
 
+def test_the_extension_is_used(how: str) -> None:
+    """What this folder means to test is what runs."""
+    a = numpy_array(8)
+    kernel = learnt(jit("param s: float = 1.0\nout = a * s"), a, s=2.0)
+    assert (type(kernel._engine.quick[0]).__module__ == "kgen._call") is (how == "c")
+
+
 def test_recognised_calls_compute(make: Make) -> None:
     """New data of the same layout, new shapes, other strides and other dtypes give their own results."""
     a, b = make(6, 8), make(6, 8)

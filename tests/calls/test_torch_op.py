@@ -50,6 +50,7 @@ def test_mutation() -> None:
 def test_compile(dynamic: bool) -> None:
     """No graph break, and under dynamic shapes no recompilation for a new extent of the same layout."""
     op = register("out = a * b")
+    torch._dynamo.reset()
     graphs: list[Any] = []
 
     def backend(graph: Any, inputs: Any) -> Any:
@@ -84,8 +85,9 @@ def test_bad_names() -> None:
     """A name of another form, one that is taken, and params that torch does not have."""
     with pytest.raises(kgen.KgenError, match="operator name"):
         kgen.torch.op("no_namespace", "out = a")
-    kgen.torch.op("kgen_test::taken", "out = a")
+    name = f"kgen_test::taken{next(_number)}"
+    kgen.torch.op(name, "out = a")
     with pytest.raises(kgen.KgenError, match="refuses"):
-        kgen.torch.op("kgen_test::taken", "out = a")
+        kgen.torch.op(name, "out = a")
     with pytest.raises(kgen.KgenError, match="complex"):
         kgen.torch.op("kgen_test::z", "param z: c64\nout = a * z")
