@@ -59,8 +59,7 @@ def measure(torch: Any, workload: Workload, peers: list[str], runs: int) -> Row:
             if name == "kgen":
                 seconds.append(taken)
     medians = {name: median(values[1:]) for name, values in shares.items()}
-    explained = kernel.explain(**given, out=out)
-    kernels = tuple(s.kernel for s in explained.steps)
+    kernels = [step.kernel for step in kernel.explain(**given, out=out).steps]
     rate = total / median(seconds[1:]) / 1e9
     return Row(workload.name, workload.kind, kernels, total, rate, medians.pop("kgen"), workload.target, medians)
 

@@ -20,7 +20,7 @@ class Row:
 
     name: str
     kind: str
-    kernels: tuple[str, ...]
+    kernels: list[str]
     bytes: int
     gigabytes_per_second: float
     share: float

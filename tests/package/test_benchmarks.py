@@ -14,7 +14,7 @@ from kgen import pipeline
 
 
 def row(name: str, share: float, target: float | None = 1.0, **rivals: float) -> Row:
-    return Row(name, "contiguous", ("contiguous",), 1024, 4000.0, share, target, rivals)
+    return Row(name, "contiguous", ["contiguous"], 1024, 4000.0, share, target, rivals)
 
 
 def test_workloads() -> None:
