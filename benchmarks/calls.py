@@ -3,7 +3,8 @@
     python -m benchmarks.calls [--out benchmarks/results] [--quick]
 
 Times are medians of several rounds of thousands of calls, in microseconds; the rounds of all candidates take turns, so
-that a machine that changes its pace changes it for all.  First calls are of fresh processes or fresh programs, in ms.
+that a machine that changes its pace changes it for all.  First calls are of fresh processes or fresh programs, in ms;
+they run away from the checkout, so that an installed kgen is measured.
 """
 
 from __future__ import annotations
@@ -202,7 +203,10 @@ def first_calls(runs: int) -> dict[str, float]:
 
 _TORCH = "import torch\nx = torch.ones(1024, device='cuda')\n"
 _CUPY = "import cupy\nx = cupy.ones(1024, 'f')\n"
-_ELEMENT = "f = cupy.ElementwiseKernel('float32 a, float32 b', 'float32 z', 'z = 2.5f*a + b', 'fresh')\nprint(f(x, x)[0].item())"
+_ELEMENT = """
+f = cupy.ElementwiseKernel("float32 a, float32 b", "float32 z", "z = 2.5f*a + b", "fresh")
+print(f(x, x)[0].item())
+"""
 _KGEN = "import kgen\nprint(kgen.jit('out = 2.5*a + b')(x, x)[0].item())"
 _FRESH = {
     "kgen on torch": _TORCH + _KGEN,
@@ -263,13 +267,13 @@ def _environment(folder: str) -> dict[str, str]:
 
 def _process(script: Path, folder: str) -> float:
     start = time.perf_counter()
-    subprocess.run([sys.executable, str(script)], env=_environment(folder), check=True, capture_output=True)
+    subprocess.run([sys.executable, str(script)], env=_environment(folder), check=True, capture_output=True, cwd=folder)
     return (time.perf_counter() - start) * 1e3
 
 
 def _python(text: str, folder: str, *arguments: str) -> float:
     command = [sys.executable, "-c", text, *arguments]
-    return float(json.loads(subprocess.check_output(command, env=_environment(folder), text=True)))
+    return float(json.loads(subprocess.check_output(command, env=_environment(folder), text=True, cwd=folder)))
 
 
 TARGETS = {  # this line: at most so many times that line

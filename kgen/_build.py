@@ -6,31 +6,13 @@ without, and so does a wheel that is built where there is no C compiler.
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
-import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-
-
-def compile_extension(source: Path, folder: Path) -> Path | None:
-    """The extension module for this Python, or None where it cannot be compiled."""
-    target = folder / f"_call{sysconfig.get_config_var('EXT_SUFFIX')}"
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[:1]
-    flags = ["-O2", "-fPIC", "-shared", f"-I{sysconfig.get_paths()['include']}"]
-    # Stripped of names of temporary files, so that the same tree gives the same wheel.
-    flags += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-s", "-Wl,--build-id=none"]
-    try:
-        ran = subprocess.run([*compiler, *flags, str(source), "-o", str(target)], capture_output=True, check=False)
-    except OSError:
-        return None
-    return target if ran.returncode == 0 and target.exists() else None
 
 
 class BuildProducts(BuildHookInterface[Any]):
@@ -43,6 +25,7 @@ class BuildProducts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
+        from kgen._extension import compile_extension
         from kgen.codegen import templates
         from kgen.syntax import tables
 

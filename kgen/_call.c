@@ -267,30 +267,61 @@ static PyObject *results(Call *self, PyObject **values, PyObject **made) {
     return found;
 }
 
-static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
-    uint64_t pointers[MOST_OPERANDS], stream = 0;
+/* Addresses and scalars of the caller's values; 0 where they lie or read in another way than was described. */
+static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned char *memory) {
     for (Py_ssize_t i = 0; i < self->operands; i++) {
         if (self->where[i] < 0) continue;
-        if (address(self, values[self->where[i]], &pointers[i])) return forget();
-        if ((int)(pointers[i] & 15) != self->place[i]) return miss();
+        if (address(self, values[self->where[i]], &pointers[i])) return 0;
+        if ((int)(pointers[i] & 15) != self->place[i]) return 0;
     }
-    if (!apart(self, pointers)) return miss();
-    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
+    if (!apart(self, pointers)) return 0;
     memcpy(memory, self->image, self->bytes);
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
-        if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) return forget();
+        if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) return 0;
     }
-    if (self->kernel_count && self->current) {
-        PyObject *number = given_stream == Py_None ? PyObject_CallNoArgs(self->current)
-                                                   : PyObject_CallOneArg(self->handle, given_stream);
-        if (!number) return NULL;
-        stream = PyLong_AsUnsignedLongLong(number);
-        Py_DECREF(number);
-        if (stream == (uint64_t)-1 && PyErr_Occurred()) return NULL;
-    } else if (given_stream != Py_None) {
-        return miss();
+    return 1;
+}
+
+static void write_pointers(const Call *self, const uint64_t *pointers, unsigned char *memory) {
+    for (Py_ssize_t n = 0; n < self->variable_count; n++) {
+        const Variable *v = &self->variables[n];
+        if (v->code == 'P') memcpy(memory + v->offset, &pointers[v->index], 8);
     }
+}
+
+/* The stream to launch on; -1 with an error. */
+static int find_stream(Call *self, PyObject *given, uint64_t *stream) {
+    *stream = 0;
+    if (!self->current) return 0;
+    PyObject *number = given == Py_None ? PyObject_CallNoArgs(self->current) : PyObject_CallOneArg(self->handle, given);
+    if (!number) return -1;
+    *stream = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    return *stream == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Launches without the GIL; -1 with an error. */
+static int start(Call *self, uint64_t stream, unsigned char *memory) {
+    uint64_t status;
+    int which = 0;
+    if (!self->kernel_count) return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = launch(self, stream, memory, &which);
+    Py_END_ALLOW_THREADS
+    if (!status) return 0;
+    PyObject *raised = PyObject_CallFunction(self->failed, "iK", which, (unsigned long long)status);
+    Py_XDECREF(raised);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "a launch failed");
+    return -1;
+}
+
+static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
+    uint64_t pointers[MOST_OPERANDS], stream;
+    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
+    if (!self->current && given_stream != Py_None) return miss();
+    if (!gather(self, values, pointers, memory)) return forget();
+    if (find_stream(self, given_stream, &stream)) return NULL;
     for (Py_ssize_t i = 0; i < self->operands; i++) {
         if (self->where[i] >= 0) continue;
         int number = -1 - self->where[i];
@@ -298,23 +329,8 @@ static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyOb
         if (!made[number] || address(self, made[number], &pointers[i])) return NULL;
         if ((int)(pointers[i] & 15) != self->place[i]) return miss();
     }
-    for (Py_ssize_t n = 0; n < self->variable_count; n++) {
-        const Variable *v = &self->variables[n];
-        if (v->code == 'P') memcpy(memory + v->offset, &pointers[v->index], 8);
-    }
-    if (self->kernel_count) {
-        uint64_t status;
-        int which = 0;
-        Py_BEGIN_ALLOW_THREADS
-        status = launch(self, stream, memory, &which);
-        Py_END_ALLOW_THREADS
-        if (status) {
-            PyObject *raised = PyObject_CallFunction(self->failed, "iK", which, (unsigned long long)status);
-            Py_XDECREF(raised);
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "a launch failed");
-            return NULL;
-        }
-    }
+    write_pointers(self, pointers, memory);
+    if (start(self, stream, memory)) return NULL;
     if (PyObject_SetAttr(self->engine, self->ran_on, self->here)) return NULL;
     return results(self, values, made);
 }
@@ -333,6 +349,65 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++) Py_XDECREF(made[i]);
     return result;
 }
+
+/* --- the same call again: its parameters are ready, and nothing is looked at --------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Call *call;
+    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
+} Again;
+
+static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
+    Again *self = (Again *)object;
+    uint64_t stream;
+    if (PyVectorcall_NARGS(flags) != 1 || names) {
+        PyErr_SetString(PyExc_TypeError, "an Again takes (stream)");
+        return NULL;
+    }
+    if (find_stream(self->call, args[0], &stream) || start(self->call, stream, self->memory)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static void again_dealloc(PyObject *object) {
+    Py_XDECREF(((Again *)object)->call);
+    PyObject_Free(object);
+}
+
+static PyTypeObject AgainType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "kgen._call.Again",
+    .tp_basicsize = sizeof(Again),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc = "again(stream) launches what call.again(args, out, named) was given; the caller keeps the arrays alive.",
+    .tp_dealloc = again_dealloc,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Again, vectorcall),
+};
+
+static PyObject *make_again(PyObject *object, PyObject *arguments) {
+    Call *self = (Call *)object;
+    PyObject *args, *out, *named, *values[MOST_VALUES];
+    uint64_t pointers[MOST_OPERANDS];
+    if (!PyArg_ParseTuple(arguments, "O!OO!", &PyTuple_Type, &args, &out, &PyDict_Type, &named)) return NULL;
+    if (PyTuple_GET_SIZE(self->fresh) || !collect(self, args, out, named, values) || recognised(self, values) != 1) return forget();
+    Again *made = PyObject_New(Again, &AgainType);
+    if (!made) return NULL;
+    made->vectorcall = again;
+    made->call = (Call *)Py_NewRef(object);
+    if (!gather(self, values, pointers, made->memory)) {
+        Py_DECREF(made);
+        return forget();
+    }
+    write_pointers(self, pointers, made->memory);
+    return (PyObject *)made;
+}
+
+static PyMethodDef methods[] = {
+    {"again", make_again, METH_VARARGS, "again(args, out, named): the call with these arguments, or NotImplemented."},
+    {NULL, NULL, 0, NULL},
+};
 
 /* --- making one -------------------------------------------------------------------------------------------------- */
 
@@ -527,6 +602,7 @@ static PyTypeObject CallType = {
     .tp_basicsize = sizeof(Call),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_doc = "A recognised call; see kgen/quick/native.py.",
+    .tp_methods = methods,
     .tp_new = new,
     .tp_dealloc = dealloc,
     .tp_traverse = traverse,
@@ -538,7 +614,7 @@ static PyTypeObject CallType = {
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "kgen._call", .m_size = -1};
 
 PyMODINIT_FUNC PyInit__call(void) {
-    if (PyType_Ready(&CallType)) return NULL;
+    if (PyType_Ready(&CallType) || PyType_Ready(&AgainType)) return NULL;
     PyObject *made = PyModule_Create(&module);
 #ifdef Py_GIL_DISABLED
     if (made) PyUnstable_Module_SetGIL(made, Py_MOD_GIL_NOT_USED);

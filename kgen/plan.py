@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import error
@@ -33,7 +34,12 @@ class Plan:
         session = call.session
         adapter, device = session.adapter, session.backend.device
         self._current = adapter.current_stream(device)
+        self._on_cuda = device.kind == "cuda"
         self._slots: dict[int, Slot] = {}
+        # The C extension's calls can be made again as they are; generated Python has to be told how.
+        fix = getattr(again, "again", None)
+        fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
+        self._native: Callable[[Any], None] | None = None if fixed is NotImplemented else fixed
 
     @property
     def out(self) -> Any:
@@ -44,7 +50,14 @@ class Plan:
         """Launch; returns the outputs.  Raises :class:`~kgen.KgenError` (``plan-mismatch``) for other layouts."""
         if args or out is not None:
             return self._swapped(args, out, stream)
-        at = (self._current() if self._stream is None else self._stream) if stream is None else stream_handle(stream)
+        if stream is None:
+            stream = self._stream
+        elif not self._on_cuda:
+            raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
+        if self._native is not None:
+            self._native(stream)
+            return self._out
+        at = self._current() if stream is None else stream_handle(stream)
         slot = self._slots.get(at)
         if slot is None:
             slot = self._slot(at)
@@ -53,12 +66,16 @@ class Plan:
 
     def graph(self) -> Graph:
         """The plan as a CUDA graph of its own: ``plan.graph()()`` launches all its kernels at once."""
-        device = self._call.session.backend.device
-        if device.kind != "cuda":
+        if not self._on_cuda:
             raise error("bad-plan", "a graph is for CUDA, and this plan runs on the CPU", "call the plan itself")
         from kgen.runtime.cuda.graph import Graph
 
-        return Graph.capture(device.index, lambda stream: self._bound.start(self._slot(stream)), self._current, self)
+        return Graph.capture(
+            self._call.session.backend.device.index,
+            lambda stream: self._bound.start(self._slot(stream)),
+            self._current,
+            self,
+        )
 
     def _slot(self, stream: int) -> Slot:
         """Parameters with the plan's own values.  They are only read from here on, so threads may share them."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import prod
 from typing import Any
 
 from kgen.arrays.base import Defaults, Device, Fact, Look, as_python, cuda, is_c_order, span
@@ -58,10 +59,11 @@ class CupyAdapter(Defaults):
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
         facts: list[Fact] = []
         for name, x, _ in arrays:
-            facts.append(Fact(name, ("shape",), x.shape))
-            # A flag tells C order in a third of the time that a tuple of strides takes.
-            dense = getattr(x, "_c_contiguous", False)
-            facts.append(Fact(name, ("_c_contiguous",), True) if dense else Fact(name, ("strides",), x.strides))
+            # Numbers and flags are read in a third of the time that tuples of extents and strides take.
+            if x.ndim == 1 and getattr(x, "_c_contiguous", False):
+                facts += [Fact(name, ("_c_contiguous",), True), Fact(name, ("ndim",), 1), Fact(name, ("size",), x.size)]
+            else:
+                facts += [Fact(name, ("shape",), x.shape), Fact(name, ("strides",), x.strides)]
         return self._look(arrays, facts)
 
     def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
@@ -72,17 +74,14 @@ class CupyAdapter(Defaults):
 
     def _look(self, arrays: Sequence[tuple[str, Any, bool]], facts: Sequence[Fact]) -> Look:
         dtypes = [Fact(name, ("dtype",), x.dtype) for name, x, _ in arrays]
-        devices = [Fact(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays]
+        several = self._cupy.cuda.runtime.getDeviceCount() > 1
+        devices = [Fact(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays if several]
         stream = self.current_stream(cuda(arrays[0][1].data.device_id))
         return Look((*dtypes, *devices, *facts), ("data", "ptr"), False, stream)
 
     def current_stream(self, device: Device) -> Callable[[], int]:
-        """CuPy's own function gives the handle in a third of the time that a Stream object takes."""
-        private = getattr(self._cupy.cuda.stream, "get_current_stream_ptr", None)
-        devices = self._cupy.cuda.runtime.getDeviceCount()
-        if private is not None and devices == 1 and int(private()) == self.stream(device):
-            return private  # type: ignore[no-any-return]
-        return partial(self.stream, device)
+        current, index = self._cupy.cuda.get_current_stream, device.index
+        return lambda: current(index).ptr
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
         if self._cupy.cuda.runtime.getDeviceCount() == 1:
@@ -97,7 +96,10 @@ class CupyAdapter(Defaults):
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         if is_c_order(shape, strides) and self._cupy.cuda.runtime.getDeviceCount() == 1:
-            return partial(self._cupy.ndarray, shape, TO_NUMPY[dtype])
+            # What ndarray() does with itself for a shape alone, but 0.2 us sooner.
+            array, allocate, kind = self._cupy.ndarray, self._cupy.cuda.alloc, TO_NUMPY[dtype]
+            size = prod(shape) * kind.itemsize
+            return lambda: array(shape, kind, allocate(size))
         with like.device:
             some = self._cupy.empty((), like.dtype)  # of the same device, and not the caller's
         return partial(self.empty, shape, strides, dtype, some)

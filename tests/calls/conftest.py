@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
 @pytest.fixture(scope="session")
 def extension(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """``_call.c``, compiled now, with every warning an error would deserve."""
-    from kgen._build import compile_extension
+    from kgen._extension import compile_extension
 
     built = compile_extension(SOURCE, tmp_path_factory.mktemp("call"))
     assert built is not None, "the C extension does not compile: is there a C compiler, and Python.h?"

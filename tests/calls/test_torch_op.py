@@ -46,6 +46,7 @@ def test_mutation() -> None:
     assert set(torch.library.opcheck(op, (p, torch.ones(3))).values()) == {"SUCCESS"}
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch about itself
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compile(dynamic: bool) -> None:
     """No graph break, and under dynamic shapes no recompilation for a new extent of the same layout."""
