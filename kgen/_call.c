@@ -50,7 +50,7 @@ typedef struct {
     PyObject *names;     /* tuple: of arguments that are given by name */
     PyObject *alike;     /* callable over `checked`, or NULL */
     PyObject *unless;    /* callable that has to be false, or NULL */
-    PyObject *fresh;     /* tuple of functions that allocate an output */
+    PyObject *fresh;     /* tuple, for each output that is allocated, of a function and its arguments */
     PyObject *pointer;   /* callable, or tuple of attribute names */
     PyObject *current;   /* callable that gives the current stream; NULL: the CPU, which has none */
     PyObject *handle;    /* callable that gives a given stream's handle */
@@ -325,7 +325,9 @@ static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyOb
     for (Py_ssize_t i = 0; i < self->operands; i++) {
         if (self->where[i] >= 0) continue;
         int number = -1 - self->where[i];
-        made[number] = PyObject_CallNoArgs(PyTuple_GET_ITEM(self->fresh, number));
+        PyObject *fresh = PyTuple_GET_ITEM(self->fresh, number);
+        PyObject *const *parts = &PyTuple_GET_ITEM(fresh, 0);
+        made[number] = PyObject_Vectorcall(parts[0], parts + 1, PyTuple_GET_SIZE(fresh) - 1, NULL);
         if (!made[number] || address(self, made[number], &pointers[i])) return NULL;
         if ((int)(pointers[i] & 15) != self->place[i]) return miss();
     }
@@ -541,6 +543,13 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     self->bytes = image.len;
     Py_ssize_t operands;
     PyObject *parts[] = {same, apart_, variables};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++)
+        if (!PyTuple_Check(PyTuple_GET_ITEM(self->fresh, i)) || !PyTuple_GET_SIZE(PyTuple_GET_ITEM(self->fresh, i))) {
+            PyErr_SetString(PyExc_TypeError, "fresh is a tuple of tuples");
+            PyBuffer_Release(&image);
+            Py_DECREF(self);
+            return NULL;
+        }
     int bad = image.len > MOST_BYTES || PyTuple_GET_SIZE(self->types) > MOST_VALUES || PyTuple_GET_SIZE(self->fresh) > MOST_VALUES;
     if (bad) PyErr_SetString(PyExc_ValueError, "too large a call");
     else memcpy(self->image, image.buf, image.len);

@@ -65,7 +65,8 @@ def jit(
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = pipeline.load(text)
     base = default_base(program) if name is None else named_base(name)
-    return Kernel(program, name=base, device=device, options=Options(fmad, fast))
+    made = Profiled if os.environ.get("KGEN_NVTX", "0") not in ("", "0") else Kernel
+    return made(program, name=base, device=device, options=Options(fmad, fast))
 
 
 def read_program(path: Path) -> str:
@@ -210,3 +211,23 @@ class Kernel:
     def __repr__(self) -> str:
         returned = ", ".join(self.outputs) or "None"
         return f"<kgen kernel {self.name}({', '.join([*self.inputs, *self.params])}) -> {returned}>"
+
+
+class Profiled(Kernel):
+    """A kernel whose calls are NVTX ranges, for Nsight Systems: what :func:`jit` makes under ``KGEN_NVTX=1``."""
+
+    def __init__(self, program: Program, *, name: str, device: str | None, options: Options) -> None:
+        super().__init__(program, name=name, device=device, options=options)
+        try:
+            import nvtx
+        except ImportError:
+            raise error(
+                "no-nvtx", "KGEN_NVTX=1 asks for NVTX ranges, and nvtx is not installed", "pip install nvtx"
+            ) from None
+        self._range = nvtx.annotate
+
+    def __call__(
+        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+    ) -> Any:
+        with self._range(f"kgen {self.name}", domain="kgen"):
+            return super().__call__(*args, out=out, stream=stream, shape=shape, **named)

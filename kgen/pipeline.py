@@ -78,7 +78,7 @@ def _instead(op: Op) -> str:
 
 def schedule(step: Step, placed: Placed) -> Choice:
     """Decide one step for where its operands lie."""
-    return choose(step, placed.space, placed.itemsizes, placed.alignments, placed.aliased)
+    return choose(step, placed.space, placed.itemsizes, placed.addresses, placed.aliased)
 
 
 def source(

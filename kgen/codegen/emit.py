@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import GroupContext, KernelContext, ModuleContext
 from kgen.codegen.element import Statement, write_element
-from kgen.codegen.helpers import helper_texts
+from kgen.codegen.helpers import LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.kernels import Entry, describe
 from kgen.codegen.templates import environment
 from kgen.diagnostics import Diagnostic
@@ -52,11 +52,14 @@ def emit(
         context, entry = describe(step, number, schedule, elements[number], name)
         kernels.append(context)
         entries.append(entry)
+    helpers = [LOAD_SHIFTED for _, s in variants if any(t.access == "shifted" for t in s.touches)]
+    helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
+    helpers += [h for e in elements.values() for h in e.helpers]
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in banner),
         headers=tuple(sorted({h for e in elements.values() for h in e.headers})),
         uses_pack=any(k.packs for k in kernels),
-        helpers=tuple(text.rstrip() for text in helper_texts([h for e in elements.values() for h in e.helpers])),
+        helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
         elements=tuple(e.context for e in elements.values()),
         kernels=tuple(kernels),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from kgen.arguments import ScalarValue
@@ -94,7 +94,7 @@ def native_call(
         where=tuple(names[o.name] for o in seen.operands),
         place=tuple(o.array.pointer % 16 for o in seen.operands),
         apart=tuple(distances),
-        fresh=tuple(seen.adapter.allocator(o.array.shape, o.array.strides, o.dtype, seen.like) for o in fresh),
+        fresh=tuple(_called(seen.adapter.allocator(o.array.shape, o.array.strides, o.dtype, seen.like)) for o in fresh),
         results=results,
         one_result=len(results) == 1,
         current=looked.stream,
@@ -111,6 +111,11 @@ def native_call(
         context=bound.module.context() if on_cuda and bound.names else 0,
     )
     return made
+
+
+def _called(make: Any) -> tuple[Any, ...]:
+    """A function without arguments as a function and its arguments: C calls what a partial stands for."""
+    return (make.func, *make.args) if isinstance(make, partial) and not make.keywords else (make,)
 
 
 @cache

@@ -9,6 +9,7 @@ from kgen.ir.kernel import Access, Kernel, Shape
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space, output_strides
 from kgen.schedule.policy import kept_axes
 from kgen.schedule.split import Step, Touch
+from kgen.schedule.target import PORTABLE
 
 Extents = Mapping[str, int]  #: dimension symbol -> its extent
 
@@ -31,7 +32,7 @@ class Placed:
     space: IterationSpace
     layouts: tuple[OperandLayout, ...]  # of the touches, seen over the logical iteration shape
     itemsizes: tuple[int, ...]
-    alignments: tuple[int, ...]
+    addresses: tuple[int, ...]  # modulo what the widest access needs
     aliased: tuple[bool, ...]
 
 
@@ -98,11 +99,6 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
         iteration_space(shape, layouts, keep=kept_axes(step)),
         layouts,
         tuple(a.itemsize for a in touched),
-        tuple(_alignment(a.pointer) for a in touched),
+        tuple(a.pointer % PORTABLE.vector_bytes for a in touched),
         tuple(aliased),
     )
-
-
-def _alignment(pointer: int) -> int:
-    """The largest power of two, up to 16, that divides an address."""
-    return min(16, pointer & -pointer) if pointer else 16

@@ -9,7 +9,7 @@ import pytest
 
 from kgen import resources
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
-from kgen.codegen.helpers import HELPERS, helper_texts
+from kgen.codegen.helpers import HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT32, INT32, DType
 from kgen.ir.kernel import Attr, CastMode, from_bits, to_bits
@@ -40,6 +40,7 @@ def test_helpers_and_files_agree() -> None:
     """Each helper is one file of templates/device, each file one helper that some spelling or helper uses."""
     files = {path.stem for path in (resources.folder("templates") / "device").glob("*.cu")}
     used = {h for c in all_cases() for h in spell(c.name, c.attr, c.dtype, [A, B, C, A][: len(c.of)], c.of).helpers}
+    used |= {LOAD_SHIFTED, SHIFT_BLOCKS}
     used |= {required for name in used for required in HELPERS[name].requires}
     assert files == set(HELPERS) == used
 
