@@ -71,11 +71,17 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
 def _limits(schedule: Schedule, space: IterationSpace, touch: int, itemsizes: Sequence[int]) -> list[str]:
     found: list[str] = []
     planned = schedule.touches[touch]
-    if planned.access in ("transposed", "shifted_transposed"):
+    if planned.is_turned:
         side = tile_elements(schedule.group)
         found.append(f"makes the kernel work by tiles of {side} x {side}")
     elif schedule.template != "tiled" and classify(space, touch) is Access.STRIDED:
-        found.append("keeps the kernel from one run over all elements")
+        found.append(
+            "costs divisions for each element"
+            if schedule.template == "flat"
+            else "keeps the kernel from one run over all elements"
+        )
+    if schedule.lead == touch:
+        found.append("groups begin where it is aligned")
     # Operands that move along rows: the widest of them fills one access.
     moving = {i: size for i, size in enumerate(itemsizes) if space.shape[0] > 1 and space.strides[i][0] != 0}
     if schedule.group > 1 and moving.get(touch) == max(moving.values(), default=0) > min(moving.values(), default=0):

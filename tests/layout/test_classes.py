@@ -80,6 +80,24 @@ def test_arrays_say_where_they_begin() -> None:
     assert "Made for bases" not in kernel.source(x[:-1], x[:-1])
 
 
+def test_short_rows_cost_divisions() -> None:
+    """A row that is no multiple of a group is found element by element."""
+    found = operands("out = a + b", a=kgen.spec((500, 33), "f16"), b=kgen.spec((33,), "f16"))
+    assert (found["b"].kind, found["b"].limits) == ("row broadcast", ("costs divisions for each element",))
+    assert found["b"].access == "groups of 8, each element at an offset of its own"
+    assert found["a"].limits == ()
+
+
+def test_misaligned_halves_are_shifted() -> None:
+    """Inputs that are not aligned are read as blocks; an output says that groups begin with it."""
+    x = np.zeros(4097, np.float16)
+    first, *others = kgen.jit("inout p\np = p + a", device="cpu").explain(x[1:], np.zeros(4096, np.float16)).steps
+    assert not others
+    p, a = first.operands
+    assert p.limits == ("groups begin where it is aligned",)
+    assert a.access == "groups of 8 from aligned blocks, shifted together: not aligned to 16 bytes"
+
+
 def test_given_outputs_are_explained() -> None:
     """``explain(out=...)`` is about the array that a call with it would write; its dtype and strides count."""
     x, out = np.zeros((64, 64), np.float32), np.zeros((64, 128), np.float16)[:, ::2]
