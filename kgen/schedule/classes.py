@@ -54,9 +54,8 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
         "scalar": "one load into a register",
         "column": "one load for a group",
         "gather": f"element by element, {space.strides[touch][0]} apart",
-        "transposed": "turned in shared memory",
+        "transposed": "turned in shared memory" + ("" if planned.alignment >= width else f"; {unaligned}"),
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
-        "shifted_transposed": f"aligned blocks, shifted together ({unaligned}), turned in shared memory",
         "linear": "one element a thread",
         "strided": f"{groups}, each element at an offset of its own"
         if schedule.group > 1
@@ -71,7 +70,7 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
 def _limits(schedule: Schedule, space: IterationSpace, touch: int, itemsizes: Sequence[int]) -> list[str]:
     found: list[str] = []
     planned = schedule.touches[touch]
-    if planned.is_turned:
+    if planned.access == "transposed":
         side = tile_elements(schedule.group)
         found.append(f"makes the kernel work by tiles of {side} x {side}")
     elif schedule.template != "tiled" and classify(space, touch) is Access.STRIDED:

@@ -98,6 +98,12 @@ def test_misaligned_halves_are_shifted() -> None:
     assert a.access == "groups of 8 from aligned blocks, shifted together: not aligned to 16 bytes"
 
 
+def test_tiles_say_what_is_not_aligned() -> None:
+    """An odd stride between the pieces of a turned operand."""
+    found = operands("out = a + b", a=SQUARE, b=kgen.spec((640, 640), "f32", (1, 641)))
+    assert found["b"].access == "turned in shared memory; not aligned to 16 bytes"
+
+
 def test_given_outputs_are_explained() -> None:
     """``explain(out=...)`` is about the array that a call with it would write; its dtype and strides count."""
     x, out = np.zeros((64, 64), np.float32), np.zeros((64, 128), np.float16)[:, ::2]
