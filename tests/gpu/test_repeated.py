@@ -51,6 +51,23 @@ def test_streams_in_turn(pair: tuple[Any, Any]) -> None:
             assert torch.equal(planned, expected)
 
 
+def test_outputs_on_a_stream_that_is_given(pair: tuple[Any, Any]) -> None:
+    """A result on ``stream=`` is not in memory that the current stream still uses, nor reused before it is written."""
+    x, y = pair
+    kernel = kgen.jit("out = a * b")
+    stream = torch.cuda.Stream()
+    expected = x * y
+    torch.cuda.synchronize()
+    for _ in range(4):
+        old = torch.empty_like(x)
+        torch.cuda._sleep(2_000_000)
+        old.fill_(7.0)  # late, on the current stream
+        del old  # its memory is free for this stream, and for no other
+        found = kernel(x, y, stream=stream)
+        torch.cuda.synchronize()
+        assert torch.equal(found, expected)
+
+
 def test_capture_and_replay(pair: tuple[Any, Any]) -> None:
     """A call, a plan and a plan's own graph, captured or not, compute on the data of the moment."""
     x, y = pair
