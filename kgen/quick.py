@@ -223,6 +223,8 @@ def _launches(
     else:
         text.miss_unless("stream is None")
         text.lines.append("at = 0")
+    if bound.has_scratch:
+        text.miss_unless(f"not {text.constant(module.is_capturing)}(at)")
     text.lines += [
         "try: slot = ready[at].pop()",
         "except (KeyError, IndexError): slot = new_slot(at)",

@@ -133,6 +133,59 @@ class GroupContext:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundContext:
+    """One round of reductions.  All are lines of text; those of ``shared`` to ``gather`` for rows of several warps.
+
+    ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
+    ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
+    with that of another thread, publish it for other warps and gather theirs; then the ``results`` and what follows
+    from them for the whole row.
+    """
+
+    reads: tuple[str, ...]
+    declare: tuple[str, ...]
+    parts: tuple[str, ...]
+    call: tuple[str, ...]
+    fold: tuple[str, ...]
+    collapse: tuple[str, ...]
+    merge: tuple[str, ...]
+    shared: tuple[str, ...]
+    publish: tuple[str, ...]
+    gather: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceContext:
+    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements."""
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    threads: int
+    rows: int
+    group: int
+    layout: LayoutContext
+    packs: bool
+    start: tuple[str, ...]
+    open: tuple[str, ...]
+    close: tuple[str, ...]
+    depth: int
+    lanes: int
+    held: tuple[str, ...]
+    loads: tuple[str, ...]
+    rounds: tuple[RoundContext, ...]
+    final_reads: tuple[str, ...]
+    final_packs: tuple[str, ...]
+    final_call: tuple[str, ...]
+    final_writes: tuple[str, ...]
+    store_if: str
+    stores: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleContext:
     """One file."""
 
@@ -141,4 +194,4 @@ class ModuleContext:
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
-    kernels: tuple[KernelContext | GroupContext, ...]
+    kernels: tuple[KernelContext | GroupContext | ReduceContext, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +12,12 @@ from kgen.codegen.element import Argument, Element
 from kgen.codegen.groups import describe_groups
 from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.limits import check_parameters
+from kgen.codegen.reductions import Described, by_value, describe_rows
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
+from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
+from kgen.schedule.reductions import RowSchedule
 from kgen.schedule.split import Step
 
 
@@ -22,11 +25,11 @@ from kgen.schedule.split import Step
 class Parameter:
     """One parameter of a ``__global__`` function, in order.
 
-    ``pointer``: ``key`` is the operand's number.  ``scalar``: the number in the step's kernel.  ``size``: the
+    ``pointer``: ``key`` is the operand's number; ``buffer``: the same of one of kgen's own.  ``scalar``: the number in the step's kernel.  ``size``: the
     dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of elements.
     """
 
-    kind: Literal["pointer", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
 
@@ -48,16 +51,7 @@ def describe(
     index = "unsigned int" if schedule.index_bits == 32 else "long long"
     grouped = schedule.template in ("rows", "tiled")
     layout = None if grouped else _layout(step, schedule, f"{name}_layout")
-    written = {t.operand for t in step.touches if t.writes}
-    parameters: list[Parameter] = []
-    declarations: list[str] = []
-    for operand in sorted({t.operand for t in step.touches}):
-        array = step.kernel.operands[operand]
-        exclusive = all(s.restrict for t, s in zip(step.touches, schedule.touches, strict=True) if t.operand == operand)
-        const = "" if operand in written else "const "
-        restrict = "__restrict__ " if exclusive else ""
-        declarations.append(f"{const}{storage_type(array.dtype)}* {restrict}{names.pointer(array.name)}")
-        parameters.append(Parameter("pointer", operand))
+    parameters, declarations = _pointers(step, schedule)
     for argument in element.arguments:
         if argument.kind == "scalar":
             assert isinstance(argument.key, int)
@@ -102,6 +96,51 @@ def describe(
         direct_at_e=passed("direct", "e"),
     )
     return context, entry
+
+
+def _pointers(step: Step, schedule: Schedule) -> tuple[list[Parameter], list[str]]:
+    """The parameters that are operands in memory, and their declarations."""
+    written = {t.operand for t in step.touches if t.writes}
+    parameters: list[Parameter] = []
+    declarations: list[str] = []
+    for operand in sorted({t.operand for t in step.touches}):
+        array = step.kernel.operands[operand]
+        exclusive = all(s.restrict for t, s in zip(step.touches, schedule.touches, strict=True) if t.operand == operand)
+        const = "" if operand in written else "const "
+        restrict = "__restrict__ " if exclusive else ""
+        declarations.append(f"{const}{storage_type(array.dtype)}* {restrict}{names.pointer(array.name)}")
+        parameters.append(Parameter("buffer" if array.role == "buffer" else "pointer", operand))
+    return parameters, declarations
+
+
+def describe_reduction(
+    step: RowStep, number: int, schedule: Schedule, name: str, base: str, statements: Sequence[Statement],
+    declare: Callable[[Element], Element],
+) -> tuple[Described, Entry]:  # fmt: skip
+    """The template's context and the launcher's entry of a kernel with reductions.
+
+    ``declare`` gives its device functions the names that they have in the file.
+    """
+    assert isinstance(schedule, RowSchedule)
+    parameters, declarations = _pointers(step, schedule)
+    unique = names.Unique()
+    values: dict[tuple[str, int | str], str] = {}
+    for n, op in enumerate(step.kernel.ops):
+        if op.name in ("scalar", "size"):
+            assert isinstance(op.attr, int | str)
+            c_type, value = by_value(step, n, unique)
+            values[op.name, op.attr] = value
+            dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
+            parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
+            declarations.append(f"const {c_type} {value}")
+    parameters.append(Parameter("layout", 0))
+    declarations.append(f"const {name}_layout layout")
+    if schedule.rows > 1:  # with a block for each row, the grid is exact
+        parameters.append(Parameter("n", 0))
+        declarations.append(f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
+    check_parameters(name, schedule, parameters)
+    described = describe_rows(step, schedule, name, base, statements, declare, declarations, values)
+    return described, Entry(name, number, schedule, tuple(parameters))
 
 
 def _first(schedule: Schedule) -> str:

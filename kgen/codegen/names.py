@@ -44,6 +44,16 @@ def offset(name: str) -> str:
     return f"{name}_at"
 
 
+def state(name: str) -> str:
+    """What a reduction accumulates in."""
+    return f"{name}_acc"
+
+
+def row(name: str) -> str:
+    """Where a row of an operand begins."""
+    return f"{name}_row"
+
+
 def kernel_base(text: str) -> str:
     """A kernel's base name from a file's stem: ``my-op.v2`` gives ``my_op_v2``."""
     base = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "kernel"

@@ -18,13 +18,15 @@ from typing import Any, Literal
 #: transposed  consecutive along another dimension: a tile at a time, turned in shared memory
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
-AccessKind = Literal["vector", "scalar", "column", "gather", "transposed", "linear", "strided"]
+#: row         one element for each row of a kernel with reductions
+AccessKind = Literal["vector", "scalar", "column", "gather", "transposed", "linear", "strided", "row"]
 
 #: contiguous  every operand is dense in one order, or a single element: no offsets
 #: rows        a group of elements of one row a thread; where rows begin is computed once for the group
 #: tiled       square tiles of two dimensions, one a block, for operands that are consecutive along the second
 #: strided     one element a thread, its offsets computed from its coordinates: covers every layout
-Template = Literal["contiguous", "rows", "tiled", "strided"]
+#: row_reduce  reductions: some threads a row
+Template = Literal["contiguous", "rows", "tiled", "strided", "row_reduce"]
 
 
 @dataclass(frozen=True, slots=True)

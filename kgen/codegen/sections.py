@@ -1,0 +1,221 @@
+"""The parts of a kernel with reductions: device functions of one element, and what is computed once a row.
+
+Each round of reductions has a function that takes an element into the states, and the outputs of a whole row have one
+that writes an element.  What is the same along a row is computed between them, in the kernel's own body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kgen.codegen import names
+from kgen.codegen.accumulators import Accumulator
+from kgen.codegen.context import ElementContext
+from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
+from kgen.codegen.expressions import Level, at_least
+from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
+from kgen.dtypes import INT64
+from kgen.ir.kernel import Access, Op
+from kgen.schedule.cut import RowStep, spread
+
+#: Ops that are written where they are used, in every part.
+_LEAVES = frozenset({"const", "scalar", "size"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which ops belong where.
+
+    ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are the
+    same along a row and that rounds or elements need; others of that kind are needed by stores of single elements only.
+    """
+
+    step: RowStep
+    rounds: tuple[tuple[int, ...], ...]
+    phase: tuple[int, ...]
+    wide: tuple[bool, ...]
+    common: frozenset[int]
+    wide_stores: tuple[int, ...]
+    row_stores: tuple[int, ...]
+
+    @staticmethod
+    def of(step: RowStep) -> Parts:
+        ops = step.kernel.ops
+        phase = step.phase()
+        wide = tuple(step.is_wide(n) for n in range(len(ops)))
+        reduces = [n for n, op in enumerate(ops) if op.name == "reduce"]
+        rounds = tuple(tuple(n for n in reduces if phase[n] == p) for p in range(1, max(phase) + 1))
+        needed: set[int] = set()
+        for n, op in enumerate(ops):
+            if wide[n] or op.name == "reduce":
+                needed |= {a for a in op.args if not wide[a]}
+        for n in range(len(ops) - 1, -1, -1):
+            if n in needed and ops[n].name != "reduce":
+                needed |= {a for a in ops[n].args if not wide[a]}
+        stores = [n for n, op in enumerate(ops) if op.name == "store"]
+        return Parts(
+            step, rounds, phase, wide, frozenset(needed),
+            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),
+        )  # fmt: skip
+
+    def behind(self, sinks: Iterable[int]) -> list[int]:
+        """The ops of one element that these need, with themselves, in order."""
+        ops = self.step.kernel.ops
+        found = set(sinks)
+        stack = list(found)
+        while stack:
+            for a in ops[stack.pop()].args:
+                if a not in found and (self.wide[a] or ops[a].name in _LEAVES):
+                    found.add(a)
+                    stack.append(a)
+        return sorted(found)
+
+    def of_row(self, phase: int) -> list[int]:
+        """What is computed once a row after round ``phase``, for all threads."""
+        ops = self.step.kernel.ops
+        apart = {"load", "reduce", *_LEAVES}
+        found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in apart}
+        return sorted(found | self._leaves(found))
+
+    def last(self) -> list[int]:
+        """What only the stores of single elements need, with these stores."""
+        ops = self.step.kernel.ops
+        found: set[int] = set()
+        stack = list(self.row_stores)
+        while stack:
+            n = stack.pop()
+            if n not in found and n not in self.common and ops[n].name != "reduce":
+                found.add(n)
+                stack.extend(ops[n].args)
+        return sorted(found | self._leaves(found))
+
+    def _leaves(self, numbers: Iterable[int]) -> set[int]:
+        ops = self.step.kernel.ops
+        return {a for n in numbers for a in ops[n].args if ops[a].name in _LEAVES}
+
+
+def touch_of(step: RowStep, number: int) -> int:
+    """The touch that a load or store is."""
+    op = step.kernel.ops[number]
+    assert isinstance(op.attr, Access)
+    axes = spread(op, step.places[number], len(step.shape))
+    return next(i for i, t in enumerate(step.touches) if (t.operand, t.axes) == (op.attr.operand, axes))
+
+
+def by_value(step: RowStep, number: int, unique: names.Unique) -> tuple[str, str]:
+    """The type and name of a scalar, size or index where it is a parameter."""
+    op = step.kernel.ops[number]
+    if op.name == "scalar":
+        assert isinstance(op.attr, int)
+        scalar = step.kernel.scalars[op.attr]
+        return register_type(scalar.dtype), unique(names.value(scalar.name))
+    if op.name == "index":
+        assert isinstance(op.attr, int)
+        return register_type(INT64), unique(f"index{op.attr + len(op.shape)}")
+    return register_type(INT64), unique(f"size_{op.attr}")
+
+
+@dataclass(slots=True)
+class RowWriter(Writer):
+    """What is computed once a row.  ``places``: where each stored operand goes."""
+
+    places: dict[int, str] = field(default_factory=dict)
+
+    def _results(self) -> dict[int, str]:
+        return self.places
+
+    def lines(self, selected: Sequence[int]) -> tuple[str, ...]:
+        """Write some ops; the lines that this adds."""
+        before = len(self.body)
+        self.write(selected)
+        return tuple(self.body[before:])
+
+
+@dataclass(slots=True)
+class SectionWriter(Writer):
+    """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name."""
+
+    states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
+
+    def _store(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            op = self.step.kernel.ops[number]
+            if op.name == "reduce":
+                self.comment(self.origins[number])
+                accumulator, name = self.states[number]
+                x = self.exprs[op.args[0]]
+                if accumulator.update.count("{p}") > 1 and x.level < PRIMARY:
+                    self._name(op.args[0], x, self._label(self.step.kernel.ops[op.args[0]], []))
+                    x = self.exprs[op.args[0]]
+                self.body.append(accumulator.update.format(a=name, x=x.code, p=at_least(x, Level.UNARY)))
+            else:
+                super(SectionWriter, self)._store([number])
+
+
+def write_section(
+    parts: Parts,
+    name: str,
+    sinks: Sequence[int],
+    states: dict[int, tuple[Accumulator, str]],
+    rows: dict[int, str],
+    statements: Sequence[Statement],
+    title: str,
+) -> Element:
+    """The function that takes one element into some reductions, or writes it.  ``rows``: names of values of a row."""
+    step = parts.step
+    ops = step.kernel.ops
+    writer = SectionWriter(step, statements, states=states)
+    selected = parts.behind(sinks)
+    arguments: list[Argument] = []
+    for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):
+        operand = step.kernel.operands[step.touches[touch].operand]
+        known = [a for a in arguments if a.kind == "read" and a.key == touch]
+        if not known:
+            value = writer.unique(names.value(operand.name))
+            known = [Argument("read", touch, f"const {register_type(operand.dtype)} {value}")]
+            arguments += known
+            writer.headers += headers_of(operand.dtype)
+        writer.exprs[number] = Expr(known[0].name, PRIMARY)
+    outside = {a for n in selected for a in ops[n].args if a not in selected}
+    for number in sorted(outside):
+        value = writer.unique(rows[number])
+        arguments.append(Argument("row", number, f"const {register_type(ops[number].dtype)} {value}"))
+        writer.exprs[number] = Expr(value, PRIMARY)
+    for number in selected:
+        if ops[number].name in ("scalar", "size", "index"):
+            c_type, value = by_value(step, number, writer.unique)
+            key = ops[number].attr if ops[number].name != "index" else number
+            assert isinstance(key, int | str)
+            arguments.append(Argument(ops[number].name, key, f"const {c_type} {value}"))
+            writer.exprs[number] = Expr(value, PRIMARY)
+    if any(states[n][0].places for n in sinks if n in states):
+        arguments.append(Argument("place", 0, "const long long place"))
+    for number in sinks:
+        if number in states:
+            accumulator, state = states[number]
+            c_type = accumulator.type if accumulator.mode == "direct" else accumulator.value
+            arguments.append(Argument("state", number, f"{c_type}& {state}"))
+        else:
+            touch = touch_of(step, number)
+            operand = step.kernel.operands[step.touches[touch].operand]
+            reads = step.touches[touch].reads
+            result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
+            arguments.append(Argument("write", touch, f"{storage_type(operand.dtype)}& {result}"))
+            writer.headers += headers_of(operand.dtype)
+    writer.write(selected)
+    helpers = [h for n in sinks if n in states for h in states[n][0].helpers]
+    parameters = tuple(a.declaration for a in arguments)
+    one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
+    context = ElementContext(name, (names.comment(title),), parameters, one_line, tuple(writer.body))
+    return Element(
+        context, tuple(arguments), tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys([*writer.helpers, *helpers]))
+    )
+
+
+def label_of(step: RowStep, op: Op) -> str:
+    """What a reduction's names start with: the user's name for it, else its kind."""
+    outputs = {o.name for o in step.kernel.operands if o.role != "input"}
+    attr = op.attr
+    kind = getattr(attr, "kind", "t")
+    return op.label if op.label is not None and op.label not in outputs else str(kind)

@@ -1,0 +1,40 @@
+// Elements seen, their mean, and the sum of their squared distances from it.
+template <typename T>
+struct Moments {
+    T count, mean, distance;
+};
+
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).
+template <typename T>
+static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
+{
+    const T count = a.count + b.count, share = count == 0 ? 0 : b.count / count, apart = b.mean - a.mean;
+    if (b.count != 0) {
+        a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
+        a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
+    }
+    a.count = count;
+}
+
+template <typename T, int N>
+static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N])
+{
+    T sum = 0, distance = 0;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sum += x[j];
+    }
+    const T mean = sum * (1 / (T)N);
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        distance += (x[j] - mean) * (x[j] - mean);
+    }
+    merge(all, Moments<T>{N, mean, distance});
+}
+
+template <typename T>
+static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
+            __shfl_xor_sync(0xffffffffu, a.distance, d)};
+}
