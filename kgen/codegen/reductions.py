@@ -263,8 +263,7 @@ class _Writer:
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
         if schedule.kept > 1:
-            kept = decomposition(schedule.kept, set(range(schedule.kept)), wide)
-            lines += [line.replace("$i", "row").replace("(int)(row)", "(int)row") for line in kept]
+            lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
         for touch, is_wide in enumerate(self.wide):
             if is_wide and self.planned(touch).pattern is not None:
                 read_only = "" if self.step.touches[touch].writes else "const "
@@ -313,12 +312,7 @@ class _Writer:
         reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
         if reduced == 1:
             return []
-        found: list[str] = []
-        for line in decomposition(reduced, set(range(reduced)), wide):
-            text = line.replace("$i", "i").replace("const long long c", "const long long r").replace("const int c", "const int r")
-            text = text.replace("layout.extent", "layout.place_extent").replace("layout.magic", "layout.place_magic")
-            found.append(text.replace("layout.shift", "layout.place_shift").replace(" q", " p").replace("(q", "(p"))
-        return found
+        return decomposition(reduced, set(range(reduced)), wide, "i", "rs", "place_")
 
     def loop(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """The loop over a thread's groups: its head, its end, and the columns of its body."""
@@ -479,9 +473,7 @@ class _Writer:
         for i, t in enumerate(schedule.touches):
             if has_steps(schedule, t):
                 fields.append(FieldContext(f"{self.signed} {self.labels[i]}_step[{schedule.reduced}]", "along a row"))
-        for f in divisor_fields(schedule.reduced - 1, wide, "of places in a row"):
-            kind, _, rest = f.declaration.rpartition(" ")
-            fields.append(FieldContext(f"{kind} place_{rest}", f.comment))
+        fields += divisor_fields(schedule.reduced - 1, wide, "of places in a row", "place_")
         fields += divisor_fields(schedule.kept - 1, wide, "of rows")
         return LayoutContext(name, "Where the rows lie; strides and steps in elements.", tuple(fields), ())
 
