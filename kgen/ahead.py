@@ -157,7 +157,9 @@ def _placed(
     between = buffers(kernel, extents)
     for number, step in enumerate(specialised.steps):
         full = [
-            a or between.get(i) or Array(concrete(o.shape, extents), allocated_strides(step, i, arrays, extents), o.dtype.size)
+            a
+            or between.get(i)
+            or Array(concrete(o.shape, extents), allocated_strides(step, i, arrays, extents), o.dtype.size)
             if any(t.operand == i for t in step.touches)
             else a or _NOWHERE
             for i, (o, a) in enumerate(zip(kernel.operands, arrays, strict=True))

@@ -50,6 +50,18 @@ class Accumulator:
     places: bool = False  # whether updates need to know where an element is
 
     @property
+    def initial(self) -> str:
+        """The first state, as a value to assign."""
+        return f"{self.type}{self.init}" if self.init.startswith("{") else self.init
+
+    @property
+    def size(self) -> int:
+        """Bytes of a state."""
+        outer, _, inner = self.type.rstrip(">").rpartition("<")
+        word = 4 if inner in ("float", "int", "unsigned int") else 8
+        return {"Moments": 3 * word, "LogSum": 2 * word, "Found": 16}.get(outer, word)
+
+    @property
     def shuffled(self) -> str:
         """The state ``{a}`` of the thread whose number differs by the bit ``d``."""
         return "shuffled({a}, d)" if self.is_struct else "__shfl_xor_sync(0xffffffffu, {a}, d)"
@@ -135,7 +147,7 @@ def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
     result = f"{{a}}.distance / {degrees}"
     if attr.kind == "std":
         result = f"{'sqrtf' if target.size == 4 else 'sqrt'}({result})"
-    return _grouped("Moments", "{}", result, "moments", target)
+    return _grouped("Moments", "{}", result, "moments_group", target)
 
 
 def _logsumexp(attr: Reduction, source: DType, target: DType) -> Accumulator:
@@ -151,15 +163,15 @@ def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
         return _logical("&" if low else "|", "1" if low else "0")
     if source.is_float:
         name, init = f"nan_{attr.kind}", _number(float("inf") if low else float("-inf"), source)
-        held, helpers = source, (f"nan_{attr.kind}_{source.short}",)
+        held, helpers = source, [f"nan_{attr.kind}_{source.short}"]
     else:
-        name, helpers = attr.kind, ()
+        name, helpers = attr.kind, []
         held = INT32 if source.size < 4 else source
         init = integer(source.int_max if low else source.int_min, held).code
     result = "{a}" if held is source else f"({register_type(source)}){{a}}"
     return Accumulator(
         register_type(held), init, f"{{a}} = {name}({{a}}, {{x}});", f"{{a}} = {name}({{a}}, {{b}});", result,
-        helpers=helpers,
+        helpers=tuple(helpers),
     )  # fmt: skip
 
 

@@ -183,6 +183,58 @@ class ReduceContext:
     final_writes: tuple[str, ...]
     store_if: str
     stores: tuple[str, ...]
+    split: bool
+    leave: tuple[str, ...]
+    reset: tuple[str, ...]
+    take: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnContext:
+    """A kernel whose threads go across rows that are consecutive in memory, called columns.
+
+    A thread has ``group`` columns, and reads ``at_once`` elements of each before it uses them; lines for ``several``
+    elements stand in a loop over ``u``, all others in one over ``j``, the column.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    threads: int
+    rows: int
+    group: int
+    at_once: int
+    index: str
+    signed: str
+    layout: LayoutContext
+    packs: bool
+    start: tuple[str, ...]
+    first: str
+    last: str
+    lane: str
+    shared: tuple[str, ...]
+    declare: tuple[str, ...]
+    init: tuple[str, ...]
+    reads_of_several: tuple[str, ...]
+    loads_of_several: tuple[str, ...]
+    loads_of_one: tuple[str, ...]
+    parts_of_several: tuple[str, ...]
+    parts_of_one: tuple[str, ...]
+    call_several: tuple[str, ...]
+    call_one: tuple[str, ...]
+    fold: tuple[str, ...]
+    collapse: tuple[str, ...]
+    publish: tuple[str, ...]
+    merge_shared: tuple[str, ...]
+    split: bool
+    leave: tuple[str, ...]
+    reset: tuple[str, ...]
+    take: tuple[str, ...]
+    result_packs: tuple[str, ...]
+    results: tuple[str, ...]
+    writes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,4 +246,4 @@ class ModuleContext:
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
-    kernels: tuple[KernelContext | GroupContext | ReduceContext, ...]
+    kernels: tuple[KernelContext | GroupContext | ReduceContext | ColumnContext, ...]

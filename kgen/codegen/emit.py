@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kgen.codegen import names
-from kgen.codegen.context import ElementContext, GroupContext, KernelContext, ModuleContext, ReduceContext
+from kgen.codegen.context import ColumnContext, ElementContext, GroupContext, KernelContext, ModuleContext, ReduceContext
 from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.helpers import helper_texts
 from kgen.codegen.kernels import Entry, describe, describe_reduction
@@ -49,7 +49,7 @@ def emit(
         for i in used
         if not isinstance(steps[i], RowStep)
     }
-    kernels: list[KernelContext | GroupContext | ReduceContext] = []
+    kernels: list[KernelContext | GroupContext | ReduceContext | ColumnContext] = []
     entries: list[Entry] = []
     for number, schedule in variants:
         step = steps[number]

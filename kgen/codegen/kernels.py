@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kgen.codegen import names
+from kgen.codegen.columns import ColumnWriter
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
-from kgen.codegen.element import Argument, Element
+from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.groups import describe_groups
 from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.limits import check_parameters
-from kgen.codegen.reductions import Described, by_value, describe_rows
+from kgen.codegen.reductions import Described, RowsWriter, describe_rows, states_of
+from kgen.codegen.sections import by_value
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
 from kgen.schedule.cut import RowStep
@@ -25,11 +27,13 @@ from kgen.schedule.split import Step
 class Parameter:
     """One parameter of a ``__global__`` function, in order.
 
-    ``pointer``: ``key`` is the operand's number; ``buffer``: the same of one of kgen's own.  ``scalar``: the number in the step's kernel.  ``size``: the
-    dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of elements.
+    ``pointer``: ``key`` is the operand's number; ``buffer``: the same, of memory of kgen's own.  ``partial``: what
+    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks.  ``scalar``: the
+    number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of
+    elements or rows.
     """
 
-    kind: Literal["pointer", "buffer", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "partial", "arrived", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
 
@@ -133,13 +137,21 @@ def describe_reduction(
             dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
             parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
             declarations.append(f"const {c_type} {value}")
+    states = states_of(step)
+    if schedule.split:
+        for accumulator, state in states.values():
+            parameters.append(Parameter("partial", accumulator.size))
+            declarations.append(f"{accumulator.type}* {names.left(state)}")
+        parameters.append(Parameter("arrived", 0))
+        declarations.append("unsigned int* arrived")
     parameters.append(Parameter("layout", 0))
     declarations.append(f"const {name}_layout layout")
-    if schedule.rows > 1:  # with a block for each row, the grid is exact
+    if schedule.template == "row_reduce" and schedule.rows > 1:  # with a block for each row, the grid is exact
         parameters.append(Parameter("n", 0))
         declarations.append(f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
     check_parameters(name, schedule, parameters)
-    described = describe_rows(step, schedule, name, base, statements, declare, declarations, values)
+    kind = ColumnWriter if schedule.template == "column_reduce" else RowsWriter
+    described = describe_rows(kind, step, schedule, name, base, statements, declare, declarations, values, states)
     return described, Entry(name, number, schedule, tuple(parameters))
 
 

@@ -38,12 +38,12 @@ def divisor_fields(count: int, wide: bool, of: str, prefix: str = "") -> list[Fi
 
 
 def decomposition(
-    rank: int, wanted: Set[int], wide: bool, index: str = "$i", letters: str = "cq", prefix: str = ""
+    rank: int, wanted: Set[int], wide: bool, index: str = "$i", letters: tuple[str, str] = ("c", "q"), prefix: str = ""
 ) -> list[str]:
     """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of an index.
 
-    Divides by each extent but the slowest.  ``letters`` begin the names of coordinates and quotients, ``prefix`` those of
-    the struct's fields.
+    Divides by each extent but the slowest.  ``letters`` begin the names of coordinates and quotients, ``prefix`` those
+    of the struct's fields.
     """
     coordinate_name, quotient_name = letters
     signed = "long long" if wide else "int"

@@ -49,6 +49,16 @@ def state(name: str) -> str:
     return f"{name}_acc"
 
 
+def of_reduction(state: str, what: str) -> str:
+    """Something that belongs to a reduction: ``sum_part`` beside ``sum_acc``."""
+    return f"{state.removesuffix('_acc')}_{what}"
+
+
+def left(state: str) -> str:
+    """What blocks leave for the last one."""
+    return of_reduction(state, "of_blocks")
+
+
 def row(name: str) -> str:
     """Where a row of an operand begins."""
     return f"{name}_row"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator, accumulator
-from kgen.codegen.context import FieldContext, LayoutContext, ReduceContext, RoundContext
+from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Argument, Element, Statement
 from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.sections import Parts, RowWriter, by_value, label_of, touch_of, write_section
@@ -18,19 +18,35 @@ from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import WARP, RowSchedule, has_steps, wide_touches
 
 Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
+States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
+
+
+def states_of(step: RowStep) -> States:
+    unique = names.Unique()
+    found: States = {}
+    for n, op in enumerate(step.kernel.ops):
+        if isinstance(op.attr, Reduction):
+            mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
+            found[n] = (mine, unique(names.state(label_of(step, op))))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
     """A kernel: its context, the scalars and sizes that are its parameters (op numbers), and what its text needs."""
 
-    context: ReduceContext
+    context: ReduceContext | ColumnContext
     headers: tuple[str, ...]
     helpers: tuple[str, ...]
 
 
+def block_place(block: str) -> str:
+    """Where a block leaves its results."""
+    return f"row * gridDim.y + {block}"
+
+
 @dataclass(slots=True)
-class _Writer:
+class RowsWriter:
     step: RowStep
     schedule: RowSchedule
     parts: Parts
@@ -40,7 +56,7 @@ class _Writer:
     unique: names.Unique = field(default_factory=names.Unique)
     labels: tuple[str, ...] = ()
     wide: tuple[bool, ...] = ()
-    states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
+    states: States = field(default_factory=dict)
     sections: list[Element] = field(default_factory=list)
 
     # --- text for one touch -------------------------------------------------------------------------
@@ -145,7 +161,11 @@ class _Writer:
                 mine, name = self.states[int(argument.key)]
                 if mine.mode == "direct":
                     return name
-                return self.part_name(name) if mine.mode == "part" else f"{self.part_name(name)}[{'j' if group > 1 else 0}]"
+                return (
+                    names.of_reduction(name, "part")
+                    if mine.mode == "part"
+                    else f"{names.of_reduction(name, 'part')}[{'j' if group > 1 else 0}]"
+                )
             case _:
                 touch = int(argument.key)
                 if self.planned(touch).access == "vector" and group > 1:
@@ -169,9 +189,6 @@ class _Writer:
         plus = " + j" if self.schedule.group > 1 and dimension == 0 else ""
         return f"i{plus}" if reduced == 1 else f"r{dimension}{plus}"
 
-    def part_name(self, state: str) -> str:
-        return f"{state.removesuffix('_acc')}_part"
-
     row_names: dict[int, str] = field(default_factory=dict)
     parameters: dict[tuple[str, int | str], str] = field(default_factory=dict)
 
@@ -187,15 +204,15 @@ class _Writer:
         self._named(row_writer)
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
-            for n in sinks:
-                self.states[n] = self.state(n)
             section = self.section(f"{self.base}_pass{number}" if len(parts.rounds) > 1 else f"{self.base}_pass", sinks)
             reads = [] if held else [line for t in self.reads_of(section) for line in self.read(t, held=False)]
             results: list[str] = []
             for n in sinks:
                 mine, state = self.states[n]
                 value = self.unique(names.value(label_of(self.step, ops[n])))
-                text = mine.result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
+                text = mine.result.format(
+                    a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll"
+                )
                 results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
                 row_writer.exprs[n] = Expr(value, PRIMARY)
                 row_writer.helpers += mine.helpers
@@ -206,7 +223,9 @@ class _Writer:
         final = self.section(f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
-        looped = [] if held or final is None else [line for t in self.reads_of(final) for line in self.read(t, held=False)]
+        looped = (
+            [] if held or final is None else [line for t in self.reads_of(final) for line in self.read(t, held=False)]
+        )
         packs, writes = self.final_writes()
         loads = self.reads_anywhere() if held else []
         return Described(
@@ -235,6 +254,12 @@ class _Writer:
                 final_writes=tuple(writes) if final else (),
                 store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
                 stores=stores,
+                split=schedule.split,
+                leave=tuple(f"{names.left(a)}[{block_place('blockIdx.y')}] = {a};" for _, a in self.states.values()),
+                reset=tuple(f"{a} = {m.initial};" for m, a in self.states.values()),
+                take=tuple(
+                    m.merge.format(a=a, b=f"{names.left(a)}[{block_place('b')}]") for m, a in self.states.values()
+                ),
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
             tuple(h for e in self.sections for h in e.helpers) + tuple(row_writer.helpers),
@@ -262,6 +287,9 @@ class _Writer:
             lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
+        if schedule.split:
+            lines.append(f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row")
+            lines.append(f"const {self.signed} last = first + min(layout.span, layout.width - first);")
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
         for touch, is_wide in enumerate(self.wide):
@@ -279,7 +307,9 @@ class _Writer:
             elif op.name == "index" and not self.parts.wide[number]:
                 name = self.unique(f"index{self.step.places[number][int(str(op.attr))] or 0}")
                 writer.exprs[number] = Expr(name, PRIMARY)
-                if number in self.parts.common or any(number in self.step.kernel.ops[n].args for n in self.parts.last()):
+                if number in self.parts.common or any(
+                    number in self.step.kernel.ops[n].args for n in self.parts.last()
+                ):
                     lines.append(f"const long long {name} = {self.coordinate(number)};")
             elif op.name == "load" and not self.parts.wide[number] and number in self.parts.common:
                 lines.append(self.row_load(writer, number))
@@ -312,7 +342,7 @@ class _Writer:
         reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
         if reduced == 1:
             return []
-        return decomposition(reduced, set(range(reduced)), wide, "i", "rs", "place_")
+        return decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_")
 
     def loop(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """The loop over a thread's groups: its head, its end, and the columns of its body."""
@@ -322,8 +352,14 @@ class _Writer:
         inner = [f"    {line}" for line in self.along_lines()]
         if schedule.vectors == 0:
             step = schedule.group * schedule.threads
-            first = self.place("")
-            return (f"for ({signed} i = {first}; i < {self.width}; i += {step}) {{", *inner), ("}",), 8
+            first, last = self.place(""), self.width
+            if schedule.split:
+                first, last = f"first + {first}", "last"
+            return (
+                ("#pragma unroll 4", f"for ({signed} i = {first}; i < {last}; i += {step}) {{", *inner),
+                ("}",),
+                8,
+            )
         head = (
             "#pragma unroll",
             f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
@@ -350,7 +386,7 @@ class _Writer:
     def section(self, name: str, sinks: Sequence[int]) -> Element:
         ops = self.step.kernel.ops
         if all(ops[n].name == "reduce" for n in sinks):
-            states = {n: (self.states[n][0], self._own(n)) for n in sinks}
+            states = {n: self.states[n] for n in sinks}
             title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
         else:
             states = {}
@@ -359,16 +395,6 @@ class _Writer:
         found = self.declare(element)
         self.sections.append(found)
         return found
-
-    def _own(self, number: int) -> str:
-        """What a reduction's state, part or place in a group is called within its function."""
-        return self.states[number][1]
-
-    def state(self, number: int) -> tuple[Accumulator, str]:
-        op = self.step.kernel.ops[number]
-        assert isinstance(op.attr, Reduction)
-        source = self.step.kernel.ops[op.args[0]].dtype
-        return accumulator(op.attr, source, op.dtype), self.unique(names.state(label_of(self.step, op)))
 
     def call(self, section: Element) -> tuple[str, ...]:
         held = self.schedule.vectors > 0
@@ -385,9 +411,9 @@ class _Writer:
         }
         for n in sinks:
             mine, state = self.states[n]
-            part, thread = self.part_name(state), state
+            part, thread = names.of_reduction(state, "part"), state
             if looped and mine.loop_type:
-                thread = f"{state.removesuffix('_acc')}_sum"
+                thread = names.of_reduction(state, "sum")
                 text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
                 text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
             else:
@@ -400,7 +426,7 @@ class _Writer:
                 text["fold"].append(mine.fold.format(a=state, x=part))
             text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
             if warps > 1:
-                shared = f"{state.removesuffix('_acc')}_of_warps"
+                shared = names.of_reduction(state, "of_warps")
                 text["shared"].append(f"__shared__ {mine.type} {shared}[{warps}];")
                 text["publish"].append(f"{shared}[threadIdx.x / 32] = {state};")
                 text["gather"].append(f"{state} = {shared}[threadIdx.x % {warps}];")
@@ -425,9 +451,7 @@ class _Writer:
         ops = self.step.kernel.ops
         lines: list[str] = []
         last = self.parts.last()
-        for n in last:
-            if ops[n].name == "load" and n not in writer.exprs:
-                lines.append(self.row_load(writer, n))
+        lines += [self.row_load(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
         for n in self.parts.row_stores:
             attr = ops[n].attr
             assert isinstance(attr, Access)
@@ -443,9 +467,13 @@ class _Writer:
         most = schedule.threads * schedule.vectors * schedule.group
         if schedule.vectors:
             what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
+        elif schedule.split:
+            what = f"Rows of any length, each shared by several blocks: {share} and block."
         else:
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
+        if schedule.split:
+            launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
         if schedule.rows > 1:
             launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
         text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
@@ -470,6 +498,8 @@ class _Writer:
             shared = f"of {names.listed(sharers)}" if len(set(sharers)) > 1 else ""
             fields.append(FieldContext(f"long long {self.pattern_label(pattern)}_stride[{schedule.kept}]", shared))
         fields.append(FieldContext(f"{self.signed} width", "elements of a row"))
+        if schedule.split:
+            fields.append(FieldContext(f"{self.signed} span", "elements of a row that a block takes"))
         for i, t in enumerate(schedule.touches):
             if has_steps(schedule, t):
                 fields.append(FieldContext(f"{self.signed} {self.labels[i]}_step[{schedule.reduced}]", "along a row"))
@@ -479,20 +509,18 @@ class _Writer:
 
 
 def describe_rows(
-    step: RowStep, schedule: RowSchedule, name: str, base: str, statements: Sequence[Statement], declare: Declare,
-    parameters: Sequence[str], values: dict[tuple[str, int | str], str],
+    kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str, statements: Sequence[Statement], declare: Declare,
+    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
 ) -> Described:  # fmt: skip
     """The context of a kernel with reductions.
 
     ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes.
     """
-    writer = _Writer(
-        step, schedule, Parts.of(step), base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
-        parameters=values,
+    parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
+    writer = kind(
+        step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
+        parameters=values, states=states,
     )  # fmt: skip
     for value in values.values():
         writer.unique(value)
     return writer.write(name, parameters)
-
-
-__all__ = ["Described", "by_value", "describe_rows"]

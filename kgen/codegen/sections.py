@@ -27,8 +27,8 @@ _LEAVES = frozenset({"const", "scalar", "size"})
 class Parts:
     """Which ops belong where.
 
-    ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are the
-    same along a row and that rounds or elements need; others of that kind are needed by stores of single elements only.
+    ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are
+    the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
     """
 
     step: RowStep
@@ -40,10 +40,19 @@ class Parts:
     row_stores: tuple[int, ...]
 
     @staticmethod
-    def of(step: RowStep) -> Parts:
+    def of(step: RowStep, *, by_columns: bool = False) -> Parts:
+        """``by_columns``: a thread has several rows, so whatever goes into reductions belongs to an element."""
         ops = step.kernel.ops
         phase = step.phase()
-        wide = tuple(step.is_wide(n) for n in range(len(ops)))
+        if by_columns:
+            inner = [op.name == "reduce" for op in ops]
+            for n in range(len(ops) - 1, -1, -1):
+                if inner[n]:
+                    for a in ops[n].args:
+                        inner[a] = True
+            wide = tuple(i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True))
+        else:
+            wide = tuple(step.is_wide(n) for n in range(len(ops)))
         reduces = [n for n, op in enumerate(ops) if op.name == "reduce"]
         rounds = tuple(tuple(n for n in reduces if phase[n] == p) for p in range(1, max(phase) + 1))
         needed: set[int] = set()
@@ -209,7 +218,10 @@ def write_section(
     one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
     context = ElementContext(name, (names.comment(title),), parameters, one_line, tuple(writer.body))
     return Element(
-        context, tuple(arguments), tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys([*writer.helpers, *helpers]))
+        context,
+        tuple(arguments),
+        tuple(dict.fromkeys(writer.headers)),
+        tuple(dict.fromkeys([*writer.helpers, *helpers])),
     )
 
 

@@ -97,7 +97,7 @@ class Frame:
         steps: Sequence[Step],
         buffers: Mapping[int, Array],
     ) -> Frame:
-        """``entries`` and ``launches`` of the kernels that have anything to do; ``buffers`` between them, by operand."""
+        """``entries`` and ``launches`` of the kernels that have anything to do; ``buffers``: by operand."""
         starts: dict[int, int] = {}
         scratch = 0
         for operand, array in buffers.items():
@@ -123,6 +123,11 @@ class Frame:
                     case "buffer":
                         patches.append((place(bytes(8)), starts[int(parameter.key)]))
                         table.append(patches[-1][0])
+                    case "partial" | "arrived":
+                        each = int(parameter.key) * launch.partials if parameter.kind == "partial" else 4 * launch.tiles
+                        patches.append((place(bytes(8)), scratch))
+                        table.append(patches[-1][0])
+                        scratch += -(-each // SCRATCH) * SCRATCH
                     case "scalar":
                         scalar = steps[entry.step].kernel.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])

@@ -89,9 +89,8 @@ class _Cutter:
         while todo:
             group = self._fitted(todo.pop(0))
             done[group.stores, group.buffers] = group
-            for number in sorted(group.loaded):
-                if ((), (number,)) not in done:
-                    todo.append(Group((), (number,), frozenset()))
+            missing = [n for n in sorted(group.loaded) if ((), (n,)) not in done]
+            todo += [Group((), (n,), frozenset()) for n in missing]
         return list(done.values())
 
     def _fitted(self, group: Group) -> Group:
@@ -125,7 +124,9 @@ class _Cutter:
             early = [n for n in reduces if phases[n] < max(phases)]
             if early:
                 return numbers[early[-1]]
-            if reduced and any(op.name == "store" and walked[n] == whole and phases[n] for n, op in enumerate(part.ops)):
+            if reduced and any(
+                op.name == "store" and walked[n] == whole and phases[n] for n, op in enumerate(part.ops)
+            ):
                 return numbers[last]
         return None
 
@@ -219,9 +220,7 @@ class _Cutter:
     def _part(self, group: Group) -> tuple[Kernel, list[int]]:
         """What a group computes, as a kernel; for each of its ops, the number that it has in the program."""
         ops = [
-            Op("load", (), op.dtype, op.shape, self._buffer(n), op.label, op.span)
-            if n in group.loaded
-            else op
+            Op("load", (), op.dtype, op.shape, self._buffer(n), op.label, op.span) if n in group.loaded else op
             for n, op in enumerate(self.kernel.ops)
         ]
         numbered = [replace(op, span=None, label=str(n)) for n, op in enumerate(ops)]
@@ -258,8 +257,11 @@ class _Cutter:
         source = part.ops[last].args[0]
         attr = part.ops[last].attr
         assert isinstance(attr, Reduction)
-        walk = [(c, dim, axis in attr.axes) for axis, (c, dim) in enumerate(
-            zip(classes[source], part.ops[source].shape, strict=True)) if c is not None]
+        walk = [
+            (c, dim, axis in attr.axes)
+            for axis, (c, dim) in enumerate(zip(classes[source], part.ops[source].shape, strict=True))
+            if c is not None
+        ]
         ordered = [w for w in walk if not w[2]] + [w for w in walk if w[2]]
         axis_of = {c: axis for axis, (c, _, _) in enumerate(ordered)}
         places = tuple(tuple(None if c is None else axis_of[c] for c in p) for p in classes)

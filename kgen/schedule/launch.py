@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.layout.access import stride_patterns
@@ -25,13 +24,18 @@ class Launch:
     block: tuple[int, int, int]
     n: int
     layout: bytes
+    tiles: int = 0  # groups of blocks that wait for each other
+    partials: int = 0  # results that blocks leave for the last of their group, of each reduction
 
 
 def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
     """One thread for each group of elements, or one block for each tile; no kernel loops over the grid."""
     if isinstance(schedule, RowSchedule):
-        blocks, n = grid_of(schedule, space)
-    elif schedule.template == "tiled":
+        grid = grid_of(schedule, space)
+        fields = layout_bytes(schedule, space)
+        block = (schedule.block, 1, 1)
+        return Launch((grid.tiles, grid.spans, 1), block, grid.rows, fields, grid.tiles, grid.partials)
+    if schedule.template == "tiled":
         n = blocks = math.prod(work_shape("tiled", schedule.group, space.shape))
     elif schedule.template == "rows":
         n = math.prod(work_shape("rows", schedule.group, space.shape))

@@ -25,8 +25,9 @@ AccessKind = Literal["vector", "scalar", "column", "gather", "transposed", "line
 #: rows        a group of elements of one row a thread; where rows begin is computed once for the group
 #: tiled       square tiles of two dimensions, one a block, for operands that are consecutive along the second
 #: strided     one element a thread, its offsets computed from its coordinates: covers every layout
-#: row_reduce  reductions: some threads a row
-Template = Literal["contiguous", "rows", "tiled", "strided", "row_reduce"]
+#: row_reduce     reductions: some threads share a row
+#: column_reduce  reductions over a slow dimension: a thread has some rows, which are consecutive in memory
+Template = Literal["contiguous", "rows", "tiled", "strided", "row_reduce", "column_reduce"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,24 +26,38 @@ HELD_BYTES = 128
 #: Threads that share a row which is read again for each round.
 LOOP_THREADS = 512
 
+#: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
+ENOUGH_BLOCKS = 1024
+
+#: Columns that are worth going across.
+FEWEST_COLUMNS = 16
+
+#: Elements of a column that a thread reads at once.
+IN_FLIGHT = 4
+
 _MOST = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class RowSchedule(Schedule):
-    """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0 where
-    the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones, that are
-    reduced.  ``rank`` counts all dimensions.
+    """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
+    where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
+    that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
+    it; the last to arrive merges their results.
+
+    In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` (of the block's) share it.
     """
 
     threads: int = WARP
     vectors: int = 0
     reduced: int = 1
+    split: bool = False
 
     @property
     def rows(self) -> int:
         """Rows of a block."""
-        return self.block // self.threads
+        rows = self.block // self.threads
+        return rows * self.group if self.template == "column_reduce" else rows
 
     @property
     def kept(self) -> int:
@@ -53,15 +67,14 @@ class RowSchedule(Schedule):
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
         held = f"held{self.threads * self.vectors * self.group}" if self.vectors else "long"
-        return f"rows_{held}{wide}"
+        shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
+        return f"{shape}{'_split' if self.split else ''}{wide}"
 
 
 # --- the space ------------------------------------------------------------------------------------------
 
 
-def row_space(
-    step: RowStep, shape: tuple[int, ...], layouts: Sequence[OperandLayout]
-) -> tuple[IterationSpace, int]:
+def row_space(step: RowStep, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
     """The reduced dimensions, fastest first, then the kept ones; and how many are reduced.
 
     Both are ordered after the operands that walk the most axes.  Where a reduction gives a place in its row, the
@@ -123,15 +136,21 @@ def choose_rows(
     target: Target = PORTABLE,
 ) -> Choice:
     """The schedule of a kernel with reductions.  ``bounded``: whether the extents are known."""
+    if is_plain(step):
+        by_columns = _columns(step, space, reduced, itemsizes, alignments, aliased, target)
+        if by_columns is not None:
+            return by_columns
     wide = wide_touches(step)
     walks = [w and space.strides[i][0] == 1 and space.shape[0] > 1 for i, w in enumerate(wide)]
     moving = [itemsizes[i] for i, w in enumerate(wide) if w and _moves(space, i, reduced)]
     group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
-    while space.shape[0] % group or not bounded and group > 1:
+    while space.shape[0] % group or (not bounded and group > 1):
         group //= 2
     width = math.prod(space.shape[:reduced])
     threads, vectors = _shape(width, group, max(moving, default=4), bounded)
     block = threads if threads > WARP else max(threads, BLOCK)
+    rows = math.prod(space.shape[reduced:])
+    split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
     numbers = list(range(len(step.touches)))
     _, found = stride_patterns(kept, numbers)
@@ -148,7 +167,7 @@ def choose_rows(
     bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
     schedule = RowSchedule(
-        "row_reduce", block, group, len(space.shape), bits, tuple(touches), coordinates, threads, vectors, reduced
+        "row_reduce", block, group, len(space.shape), bits, tuple(touches), coordinates, threads, vectors, reduced, split
     )
     return Choice(schedule, space, _reasons(schedule, width))
 
@@ -190,22 +209,116 @@ def _reasons(schedule: RowSchedule, width: int) -> tuple[str, ...]:
     shared = f"{schedule.threads} threads share a row" if schedule.threads > 1 else "one thread a row"
     if schedule.vectors:
         held = schedule.vectors * schedule.group
-        what = f"rows: {shared} of {width} elements and keep it in registers, {held} elements each: one pass over memory"
+        what = (
+            f"rows: {shared} of {width} elements and keep it in registers, {held} elements each: one pass over memory"
+        )
     else:
         what = f"rows: {shared}, which is too long for their registers and read again for each round of reductions"
+    return (what, *_shared_reasons(schedule))
+
+
+def _shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
+    split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
         bits = "64-bit indices: a row, or their number, does not fit 32 bits"
-    return (what, bits)
+    return (split, bits) if schedule.split else (bits,)
+
+
+def is_plain(step: RowStep) -> bool:
+    """Whether a kernel has one round of reductions, and then writes one element a row."""
+    return max(step.phase()) == 1 and not any(
+        op.name == "store" and step.is_wide(n) for n, op in enumerate(step.kernel.ops)
+    )
+
+
+def _columns(
+    step: RowStep,
+    space: IterationSpace,
+    reduced: int,
+    itemsizes: Sequence[int],
+    alignments: Sequence[int],
+    aliased: Sequence[bool],
+    target: Target,
+) -> Choice | None:
+    """Rows that are consecutive in memory, element by element: vectors across them."""
+    wide = wide_touches(step)
+    reads = [i for i, w in enumerate(wide) if w]
+    across = [i for i in reads if space.strides[i][reduced] == 1]
+    if not across or space.shape[reduced] < FEWEST_COLUMNS:
+        return None
+    if any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in reads):
+        return None
+    group = max(1, target.vector_bytes // max(itemsizes[i] for i in across))
+    while space.shape[reduced] % group:
+        group //= 2
+    lanes = min(WARP, _power(-(-space.shape[reduced] // group)))
+    # The dimension that threads go across comes first among the kept ones, in groups.
+    touches: list[TouchSchedule] = []
+    _, found = stride_patterns(_across(space, reduced), list(range(len(wide))))
+    for i in range(len(wide)):
+        step_across = space.strides[i][reduced]
+        kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
+        alignment = 0
+        if kind == "vector":
+            size = itemsizes[i]
+            full = min(target.vector_bytes, group * size)
+            outer = [s for d, (n, s) in enumerate(zip(space.shape, space.strides[i], strict=True)) if n > 1 and d != reduced]
+            alignment = full if alignments[i] >= full and all(s * size % full == 0 for s in outer) else size
+        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+    everywhere = [True] * len(wide)
+    bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, everywhere) else 64
+    coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
+    tiles = -(-space.shape[reduced] // (group * lanes)) * math.prod(space.shape[reduced + 1 :])
+    height = math.prod(space.shape[:reduced])
+    threads = BLOCK // lanes
+    split = tiles < ENOUGH_BLOCKS and height > 2 * threads * IN_FLIGHT
+    schedule = RowSchedule(
+        "column_reduce", BLOCK, group, len(space.shape), bits, tuple(touches), coordinates, threads, 0, reduced, split
+    )
+    shared = f"columns: {lanes} threads across groups of {group} columns, {threads} threads share each group"
+    return Choice(schedule, space, (shared, *_shared_reasons(schedule)))
+
+
+def _across(space: IterationSpace, reduced: int) -> IterationSpace:
+    """The kept dimensions but the fastest, which threads go across."""
+    first = reduced + 1
+    return IterationSpace(space.shape[first:], tuple(s[first:] for s in space.strides), space.axes[first:])
 
 
 # --- the launch -----------------------------------------------------------------------------------------
 
 
-def grid_of(schedule: RowSchedule, space: IterationSpace) -> tuple[int, int]:
-    """Blocks, and rows."""
-    rows = math.prod(space.shape[schedule.reduced :])
-    return -(-rows // schedule.rows), rows
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """``tiles``: blocks that have rows of their own.  ``spans``: blocks that share each of these; ``length`` of a span.
+
+    ``partials``: results of one reduction that blocks leave for the last one.
+    """
+
+    tiles: int
+    spans: int
+    length: int
+    rows: int
+    partials: int
+
+
+def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
+    """How rows and their elements are handed out."""
+    reduced = schedule.reduced
+    rows, width = math.prod(space.shape[reduced:]), math.prod(space.shape[:reduced])
+    if schedule.template == "column_reduce":
+        tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
+        each = schedule.threads * IN_FLIGHT
+    else:
+        tiles = -(-rows // schedule.rows)
+        each = schedule.threads * schedule.group * IN_FLIGHT
+    if not schedule.split:
+        return Grid(tiles, 1, width, rows, 0)
+    spans = max(1, min(-(-width // each), -(-2 * ENOUGH_BLOCKS // max(tiles, 1))))
+    length = -(-width // (spans * each)) * each
+    spans = -(-width // length)
+    return Grid(tiles, spans, length, rows, tiles * spans * schedule.rows)
 
 
 def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
@@ -213,19 +326,31 @@ def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
     wide = schedule.index_bits == 64
     signed = "q" if wide else "i"
     reduced = schedule.reduced
-    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+    if schedule.template == "column_reduce":
+        kept, across = _across(space, reduced), [space.shape[reduced]]
+    else:
+        kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+        across = []
     patterns, _ = stride_patterns(kept, list(range(len(space.strides))))
     parts = [packed("q", pattern) for pattern in patterns]
-    parts.append(packed(signed, [math.prod(space.shape[:reduced])]))
+    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
+    if schedule.split:
+        parts.append(packed(signed, [grid_of(schedule, space).length]))
     for strides, touch in zip(space.strides, schedule.touches, strict=True):
         if has_steps(schedule, touch):
-            parts.append(packed(signed, [s if n > 1 else 0 for s, n in zip(strides, space.shape[:reduced], strict=False)]))
+            walked = reduced + len(across)
+            steps = zip(strides[:walked], space.shape[:walked], strict=True)
+            parts.append(packed(signed, [s if n > 1 else 0 for s, n in steps]))
     parts += divisors(space.shape[: reduced - 1], wide)
-    parts += divisors(space.shape[reduced:-1], wide)
+    if across:
+        parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
+    else:
+        parts += divisors(kept.shape[:-1], wide)
     return parts
 
 
 def has_steps(schedule: RowSchedule, touch: TouchSchedule) -> bool:
     """Whether the struct holds an operand's strides along the row."""
+    if schedule.template == "column_reduce":
+        return True
     return touch.access == "gather" or (touch.access == "vector" and schedule.reduced > 1)
-

@@ -2,7 +2,8 @@
 static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
     const float peak = a.peak < b.peak || b.peak != b.peak ? b.peak : a.peak;
-    a.sum = (a.peak == peak ? a.sum : a.sum * expf(a.peak - peak)) + (b.peak == peak ? b.sum : b.sum * expf(b.peak - peak));
+    const float mine = a.peak == peak ? a.sum : a.sum * expf(a.peak - peak);
+    a.sum = mine + (b.peak == peak ? b.sum : b.sum * expf(b.peak - peak));
     a.peak = peak;
 }
 

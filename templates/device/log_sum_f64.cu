@@ -2,7 +2,8 @@
 static __device__ __forceinline__ void merge(LogSum<double>& a, const LogSum<double>& b)
 {
     const double peak = a.peak < b.peak || b.peak != b.peak ? b.peak : a.peak;
-    a.sum = (a.peak == peak ? a.sum : a.sum * exp(a.peak - peak)) + (b.peak == peak ? b.sum : b.sum * exp(b.peak - peak));
+    const double mine = a.peak == peak ? a.sum : a.sum * exp(a.peak - peak);
+    a.sum = mine + (b.peak == peak ? b.sum : b.sum * exp(b.peak - peak));
     a.peak = peak;
 }
 

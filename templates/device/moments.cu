@@ -16,22 +16,6 @@ static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
     a.count = count;
 }
 
-template <typename T, int N>
-static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N])
-{
-    T sum = 0, distance = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += x[j];
-    }
-    const T mean = sum * (1 / (T)N);
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        distance += (x[j] - mean) * (x[j] - mean);
-    }
-    merge(all, Moments<T>{N, mean, distance});
-}
-
 template <typename T>
 static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
 {
