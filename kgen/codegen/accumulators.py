@@ -192,14 +192,14 @@ def _place(attr: Reduction, source: DType, target: DType) -> Accumulator:
     else:
         top = 1 if source.is_bool else source.int_max
         init = integer(top if low else 0 if source.is_bool else source.int_min, held).code
-    name = "first_least" if low else "first_greatest"
+    word = "least" if low else "greatest"
     return Accumulator(
         f"Found<{c_type}>",
         f"{{{init}, -1}}",
-        f"{name}({{a}}, Found<{c_type}>{{{{{{x}}, place}}}});",
-        f"{name}({{a}}, {{b}});",
-        "{a}.at",
-        helpers=(name,),
+        f"take_{word}({{a}}, {'{x}' if held is source else f'({c_type}){{p}}'}, place);",
+        f"first_{word}({{a}}, {{b}});",
+        "max({a}.at, 0ll)",
+        helpers=(f"take_{word}", f"first_{word}"),
         is_struct=True,
         places=True,
     )

@@ -163,9 +163,8 @@ class ReduceContext:
     name: str
     comment: tuple[str, ...]
     parameters: tuple[str, ...]
-    block: int
+    bounds: str
     threads: int
-    rows: int
     group: int
     layout: LayoutContext
     packs: bool

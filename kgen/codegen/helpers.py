@@ -49,7 +49,7 @@ _ROWS = (
     *(Helper(name) for name in ("running_sum", "moments", "log_sum", "found")),
     *(Helper(f"log_sum_{suffix}", ("log_sum",)) for suffix in ("f32", "f64")),
     Helper("moments_group", ("moments",)),
-    *(Helper(name, ("found",)) for name in ("first_least", "first_greatest")),
+    *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),
     *(Helper(name) for name in ("to_float2", "to_double2", "nonzero")),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),

@@ -59,6 +59,11 @@ def left(state: str) -> str:
     return of_reduction(state, "of_blocks")
 
 
+def kept(name: str) -> str:
+    """A value that a thread keeps for a later part of a kernel."""
+    return f"{name}_kept"
+
+
 def row(name: str) -> str:
     """Where a row of an operand begins."""
     return f"{name}_row"

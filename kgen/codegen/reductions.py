@@ -10,12 +10,15 @@ from kgen.codegen.accumulators import Accumulator, accumulator
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Argument, Element, Statement
 from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
-from kgen.codegen.sections import Parts, RowWriter, by_value, label_of, touch_of, write_section
+from kgen.codegen.sections import Parts, RowWriter, kept_name, label_of, touch_of, write_section
 from kgen.codegen.spelling import Expr, register_type, storage_type
 from kgen.ir.kernel import Access, Operand, Reduction
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import WARP, RowSchedule, has_steps, wide_touches
+
+#: Values of elements, one register each, that a thread keeps instead of computing them twice.
+MOST_KEPT = 32
 
 Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
@@ -58,6 +61,7 @@ class RowsWriter:
     wide: tuple[bool, ...] = ()
     states: States = field(default_factory=dict)
     sections: list[Element] = field(default_factory=list)
+    kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones
 
     # --- text for one touch -------------------------------------------------------------------------
 
@@ -148,7 +152,10 @@ class RowsWriter:
         group = self.schedule.group
         match argument.kind:
             case "read":
-                return self.element(int(argument.key), held=held)
+                return self.element(int(argument.key), held=held and self.is_held(int(argument.key)))
+            case "given" | "keep":
+                array = "[v]" if self.schedule.vectors > 1 else ""
+                return self.kept_array(int(argument.key)) + array + ("[j]" if group > 1 else "")
             case "row":
                 return self.row_names[int(argument.key)]
             case "scalar" | "size":
@@ -197,6 +204,9 @@ class RowsWriter:
     def write(self, name: str, parameters: Sequence[str]) -> Described:
         schedule, parts, ops = self.schedule, self.parts, self.step.kernel.ops
         held = schedule.vectors > 0
+        parts_of_row = [*parts.rounds, *([parts.wide_stores] if parts.wide_stores else [])]
+        if held and schedule.vectors * schedule.group <= MOST_KEPT:
+            self.kept = parts.kept(parts_of_row)
         row_writer = RowWriter(self.step, self.statements, unique=self.unique)
         start = self.start(row_writer)
         row_writer.wanted = parts.common
@@ -205,7 +215,7 @@ class RowsWriter:
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
             section = self.section(f"{self.base}_pass{number}" if len(parts.rounds) > 1 else f"{self.base}_pass", sinks)
-            reads = [] if held else [line for t in self.reads_of(section) for line in self.read(t, held=False)]
+            reads = [line for t in self.reads_of(section) if not self.is_held(t) for line in self.read(t, held=False)]
             results: list[str] = []
             for n in sinks:
                 mine, state = self.states[n]
@@ -223,20 +233,18 @@ class RowsWriter:
         final = self.section(f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
-        looped = (
-            [] if held or final is None else [line for t in self.reads_of(final) for line in self.read(t, held=False)]
-        )
+        late = [] if final is None else [t for t in self.reads_of(final) if not self.is_held(t)]
+        looped = [line for t in late for line in self.read(t, held=False)]
         packs, writes = self.final_writes()
-        loads = self.reads_anywhere() if held else []
+        loads = [t for t in self.reads_anywhere() if self.is_held(t)]
         return Described(
             ReduceContext(
                 template=f"{schedule.template}.cu.j2",
                 name=name,
                 comment=self.comment(),
                 parameters=tuple(parameters),
-                block=schedule.block,
+                bounds=f"{schedule.block}, {schedule.resident}" if schedule.resident else str(schedule.block),
                 threads=schedule.threads,
-                rows=schedule.rows,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
                 packs=schedule.group > 1 and any(self.wide),
@@ -245,7 +253,7 @@ class RowsWriter:
                 close=self.loop()[1],
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
-                held=tuple(self.held_declaration(t) for t in loads),
+                held=tuple([*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)]),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
                 rounds=tuple(rounds),
                 final_reads=tuple(looped),
@@ -383,15 +391,31 @@ class RowsWriter:
         pack = self.pack(touch) if self.planned(touch).access == "vector" else self.gather_pack(touch)
         return f"{pack} {self.held_name(touch)}{array};"
 
+    def is_held(self, touch: int) -> bool:
+        """Whether an operand's elements stay in registers.  What all rows share is near, and read when it is needed."""
+        shared = self.planned(touch).pattern is None and self.schedule.patterns > 0
+        return self.schedule.vectors > 0 and not shared
+
+    def kept_array(self, number: int) -> str:
+        return names.kept(kept_name(self.step, number))
+
+    def kept_declaration(self, number: int) -> str:
+        vectors, group = self.schedule.vectors, self.schedule.group
+        array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
+        return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
+
     def section(self, name: str, sinks: Sequence[int]) -> Element:
         ops = self.step.kernel.ops
+        number = len(self.sections)
+        given = {n for n, made in self.kept.items() if made < number}
+        kept = [n for n, made in self.kept.items() if made == number]
         if all(ops[n].name == "reduce" for n in sinks):
             states = {n: self.states[n] for n in sinks}
             title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
         else:
             states = {}
             title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
-        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title)
+        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept)
         found = self.declare(element)
         self.sections.append(found)
         return found

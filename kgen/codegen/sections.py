@@ -6,7 +6,7 @@ that writes an element.  What is the same along a row is computed between them, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -17,6 +17,7 @@ from kgen.codegen.expressions import Level, at_least
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.kernel import Access, Op
+from kgen.ir.ops import OPS
 from kgen.schedule.cut import RowStep, spread
 
 #: Ops that are written where they are used, in every part.
@@ -68,17 +69,37 @@ class Parts:
             tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),
         )  # fmt: skip
 
-    def behind(self, sinks: Iterable[int]) -> list[int]:
-        """The ops of one element that these need, with themselves, in order."""
+    def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
+        """The ops of one element that these need, with themselves, in order; but for what is ``given``."""
         ops = self.step.kernel.ops
         found = set(sinks)
         stack = list(found)
         while stack:
             for a in ops[stack.pop()].args:
-                if a not in found and (self.wide[a] or ops[a].name in _LEAVES):
+                if a not in found and a not in given and (self.wide[a] or ops[a].name in _LEAVES):
                     found.add(a)
                     stack.append(a)
         return sorted(found)
+
+    def kept(self, sections: Sequence[Sequence[int]]) -> dict[int, int]:
+        """Values of an element that are worth keeping from one section to later ones, and which one makes each.
+
+        ``sections``: the sinks of each.  What takes more than a few instructions is not computed twice.
+        """
+        ops = self.step.kernel.ops
+        found: dict[int, int] = {}
+        for later in range(1, len(sections)):
+            known = {n: s for s in range(later - 1, -1, -1) for n in self.behind(sections[s])}
+            mine = self.behind(sections[later], set(found))
+            for n in mine:
+                for a in ops[n].args:
+                    edge = a in known and (n not in known or ops[n].name == "store")
+                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self._is_dear(a, set(found)):
+                        found[a] = known[a]
+        return found
+
+    def _is_dear(self, number: int, given: Set[int]) -> bool:
+        return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in self.behind([number], given))
 
     def of_row(self, phase: int) -> list[int]:
         """What is computed once a row after round ``phase``, for all threads."""
@@ -170,12 +191,17 @@ def write_section(
     rows: dict[int, str],
     statements: Sequence[Statement],
     title: str,
+    given: Set[int] = frozenset(),
+    kept: Sequence[int] = (),
 ) -> Element:
-    """The function that takes one element into some reductions, or writes it.  ``rows``: names of values of a row."""
+    """The function that takes one element into some reductions, or writes it.
+
+    ``rows``: names of values of a row.  ``given``: values that an earlier function has ``kept``.
+    """
     step = parts.step
     ops = step.kernel.ops
     writer = SectionWriter(step, statements, states=states)
-    selected = parts.behind(sinks)
+    selected = parts.behind([*sinks, *kept], given)
     arguments: list[Argument] = []
     for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):
         operand = step.kernel.operands[step.touches[touch].operand]
@@ -188,8 +214,9 @@ def write_section(
         writer.exprs[number] = Expr(known[0].name, PRIMARY)
     outside = {a for n in selected for a in ops[n].args if a not in selected}
     for number in sorted(outside):
-        value = writer.unique(rows[number])
-        arguments.append(Argument("row", number, f"const {register_type(ops[number].dtype)} {value}"))
+        kind = "given" if number in given else "row"
+        value = writer.unique(rows[number] if kind == "row" else names.value(kept_name(step, number)))
+        arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
     for number in selected:
         if ops[number].name in ("scalar", "size", "index"):
@@ -212,7 +239,14 @@ def write_section(
             result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
             arguments.append(Argument("write", touch, f"{storage_type(operand.dtype)}& {result}"))
             writer.headers += headers_of(operand.dtype)
+    for number in kept:
+        value = writer.unique(names.kept(kept_name(step, number)))
+        arguments.append(Argument("keep", number, f"{register_type(ops[number].dtype)}& {value}"))
+    writer.wanted = frozenset(kept)
     writer.write(selected)
+    for argument in arguments:
+        if argument.kind == "keep":
+            writer.body.append(f"{argument.name} = {writer.exprs[int(argument.key)].code};")
     helpers = [h for n in sinks if n in states for h in states[n][0].helpers]
     parameters = tuple(a.declaration for a in arguments)
     one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
@@ -223,6 +257,12 @@ def write_section(
         tuple(dict.fromkeys(writer.headers)),
         tuple(dict.fromkeys([*writer.helpers, *helpers])),
     )
+
+
+def kept_name(step: RowStep, number: int) -> str:
+    """What a value that is kept is called: as the user calls it, else by its number."""
+    label = step.kernel.ops[number].label
+    return label if label is not None else f"t{number}"
 
 
 def label_of(step: RowStep, op: Op) -> str:

@@ -20,8 +20,9 @@ from kgen.schedule.target import PORTABLE, Target
 BLOCK = 256
 WARP = 32
 
-#: Bytes of a row that a thread keeps in registers at most: 32 registers for each operand that is read.
-HELD_BYTES = 128
+#: Elements of a row that a thread keeps in registers: enough for several loads in flight, and for rounds of reductions
+#: to be a small part of the work.
+ELEMENTS = 32
 
 #: Threads that share a row which is read again for each round.
 LOOP_THREADS = 512
@@ -43,7 +44,7 @@ class RowSchedule(Schedule):
     """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
     where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
     that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
-    it; the last to arrive merges their results.
+    it; the last to arrive merges their results.  ``resident``: blocks that an SM shall hold at least, where that matters.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` (of the block's) share it.
     """
@@ -52,6 +53,7 @@ class RowSchedule(Schedule):
     vectors: int = 0
     reduced: int = 1
     split: bool = False
+    resident: int = 0
 
     @property
     def rows(self) -> int:
@@ -147,7 +149,7 @@ def choose_rows(
     while space.shape[0] % group or (not bounded and group > 1):
         group //= 2
     width = math.prod(space.shape[:reduced])
-    threads, vectors = _shape(width, group, max(moving, default=4), bounded)
+    threads, vectors = _shape(width, group, bounded)
     block = threads if threads > WARP else max(threads, BLOCK)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
@@ -176,16 +178,14 @@ def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, itemsize: int, bounded: bool) -> tuple[int, int]:
+def _shape(width: int, group: int, bounded: bool) -> tuple[int, int]:
     """Threads that share a row, and groups that each holds."""
     if not bounded:
         return LOOP_THREADS, 0
     count = max(1, -(-width // group))  # groups of a row
-    if count <= WARP:
-        return _power(count), 1
-    most = HELD_BYTES // (group * itemsize)
-    for threads, vectors in ((WARP, 4), (128, 4), (256, 4), (512, 4), (512, 8), (1024, 8)):
-        if count <= threads * vectors and vectors <= most:
+    vectors = max(1, ELEMENTS // group)
+    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 512):
+        if count <= threads * vectors:
             return threads, -(-count // threads)
     return LOOP_THREADS, 0
 

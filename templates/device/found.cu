@@ -1,4 +1,4 @@
-// A value, and where in its row it is.
+// A value, and where in its row it is; at -1, none that beats the value it starts with.
 template <typename T>
 struct Found {
     T value;
