@@ -46,7 +46,7 @@ _ROWS = (
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "sign_of", "small_pow")),
     *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
-    *(Helper(name) for name in ("running_sum", "moments", "log_sum", "found")),
+    *(Helper(name) for name in ("running_sum", "moments", "log_sum", "found", "divide")),
     *(Helper(f"log_sum_{suffix}", ("log_sum",)) for suffix in ("f32", "f64")),
     Helper("moments_group", ("moments",)),
     *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),

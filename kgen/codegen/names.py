@@ -64,6 +64,11 @@ def kept(name: str) -> str:
     return f"{name}_kept"
 
 
+def inverse(value: str) -> str:
+    """1 / x of a value, so that dividing by it is cheap."""
+    return f"{value.removesuffix('_v')}_inverse"
+
+
 def row(name: str) -> str:
     """Where a row of an operand begins."""
     return f"{name}_row"

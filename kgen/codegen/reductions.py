@@ -158,6 +158,8 @@ class RowsWriter:
                 return self.kept_array(int(argument.key)) + array + ("[j]" if group > 1 else "")
             case "row":
                 return self.row_names[int(argument.key)]
+            case "inverse":
+                return self.inverses[int(argument.key)]
             case "scalar" | "size":
                 return self.parameters[argument.kind, argument.key]
             case "index":
@@ -197,6 +199,7 @@ class RowsWriter:
         return f"i{plus}" if reduced == 1 else f"r{dimension}{plus}"
 
     row_names: dict[int, str] = field(default_factory=dict)
+    inverses: dict[int, str] = field(default_factory=dict)
     parameters: dict[tuple[str, int | str], str] = field(default_factory=dict)
 
     # --- the whole ----------------------------------------------------------------------------------
@@ -210,8 +213,7 @@ class RowsWriter:
         row_writer = RowWriter(self.step, self.statements, unique=self.unique)
         start = self.start(row_writer)
         row_writer.wanted = parts.common
-        before = row_writer.lines(parts.of_row(0))
-        self._named(row_writer)
+        before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
             section = self.section(f"{self.base}_pass{number}" if len(parts.rounds) > 1 else f"{self.base}_pass", sinks)
@@ -227,8 +229,7 @@ class RowsWriter:
                 row_writer.exprs[n] = Expr(value, PRIMARY)
                 row_writer.helpers += mine.helpers
                 row_writer.helpers += [] if held else mine.loop_helpers
-            results += row_writer.lines(parts.of_row(number))
-            self._named(row_writer)
+            results += [*row_writer.lines(parts.of_row(number)), *self.named(row_writer)]
             rounds.append(self.round(sinks, section, tuple(reads), tuple(results)))
         final = self.section(f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         row_writer.wanted = frozenset()
@@ -273,10 +274,16 @@ class RowsWriter:
             tuple(h for e in self.sections for h in e.helpers) + tuple(row_writer.helpers),
         )
 
-    def _named(self, writer: RowWriter) -> None:
-        for n in self.parts.common:
+    def named(self, writer: RowWriter) -> list[str]:
+        """Take over the names of values of a row; lines that invert those that elements are divided by."""
+        lines: list[str] = []
+        for n in sorted(self.parts.common):
             if n in writer.exprs and self.step.kernel.ops[n].name not in ("const", "scalar", "size"):
                 self.row_names[n] = writer.exprs[n].code
+                if n in self.parts.divisors and n not in self.inverses:
+                    self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
+                    lines.append(f"const float {self.inverses[n]} = 1.0f / {self.row_names[n]};")
+        return lines
 
     def start(self, writer: RowWriter) -> tuple[str, ...]:
         """What this thread works on, where its row begins, and what it reads once a row."""

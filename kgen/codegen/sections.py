@@ -13,9 +13,9 @@ from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
-from kgen.codegen.expressions import Level, at_least
+from kgen.codegen.expressions import Level, Spelling, at_least, call
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
-from kgen.dtypes import INT64
+from kgen.dtypes import FLOAT32, INT64
 from kgen.ir.kernel import Access, Op
 from kgen.ir.ops import OPS
 from kgen.schedule.cut import RowStep, spread
@@ -30,6 +30,7 @@ class Parts:
 
     ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are
     the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
+    ``divisors``: those that elements are divided by.
     """
 
     step: RowStep
@@ -39,6 +40,7 @@ class Parts:
     common: frozenset[int]
     wide_stores: tuple[int, ...]
     row_stores: tuple[int, ...]
+    divisors: frozenset[int]
 
     @staticmethod
     def of(step: RowStep, *, by_columns: bool = False) -> Parts:
@@ -64,9 +66,16 @@ class Parts:
             if n in needed and ops[n].name != "reduce":
                 needed |= {a for a in ops[n].args if not wide[a]}
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
+        divisors = frozenset(
+            n
+            for n in needed
+            if not by_columns
+            and ops[n].name not in _LEAVES
+            and any(wide[i] and is_division(op, n) for i, op in enumerate(ops))
+        )
         return Parts(
             step, rounds, phase, wide, frozenset(needed),
-            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),
+            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]), divisors,
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -125,6 +134,10 @@ class Parts:
         return {a for n in numbers for a in ops[n].args if ops[a].name in _LEAVES}
 
 
+def is_division(op: Op, by: int) -> bool:
+    return op.name == "div" and op.args[1] == by and op.dtype is FLOAT32
+
+
 def touch_of(step: RowStep, number: int) -> int:
     """The touch that a load or store is."""
     op = step.kernel.ops[number]
@@ -164,9 +177,22 @@ class RowWriter(Writer):
 
 @dataclass(slots=True)
 class SectionWriter(Writer):
-    """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name."""
+    """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name;
+    ``places``: the parameter that each output is written to; ``inverses``: those that hold 1 / x of a value of a row.
+    """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
+    places: dict[int, str] = field(default_factory=dict)
+    inverses: dict[int, str] = field(default_factory=dict)
+
+    def _results(self) -> dict[int, str]:
+        return self.places
+
+    def _spelled(self, op: Op) -> Spelling:
+        if op.name == "div" and op.args[1] in self.inverses:
+            a, b = (self.exprs[n] for n in op.args)
+            return Spelling(call("divide", [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]), ("divide",))
+        return super(SectionWriter, self)._spelled(op)
 
     def _store(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -218,6 +244,9 @@ def write_section(
         value = writer.unique(rows[number] if kind == "row" else names.value(kept_name(step, number)))
         arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
+        if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
+            writer.inverses[number] = writer.unique(names.inverse(value))
+            arguments.append(Argument("inverse", number, f"const float {writer.inverses[number]}"))
     for number in selected:
         if ops[number].name in ("scalar", "size", "index"):
             c_type, value = by_value(step, number, writer.unique)
@@ -237,6 +266,7 @@ def write_section(
             operand = step.kernel.operands[step.touches[touch].operand]
             reads = step.touches[touch].reads
             result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
+            writer.places[step.touches[touch].operand] = result
             arguments.append(Argument("write", touch, f"{storage_type(operand.dtype)}& {result}"))
             writer.headers += headers_of(operand.dtype)
     for number in kept:

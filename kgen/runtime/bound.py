@@ -104,6 +104,8 @@ class Bound:
 
     def run(self, stream: int, values: Sequence[Any]) -> None:
         """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""
+        if not self.names:
+            return
         if self.has_scratch and self.module.is_capturing(stream):
             # The graph may run beside other launches, whenever and as often as its owner likes.
             slot = self._slot(stream)
