@@ -8,8 +8,7 @@
 // Inputs:  x: bfloat16, bias: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: `bias` is not dense in the order in which the outputs are walked.
-// Chosen: element by element: `y` and `x` are not aligned to groups of 8.
+// Chosen: flat: `bias` is not dense, and found element by element: rows of 1013 elements are no multiple of 8.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -32,47 +31,47 @@ gelu_any_rows_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct gelu_any_rows_rows2_layout {
-    int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
+struct gelu_any_rows_flat2_layout {
+    unsigned int extent[1];  // of all but the slowest dimension
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int y_stride[1];  // of y and x
+    int bias_stride[2];
 };
 
-// Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n groups.
+// Operands in memory order, 8 elements a thread.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// At an offset computed for each element: bias.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// Alignment, in bytes: 16 for bias; 2 for y and x.
+// Alignment, in bytes: 16 for y and x.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_rows2(const __nv_bfloat16* __restrict__ x_ptr,
+gelu_any_rows_flat2(const __nv_bfloat16* __restrict__ x_ptr,
                     const __nv_bfloat16* __restrict__ bias_ptr,
                     __nv_bfloat16* __restrict__ y_ptr,
-                    const gelu_any_rows_rows2_layout layout,
+                    const gelu_any_rows_flat2_layout layout,
                     const unsigned int n)
 {
-    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
-    if (t >= n) {
-        return;
-    }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
-    const int y_at = c1 * layout.y_stride[0];
-    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
-    if (layout.width - i >= 8) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 2>*>(x_ptr + y_at + i);
-        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
-        Pack<__nv_bfloat16, 8, 2> y_vec;
+    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    if (i + 8 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            gelu_any_rows_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
+            const unsigned int e = i + j;
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const int c1 = (int)q0;
+            const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
+            gelu_any_rows_element(x_vec.at[j], bias_ptr[bias_at], y_vec.at[j]);
         }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 2>*>(y_ptr + y_at + i) = y_vec;
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
-        for (int e = i; e < layout.width; ++e) {
-            gelu_any_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);
+        for (unsigned int e = i; e < n; ++e) {
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const int c1 = (int)q0;
+            const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
+            gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
         }
     }
 }

@@ -22,6 +22,45 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Moves two blocks of Count words each down by `off` bytes, a multiple of Unit and fewer than a block's; the first of
+// them is the result.
+template <int Count, int Unit>
+static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
+{
+    #pragma unroll
+    for (int step = Count / 2; step > 0; step /= 2) {
+        #pragma unroll
+        for (int k = 0; k < 2 * Count - step; ++k) {
+            words[k] = off & (4 * step) ? words[k + step] : words[k];
+        }
+    }
+    #pragma unroll
+    for (int k = 0; k < (Unit < 4 ? Count : 0); ++k) {
+        const unsigned long long pair = static_cast<unsigned long long>(words[k + 1]) << 32 | words[k];
+        words[k] = static_cast<unsigned int>(pair >> (8 * (off % 4)));
+    }
+}
+
+// N elements that only they themselves are aligned to: the two aligned blocks that they lie in, shifted together.
+template <typename T, int N>
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_shifted(const T* from)
+{
+    constexpr int bytes = N * sizeof(T);
+    constexpr int count = bytes / 4;
+    const unsigned int off = reinterpret_cast<unsigned long long>(from) % bytes;
+    const auto blocks = reinterpret_cast<const Pack<unsigned int, count, bytes>*>(from - off / sizeof(T));
+    const Pack<unsigned int, count, bytes> pair[2] = {blocks[0], blocks[1]};
+    unsigned int words[2 * count];
+    #pragma unroll
+    for (int k = 0; k < 2 * count; ++k) {
+        words[k] = pair[k / count].at[k % count];
+    }
+    shift_words<count, sizeof(T)>(words, off);
+    Pack<T, N, bytes> result;
+    memcpy(&result, words, bytes);
+    return result;
+}
+
 // One element.
 static __device__ __forceinline__ void
 swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, float& out_v)
@@ -62,28 +101,32 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
-// Alignment, in bytes: 4 for out and up; 2 for gate.
+// Launch: ceil((n + 3) / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Groups begin at multiples of 16 bytes in out.
+// Alignment, in bytes: 4 for up.
+// Of any alignment, read as aligned blocks: gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
                                 const float* __restrict__ up_ptr,
                                 float* __restrict__ out_ptr,
                                 const float alpha_v,
-                                const unsigned int n)
+                                const int n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
-    if (i + 4 <= n) {
-        const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 2>*>(gate_ptr + i);
+    // Groups begin where the output is aligned; the first may begin before the first element.
+    const int before = (int)(reinterpret_cast<unsigned long long>(out_ptr) / 4 % 4);
+    const int i = 4 * (int)(blockIdx.x * 256u + threadIdx.x) - before;  // the first of this thread's 4 elements
+    if (i >= 4 && i + 8 <= n) {  // aligned blocks around a group lie inside as well
+        const auto gate_vec = load_shifted<__half, 4>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 4>*>(up_ptr + i);
-        Pack<float, 4, 4> out_vec;
+        Pack<float, 4, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
         }
-        *reinterpret_cast<Pack<float, 4, 4>*>(out_ptr + i) = out_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
-        for (unsigned int e = i; e < n; ++e) {
+        for (int e = i < 0 ? 0 : i; e < i + 4 && e < n; ++e) {
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }

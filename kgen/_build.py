@@ -1,6 +1,7 @@
-"""hatchling's build hook: puts parser tables and compiled templates into the wheel (see ``resources.built``).
+"""hatchling's build hook: puts parser tables, compiled templates and ``_call.c``'s extension into the wheel.
 
-They save time at start-up and are never needed, so an editable install goes without.
+They save time, at start-up (see ``resources.built``) and in calls, and are never needed: an editable install goes
+without, and so does a wheel that is built where there is no C compiler.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class BuildProducts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
+        from kgen._extension import compile_extension
         from kgen.codegen import templates
         from kgen.syntax import tables
 
@@ -33,6 +35,13 @@ class BuildProducts(BuildHookInterface[Any]):
         (made / templates.DIGEST).write_bytes(templates.digest())
         for path in sorted(p for p in made.rglob("*") if p.is_file()):
             build_data["force_include"][str(path)] = f"kgen/_data/{path.relative_to(made).as_posix()}"
+        extension = compile_extension(Path(self.root, "kgen", "_call.c"), made)
+        if extension is None:
+            self.app.display_warning("no C compiler: calls take a microsecond longer")
+        else:
+            build_data["force_include"][str(extension)] = f"kgen/{extension.name}"
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Once they are packed, remove them."""

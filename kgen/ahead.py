@@ -141,9 +141,6 @@ def _placed(
         for dim in operand.shape:
             if dim != 1:
                 extents.setdefault(dim, STAND_INS[len(extents) % len(STAND_INS)])
-    if stated_dims == frozenset(extents):
-        specialised = pipeline.fit(specialised, extents)
-        kernel = specialised.kernel
     arrays: list[Array | None] = []
     for operand in kernel.operands:
         shape = concrete(operand.shape, extents)
@@ -152,6 +149,10 @@ def _placed(
             have = f"{counted(len(shape), 'dimension')} and {counted(len(steps), 'stride')}"
             raise error("bad-strides", f"`{operand.name}` has {have}", "strides are in elements, one a dimension")
         arrays.append(None if operand.role in ("output", "buffer") else Array(shape, steps, operand.dtype.size))
+    if stated_dims == frozenset(extents):
+        specialised = pipeline.fit(specialised, extents, arrays)
+        kernel = specialised.kernel
+        arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
     variants: list[tuple[int, Schedule]] = []
     reasons: list[str] = []
     between = buffers(kernel, extents)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgen.codegen.emit import Module
     from kgen.outputs import Outputs
     from kgen.pipeline import Specialised
+    from kgen.plan import Plan
     from kgen.quick import Quick, Seen
     from kgen.runtime.backend import CudaBackend, HostBackend
     from kgen.runtime.bound import Bound, Loaded
@@ -107,6 +108,7 @@ class Engine:
     _specialised: dict[object, Specialised] = field(default_factory=dict)
     _decided: dict[object, Layouted] = field(default_factory=dict)
     _loaded: dict[object, Loaded] = field(default_factory=dict)
+    _shapes: dict[object, int] = field(default_factory=dict)  # that code was called on
 
     # --- a call -----------------------------------------------------------------------------------
 
@@ -136,7 +138,7 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents)
+        specialised = pipeline.fit(specialised, extents, _given(specialised, values))
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
@@ -145,6 +147,38 @@ class Engine:
             self.ran_on = str(backend.device)
             yield Prepared(self, args, named, out, values, outs, outputs, plan, bound, session)
 
+    def plan(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    ) -> Plan:
+        """A call to be repeated; its outputs are allocated, and nothing is launched."""
+        from kgen.plan import Plan
+        from kgen.quick import exact_call
+        from kgen.runtime.session import stream_handle
+
+        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+            if call.session.staging is not None or call.session.adapter.waits:
+                raise error(
+                    "bad-plan",
+                    f"{call.session.adapter.name} arrays are copied or waited for at every call, so no plan helps",
+                    "plans are for arrays of torch, CuPy and Numba, and for NumPy's on the CPU",
+                )
+            outputs = call.outputs.results()
+        with self.prepared(
+            args, named, out=outputs, stream=stream, shape=None if outputs is not None else shape
+        ) as call:
+            again = exact_call(call.seen())
+        return Plan(call, again, None if stream is None else stream_handle(stream))
+
+    def warm_up(self, calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]], progress: bool) -> None:
+        """Compile what these calls (on arrays or specs) will need, several at a time."""
+        from kgen.runtime.backend import default_backend
+        from kgen.warmup import in_parallel
+
+        def compile_one(call: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
+            self.load(default_backend(self.device), self.described(*call, shape=None))
+
+        in_parallel(compile_one, calls, f"compiling {self.name}", progress)
+
     def _learn(self, call: Prepared) -> None:
         """Recognise calls like this one at once, from the second time on.
 
@@ -152,16 +186,31 @@ class Engine:
         twice as many calls.
         """
         call.plan.calls += 1
-        seen = call.plan.calls
+        times = call.plan.calls
         session = call.session
-        if seen < 2 or seen & (seen - 1) or session.staging is not None or session.adapter.waits:
+        if session.staging is not None or session.adapter.waits:
             return
-        from kgen.quick import quick_call
+        if times == 1:
+            self._learn_any_shape(call)
+        elif times & (times - 1) == 0:
+            from kgen.quick import exact_call
 
-        made = quick_call(call.seen())
-        if made is not None:
-            self.quick[MOST_QUICK - 1 :] = []
-            self.quick.insert(0, made)
+            made = exact_call(call.seen())
+            if made is not None:
+                self.quick[MOST_QUICK - 1 :] = []
+                self.quick.insert(0, made)
+
+    def _learn_any_shape(self, call: Prepared) -> None:
+        """The second shape that the same code is called on will not be the last one."""
+        key = (id(call.plan.specialised), call.plan.schedules, call.session.adapter, call.out is None, len(call.named))
+        shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
+        if shapes == 2:
+            from kgen.quick import dense_call
+
+            made = dense_call(call.seen())
+            if made is not None:
+                self.quick[MOST_QUICK - 1 :] = []
+                self.quick.append(made)
 
     def bind(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Bound:
         """The plan's kernels, loaded on a device; those without anything to do are left out."""
@@ -268,18 +317,14 @@ class Engine:
 
     def described(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
-        from kgen.arguments import ArrayValue, bind, describe
+        from kgen.arguments import bind, describe
 
         values = describe(self.program, bind(self.program, args, named))
         program_shape = _program_shape(self.program, values, (), shape)
         specialised = self.specialise(values, program_shape)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents)
-        arrays: list[Array | None] = []
-        for operand in specialised.kernel.operands:
-            value = values.get(operand.name)
-            arrays.append(_array(value) if isinstance(value, ArrayValue) and operand.role != "output" else None)
-        full = allocate_layouts(specialised, extents, arrays)
+        specialised = pipeline.fit(specialised, extents, _given(specialised, values))
+        full = allocate_layouts(specialised, extents, _given(specialised, values))
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
 
     def meta(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
@@ -355,6 +400,17 @@ def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
     value = values[variable.scalar]
     assert isinstance(value, ScalarValue)
     return struct.unpack(f"<{variable.code}", pack(variable.scalar, value.value, variable.dtype))
+
+
+def _given(specialised: Specialised, values: Mapping[str, Value]) -> list[Array | None]:
+    """The arguments that are arrays, one entry for each operand; None for outputs and buffers."""
+    from kgen.arguments import ArrayValue
+
+    found: list[Array | None] = []
+    for operand in specialised.kernel.operands:
+        value = values.get(operand.name) if operand.role in ("input", "inout") else None
+        found.append(_array(value) if isinstance(value, ArrayValue) else None)
+    return found
 
 
 def _array(value: ArrayValue, pointer: int = 0) -> Array:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from kgen.diagnostics import error
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from kgen.banner import Options
     from kgen.dtypes import DType
+    from kgen.plan import Plan
     from kgen.program import Program
     from kgen.spec import Shape, Spec
 
@@ -61,7 +64,8 @@ def jit(
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = pipeline.load(text)
     base = default_base(program) if name is None else named_base(name)
-    return Kernel(program, name=base, device=device, options=Options(fmad, fast))
+    made = Profiled if os.environ.get("KGEN_NVTX", "0") not in ("", "0") else Kernel
+    return made(program, name=base, device=device, options=Options(fmad, fast))
 
 
 def read_program(path: Path) -> str:
@@ -130,6 +134,30 @@ class Kernel:
                     return result
         return self._engine.call(args, named, out=out, stream=stream, shape=shape)
 
+    def plan(
+        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+    ) -> Plan:
+        """This call with everything decided, compiled and allocated, and not yet launched: see :class:`Plan`.
+
+        Takes what a call takes.  Raises :class:`~kgen.KgenError`, also (``bad-plan``) for arrays that have to be copied
+        or waited for at every call: JAX's, and NumPy's on a GPU.
+        """
+        return self._engine.plan(args, named, out=out, stream=stream, shape=shape)
+
+    def warmup(self, specs: Iterable[Any], *, progress: bool | None = None) -> None:
+        """Compile ahead of the calls, several kernels at a time.
+
+        ``specs``: one entry for each call to come: a :class:`~kgen.Spec` or an array, a tuple of them in input order,
+        or a dict by name with params.  ``progress``: show a bar (default: when standard error is a terminal).
+        """
+        calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        for one in specs:
+            if isinstance(one, dict):
+                calls.append(((), one))
+            else:
+                calls.append((one if isinstance(one, tuple) else (one,), {}))
+        self._engine.warm_up(calls, sys.stderr.isatty() if progress is None else progress)
+
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""
         specs = self._engine.meta(args, named, shape)
@@ -177,3 +205,23 @@ class Kernel:
     def __repr__(self) -> str:
         returned = ", ".join(self.outputs) or "None"
         return f"<kgen kernel {self.name}({', '.join([*self.inputs, *self.params])}) -> {returned}>"
+
+
+class Profiled(Kernel):
+    """A kernel whose calls are NVTX ranges, for Nsight Systems: what :func:`jit` makes under ``KGEN_NVTX=1``."""
+
+    def __init__(self, program: Program, *, name: str, device: str | None, options: Options) -> None:
+        super().__init__(program, name=name, device=device, options=options)
+        try:
+            import nvtx
+        except ImportError:
+            raise error(
+                "no-nvtx", "KGEN_NVTX=1 asks for NVTX ranges, and nvtx is not installed", "pip install nvtx"
+            ) from None
+        self._range = nvtx.annotate
+
+    def __call__(
+        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+    ) -> Any:
+        with self._range(f"kgen {self.name}", domain="kgen"):
+            return super().__call__(*args, out=out, stream=stream, shape=shape, **named)

@@ -20,11 +20,11 @@ from kgen.ir.kernel import Kernel
 from kgen.passes import optimise
 from kgen.program import Program
 from kgen.resolve import resolve
-from kgen.schedule.bind import Placed, place
-from kgen.schedule.cut import RowStep, cut, few_long_rows, refuse_empty
+from kgen.schedule.bind import Array, Placed, place
+from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
-from kgen.schedule.reductions import choose_rows
+from kgen.schedule.reductions import better_apart, choose_rows
 from kgen.schedule.split import Step, split
 from kgen.source import Source
 from kgen.syntax.parser import parse
@@ -68,11 +68,14 @@ def specialise(
     return replace(together, apart=apart)
 
 
-def fit(specialised: Specialised, extents: Mapping[str, int]) -> Specialised:
-    """The cut for these extents.  Raises :class:`~kgen.KgenError` (``nothing-to-reduce``)."""
+def fit(specialised: Specialised, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> Specialised:
+    """The cut for these extents and arrays (None: outputs).
+
+    Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
+    """
     if specialised.apart is not None:
         refuse_empty(specialised.kernel, extents)
-        if any(isinstance(s, RowStep) and few_long_rows(s, extents) for s in specialised.steps):
+        if any(isinstance(s, RowStep) and better_apart(s, extents, arrays) for s in specialised.steps):
             return specialised.apart
     return specialised
 
@@ -81,9 +84,9 @@ def schedule(step: Step, placed: Placed, *, bounded: bool = True) -> Choice:
     """Decide one step for where its operands lie.  ``bounded``: whether the extents are all known."""
     if isinstance(step, RowStep):
         return choose_rows(
-            step, placed.space, placed.reduced, placed.itemsizes, placed.alignments, placed.aliased, bounded=bounded
+            step, placed.space, placed.reduced, placed.itemsizes, placed.addresses, placed.aliased, bounded=bounded
         )
-    return choose(step, placed.space, placed.itemsizes, placed.alignments, placed.aliased)
+    return choose(step, placed.space, placed.itemsizes, placed.addresses, placed.aliased)
 
 
 def source(

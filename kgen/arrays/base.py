@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 from kgen.diagnostics import KgenError, error
@@ -32,18 +33,34 @@ def cuda(index: int) -> Device:
     return found
 
 
-class Look(NamedTuple):
-    """How a repeated call looks at its arrays, as Python text.
+class Fact(NamedTuple):
+    """What an array has to say again: the attribute at the end of ``path``, called if ``call``, is ``expected``."""
 
-    ``conditions``: all true when the arrays are as they were in type, device, dtype, shape and strides.  ``pointer``:
-    the address of the array ``{x}``.  ``stream``: the caller's current stream, "" where there are none (the CPU).
-    ``names``: what these texts refer to.
+    array: str
+    path: tuple[str, ...]
+    expected: Any
+    call: bool = False
+
+
+class Look(NamedTuple):
+    """How a repeated call sees that its arrays are like those of an earlier one, in all but data and address.
+
+    Arrays go by the names that they were given; their exact types are looked at anyway.  ``alike`` is a function and
+    the arrays that it is called on; ``same`` are pairs that are one object; ``unless`` has to give False.
+    ``pointer``: the attributes that lead to an address, the last one called if ``pointer_call``; or a function.
+    ``stream`` gives the caller's current stream; None where there is none, on the CPU.  ``numel`` is the attribute that
+    counts elements, called if ``numel_call``.
     """
 
-    conditions: tuple[str, ...]
-    pointer: str
-    stream: str
-    names: Mapping[str, Any]
+    facts: tuple[Fact, ...]
+    pointer: tuple[str, ...] | Callable[[Any], int]
+    pointer_call: bool
+    stream: Callable[[], int] | None
+    alike: tuple[Callable[..., bool], tuple[str, ...]] | None = None
+    same: tuple[tuple[str, str], ...] = ()
+    unless: Callable[[], bool] | None = None
+    numel: str = "size"
+    numel_call: bool = False
 
 
 class Adapter(Protocol):
@@ -102,6 +119,10 @@ class Adapter(Protocol):
         """The caller's current stream, as a raw handle; 0 is the legacy default stream."""
         ...
 
+    def current_stream(self, device: Device) -> Callable[[], int]:
+        """:meth:`stream` of one device as a function, as cheap as the library allows."""
+        ...
+
     def ready(self, x: Any, stream: int) -> None:
         """Lets ``stream`` wait for whatever still writes ``x``, where the library says so."""
         ...
@@ -115,6 +136,14 @@ class Adapter(Protocol):
 
         ``arrays``: of each its name in the text, the array, and whether it is written to.
         """
+        ...
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        """The same for arrays in C order, whatever their extents are (but their rank is the same)."""
+        ...
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        """A new array in C order, as a function of the shape that an array like ``like`` shows."""
         ...
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
@@ -140,11 +169,20 @@ class Defaults:
     def stream(self, device: Device) -> int:
         return 0
 
+    def current_stream(self, device: Device) -> Callable[[], int]:
+        return partial(self.stream, device)
+
     def ready(self, x: Any, stream: int) -> None:
         return
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
         return None
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        return None
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        raise NotImplementedError  # look_dense() has given nothing
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         raise NotImplementedError  # look() has given nothing

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from kgen.arrays.base import Defaults, Device, Look, SpecCache, as_python, is_c_order, span, unsupported_dtype
+from kgen.arrays.base import Defaults, Device, Fact, Look, SpecCache, as_python, is_c_order, span, unsupported_dtype
 from kgen.diagnostics import error
 from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
 from kgen.spec import Spec, c_strides
@@ -78,16 +78,25 @@ class NumpyAdapter(Defaults):
         return empty(shape, strides, dtype)
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        known: dict[str, Any] = {"address_of": address_of}
-        conditions: list[str] = []
-        for name, x, written in arrays:
-            known |= {f"{name}_{i}": fact for i, fact in enumerate((type(x), x.dtype, x.shape, x.strides))}
-            writable = f" and {name}.flags.writeable" if written else ""
-            conditions.append(
-                f"type({name}) is {name}_0 and {name}.dtype == {name}_1 and {name}.shape == {name}_2 and "
-                f"{name}.strides == {name}_3{writable}"
-            )
-        return Look(tuple(conditions), "address_of({x})", "", known)
+        exact = [
+            fact
+            for name, x, _ in arrays
+            for fact in (Fact(name, ("shape",), x.shape), Fact(name, ("strides",), x.strides))
+        ]
+        return self._look(arrays, exact)
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        flags = [Fact(name, ("flags", "c_contiguous"), True) for name, _, _ in arrays]
+        return self._look(arrays, [*flags, *(Fact(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
+
+    @staticmethod
+    def _look(arrays: Sequence[tuple[str, Any, bool]], facts: Sequence[Fact]) -> Look:
+        dtypes = [Fact(name, ("dtype",), x.dtype) for name, x, _ in arrays]
+        writable = [Fact(name, ("flags", "writeable"), True) for name, _, written in arrays if written]
+        return Look((*dtypes, *facts, *writable), address_of, False, None)
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        return partial(np.empty, dtype=TO_NUMPY[dtype])
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         return partial(empty, shape, strides, dtype)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from kgen.arrays.base import CPU, Defaults, Device, Look, SpecCache, as_python, cuda, unsupported_dtype
+from kgen.arrays.base import CPU, Defaults, Device, Fact, Look, SpecCache, as_python, cuda, unsupported_dtype
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec
@@ -97,6 +97,9 @@ class TorchAdapter(Defaults):
     def stream(self, device: Device) -> int:
         return self._raw_stream(device.index) if device.kind == "cuda" else 0
 
+    def current_stream(self, device: Device) -> Callable[[], int]:
+        return partial(self._raw_stream, device.index) if device.kind == "cuda" else int
+
     def _find_raw_stream(self) -> Callable[[int], int]:
         """torch's private call takes 0.07 us and its public one 3: so the first, where it is there and agrees."""
         torch = self._torch
@@ -114,31 +117,42 @@ class TorchAdapter(Defaults):
         return private if agrees else public
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        names = [name for name, _, _ in arrays]
-        tensors = [x for _, x, _ in arrays]
-        known: dict[str, Any] = {}
-        check = _guards(tensors)
-        if check is not None:
-            known["alike"] = check
-            conditions = [f"alike({', '.join(names)})"]
-        else:
-            conditions = []
-            for name, x in zip(names, tensors, strict=True):
-                facts = (type(x), x.dtype, x.shape, x.stride(), x.device, x.requires_grad)
-                known |= {f"{name}_{i}": fact for i, fact in enumerate(facts)}
-                conditions.append(
-                    f"type({name}) is {name}_0 and {name}.dtype is {name}_1 and {name}.shape == {name}_2 and "
-                    f"{name}.stride() == {name}_3 and {name}.device == {name}_4 and {name}.requires_grad is {name}_5 "
-                    f"and not {name}.is_conj() and not {name}.is_neg()"
-                )
-        if any(x.requires_grad for x in tensors):
-            known["grad_enabled"] = self._grad_enabled
-            conditions.append("not grad_enabled()")
-        if not tensors[0].is_cuda:
-            return Look(tuple(conditions), "{x}.data_ptr()", "", known)
-        known["current_stream"] = self._raw_stream
-        stream = f"current_stream({tensors[0].get_device()})"
-        return Look(tuple(conditions), "{x}.data_ptr()", stream, known)
+        return self._look(arrays, dense=False)
+
+    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+        return self._look(arrays, dense=True)
+
+    def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look:
+        first = {id(x): name for name, x, _ in reversed(arrays)}
+        distinct = [(name, x) for name, x, _ in arrays if first[id(x)] == name]
+        check = _guards([x for _, x in distinct], dense)  # which takes each tensor once
+        facts: list[Fact] = []
+        for name, x in distinct:
+            if check is None:
+                facts += [
+                    Fact(name, ("dtype",), x.dtype), Fact(name, ("device",), x.device),
+                    Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("is_conj",), False, call=True),
+                    Fact(name, ("is_neg",), False, call=True), Fact(name, ("ndim",), x.ndim),
+                ]  # fmt: skip
+                if not dense:
+                    facts += [Fact(name, ("shape",), x.shape), Fact(name, ("stride",), x.stride(), call=True)]
+            if dense:
+                facts.append(Fact(name, ("is_contiguous",), True, call=True))
+        tensor = distinct[0][1]
+        return Look(
+            tuple(facts),
+            ("data_ptr",),
+            True,
+            self.current_stream(cuda(tensor.get_device())) if tensor.is_cuda else None,
+            alike=None if check is None else (check, tuple(name for name, _ in distinct)),
+            same=tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name),
+            unless=self._grad_enabled if any(x.requires_grad for _, x in distinct) else None,
+            numel="numel",
+            numel_call=True,
+        )
+
+    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
+        return partial(self._torch.empty, dtype=self.to_torch[dtype], device=like.device)
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         torch, theirs = self._torch, self.to_torch[dtype]
@@ -156,18 +170,18 @@ class TorchAdapter(Defaults):
 _PROVEN = ((2, 11), (2, 13))
 
 
-def _guards(tensors: Sequence[Any]) -> Callable[..., bool] | None:
+def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | None:
     """``check(*tensors)`` in C++, from torch.compile's machinery: type, dispatch keys, dtype, device, sizes, strides.
 
-    A quarter of what the same costs in Python.
+    A quarter of what the same costs in Python.  With ``any_extents``, of sizes and strides only how many there are.
     """
     version = sys.modules["torch"].__version__.split(".")
     if not _PROVEN[0] <= (int(version[0]), int(version[1])) <= _PROVEN[1]:
         return None
     from torch._C._dynamo.guards import TensorGuards
 
-    sizes: Any = [list(x.shape) for x in tensors]
-    strides: Any = [list(x.stride()) for x in tensors]
+    sizes: Any = [[None] * x.ndim if any_extents else list(x.shape) for x in tensors]
+    strides: Any = [[None] * x.ndim if any_extents else list(x.stride()) for x in tensors]
     guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
     check: Callable[..., bool] = guards.check
     return check

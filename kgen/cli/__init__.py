@@ -1,4 +1,4 @@
-"""The command line: ``kgen compile | run | explain | doctor``.
+"""The command line: ``kgen compile | run | explain | cache | doctor``.
 
 Subcommands are imported when they are called, so that each starts as fast as it can.
 """
@@ -19,6 +19,7 @@ _COMMANDS = {
     "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, IR); needs no GPU",
     "run": "run a program on .npy files, on the GPU or the CPU, whatever is here",
     "explain": "what was decided for a program: types, kernels, and why",
+    "cache": "the compiled kernels on disk: info, list, clear",
     "doctor": "what this machine has, and what to install",
 }
 

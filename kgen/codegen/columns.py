@@ -35,7 +35,13 @@ class ColumnWriter(RowsWriter):
 
     @property
     def element_index(self) -> str:
-        return f"e + u * {self.schedule.threads}" if self.several and self.schedule.threads > 1 else "e + u" if self.several else "e"
+        return (
+            f"e + u * {self.schedule.threads}"
+            if self.several and self.schedule.threads > 1
+            else "e + u"
+            if self.several
+            else "e"
+        )
 
     def outer(self, touch: int) -> list[str]:
         """The terms of where a group of columns begins."""
@@ -150,7 +156,9 @@ class ColumnWriter(RowsWriter):
         reads = self.reads_of(section)
         writer = RowWriter(self.step, self.statements, unique=self.unique)
         results, packs, writes = self.results(writer)
-        touched = sorted({*reads, *(i for i in range(len(self.wide)) if self.base_of(i) in " ".join([*results, *writes]))})
+        touched = sorted(
+            {*reads, *(i for i in range(len(self.wide)) if self.base_of(i) in " ".join([*results, *writes]))}
+        )
         text = self.accumulating(sinks)
         self.several = True
         several = (self.places(always=True), [line for t in reads for line in self.load(t)])
@@ -182,7 +190,7 @@ class ColumnWriter(RowsWriter):
                 first="first" if schedule.split else "0",
                 last="last" if schedule.split else "layout.height",
                 lane=f"{group} * ({lane})" if group > 1 else lane,
-                shared=tuple(f"__shared__ {m.type} {names.of_reduction(s, 'shared')}[{group}][{schedule.block}];" for m, s, _ in mine),
+                shared=tuple(f"__shared__ {m.type} {shared(s)}[{group}][{schedule.block}];" for m, s, _ in mine),
                 declare=tuple(line for m, s, t in mine for line in self.declared(m.type, s, m.loop_type, t)),
                 init=tuple(f"{t}[j] = {f'{m.loop_type}{{}}' if m.loop_type else m.initial};" for m, s, t in mine),
                 reads_of_several=tuple(f"{types[t]} {names.vector(self.labels[t])}[{IN_FLIGHT}];" for t in reads),
@@ -194,13 +202,13 @@ class ColumnWriter(RowsWriter):
                 call_one=(*self.places(always=False), *self.call(section)),
                 fold=tuple(text["fold"]),
                 collapse=tuple(f"{s}[j] = {m.collapse.format(a=f'{t}[j]')};" for m, s, t in mine if m.loop_type),
-                publish=tuple(f"{names.of_reduction(s, 'shared')}[j][threadIdx.x] = {s}[j];" for _, s, _ in mine),
+                publish=tuple(f"{shared(s)}[j][threadIdx.x] = {s}[j];" for _, s, _ in mine),
                 merge_shared=tuple(
                     line
                     for m, s, _ in mine
                     for line in (
-                        m.merge.format(a=f"{s}[j]", b=f"{names.of_reduction(s, 'shared')}[j][threadIdx.x + {self.lanes} * s]"),
-                        f"{names.of_reduction(s, 'shared')}[j][threadIdx.x] = {s}[j];",
+                        m.merge.format(a=f"{s}[j]", b=f"{shared(s)}[j][threadIdx.x + {self.lanes} * s]"),
+                        f"{shared(s)}[j][threadIdx.x] = {s}[j];",
                     )
                 ),
                 split=schedule.split,
@@ -235,7 +243,11 @@ class ColumnWriter(RowsWriter):
     def start_of(self, touched: Sequence[int]) -> tuple[str, ...]:
         schedule = self.schedule
         wide, lanes = schedule.index_bits == 64, self.lanes
-        lines = [f"const int share = threadIdx.x / {lanes};  // of a group's elements" if schedule.threads > 1 else "const int share = 0;"]
+        lines = [
+            f"const int share = threadIdx.x / {lanes};  // of a group's elements"
+            if schedule.threads > 1
+            else "const int share = 0;"
+        ]
         tile = "blockIdx.x"
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, tile)
@@ -252,7 +264,9 @@ class ColumnWriter(RowsWriter):
                 first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
                 lines += sum_lines(first, terms)
         if schedule.split:
-            lines.append(f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the columns")
+            lines.append(
+                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the columns"
+            )
             lines.append(f"const {self.signed} last = first + min(layout.span, layout.height - first);")
         return tuple(lines)
 
@@ -302,12 +316,13 @@ class ColumnWriter(RowsWriter):
         schedule = self.schedule
         blocks = "; several blocks share them" if schedule.split else ""
         text = [
-            f"Columns, {schedule.rows} a block: {self.lanes} threads across, {schedule.threads} share each group{blocks}."
+            f"Columns, {schedule.rows} a block: {self.lanes} threads across, {schedule.threads} share a group{blocks}."
             + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
         ]
         if schedule.split:
             text.append(
-                f"Launch: (groups of columns, ceil(height / span)) blocks of {schedule.block} threads; `arrived` is 0 for each."
+                f"Launch: (groups of columns, ceil(height / span)) blocks of {schedule.block} threads; "
+                "`arrived` begins as zeros."
             )
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
@@ -339,3 +354,8 @@ class ColumnWriter(RowsWriter):
         fields += divisor_fields(schedule.reduced - 1, wide, "of places in a column", "place_")
         fields += divisor_fields(schedule.kept - 1, wide, "of groups of columns, then of other kept dimensions")
         return LayoutContext(name, "Where the columns lie; strides and steps in elements.", tuple(fields), ())
+
+
+def shared(state: str) -> str:
+    """Where threads that share a group of columns meet."""
+    return names.of_reduction(state, "shared")

@@ -36,12 +36,16 @@ class LayoutContext:
 
 @dataclass(frozen=True, slots=True)
 class TouchContext:
-    """One operand as a kernel body names it."""
+    """One operand as a kernel body names it.
+
+    ``shifted``: read as aligned blocks that are shifted together.
+    """
 
     pointer: str
     type: str
     value: str
     pack: str
+    shifted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class OffsetContext:
 class KernelContext:
     """One ``__global__`` function.
 
+    Where groups begin where an output is aligned, ``before`` is how many elements of the first group lie before all.
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines of a call of the element function: on element ``j`` of
     the packs, and straight from memory.
     """
@@ -67,6 +72,7 @@ class KernelContext:
     group: int
     index: str
     first: str
+    before: str
     layout: LayoutContext | None
     needs_index: bool
     once: tuple[TouchContext, ...]
@@ -81,6 +87,11 @@ class KernelContext:
     def packs(self) -> bool:
         """Whether operands move as packs."""
         return self.group > 1 and bool(self.reads or self.writes)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether operands are read in shifted blocks."""
+        return any(t.shifted for t in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +108,16 @@ class TurnedContext:
     loaded: str
     tile: str
     value: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class GroupContext:
     """A row or tile kernel.  ``TouchContext.pointer`` is the whole address (or element) here.
 
-    ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
+    Where groups begin where an output is aligned, ``before`` is how many elements of a row's first group lie before the
+    row, which begins at ``lead`` in that output.  ``inside``: for each shifted operand, whether the blocks around a
+    group lie within it.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
     """
 
     template: str
@@ -116,6 +130,9 @@ class GroupContext:
     index: str
     signed: str
     layout: LayoutContext
+    lead: str
+    before: str
+    inside: tuple[str, ...]
     scalars: tuple[TouchContext, ...]
     columns: tuple[TouchContext, ...]
     early: tuple[TouchContext, ...]
@@ -163,7 +180,7 @@ class ReduceContext:
     name: str
     comment: tuple[str, ...]
     parameters: tuple[str, ...]
-    bounds: str
+    block: int
     threads: int
     group: int
     layout: LayoutContext

@@ -9,9 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kgen.codegen import names
-from kgen.codegen.context import ColumnContext, ElementContext, GroupContext, KernelContext, ModuleContext, ReduceContext
+from kgen.codegen.context import (
+    ColumnContext,
+    ElementContext,
+    GroupContext,
+    KernelContext,
+    ModuleContext,
+    ReduceContext,
+)
 from kgen.codegen.element import Element, Statement, write_element
-from kgen.codegen.helpers import helper_texts
+from kgen.codegen.helpers import LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.kernels import Entry, describe, describe_reduction
 from kgen.codegen.templates import environment
 from kgen.diagnostics import Diagnostic
@@ -66,11 +73,14 @@ def emit(
             context, entry = describe(step, number, schedule, elements[number], name)
             kernels.append(context)
         entries.append(entry)
+    helpers = [LOAD_SHIFTED for _, s in variants if any(t.access == "shifted" for t in s.touches)]
+    helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
+    helpers += functions.helpers
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in banner),
         headers=tuple(sorted(set(functions.headers))),
         uses_pack=any(k.packs for k in kernels),
-        helpers=tuple(text.rstrip() for text in helper_texts(functions.helpers)),
+        helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
         elements=tuple(functions.contexts),
         kernels=tuple(kernels),
     )

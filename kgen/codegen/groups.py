@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
 from kgen.codegen.element import Argument, Element
-from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import (
+    OFFSETS_32,
+    apart,
+    before,
+    call_lines,
+    decomposition,
+    divisor_fields,
+    placement,
+    sum_lines,
+    touch_labels,
+)
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.ir.kernel import Operand
 from kgen.schedule.groups import tile_elements
@@ -58,7 +68,7 @@ class _Writer:
             if self.tiled:
                 terms.append(f"{p if planned.access == 'transposed' else q} * layout.{label}_stride[0]")
         match planned.access:
-            case "vector":
+            case "vector" | "shifted":
                 terms.append(p.strip("()"))
             case "gather":
                 terms.append(f"{p} * layout.{name}_step")
@@ -87,7 +97,7 @@ class _Writer:
                 else f"{name}_tile[v][u ^ v].at[0]"
             )
             return f"{names.vector(name)}.at[j]" if packed else turned
-        if packed and planned.access == "vector":
+        if packed and planned.is_straight:
             written = argument.kind == "write"
             vector = names.new_vector(name) if written and touch.reads else names.vector(name)
             held = f"{vector}[k]" if not written and self.prefetched(number) else vector
@@ -96,7 +106,7 @@ class _Writer:
 
     def prefetched(self, number: int) -> bool:
         """Whether a tile kernel loads an operand for all its rows before it waits for the tile."""
-        if not self.tiled or self.schedule.touches[number].access != "vector":
+        if not self.tiled or self.schedule.touches[number].access != "vector" or self.schedule.lead is not None:
             return False
         sizes = [
             self.step.kernel.operands[t.operand].dtype.size * self.schedule.group**2
@@ -109,12 +119,37 @@ class _Writer:
         found: list[TouchContext] = []
         for number in range(len(self.step.touches)):
             touch, planned, name = self.touch(number)
-            if planned.access == "vector" and (touch.writes if written else touch.reads):
+            if planned.is_straight and (touch.writes if written else touch.reads):
                 vector = names.new_vector(name) if written and touch.reads else names.vector(name)
                 type_ = storage_type(self.step.kernel.operands[touch.operand].dtype)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i', 'q')}"
-                found.append(TouchContext(place, type_, vector, pack))
+                found.append(TouchContext(place, type_, vector, pack, planned.access == "shifted"))
+        return tuple(found)
+
+    def lead(self) -> str:
+        """The address of a row, where groups begin where an output is aligned."""
+        if self.schedule.lead is None:
+            return ""
+        planned, pointer = self.schedule.touches[self.schedule.lead], self.pointer(self.schedule.lead)
+        if self.tiled:
+            return f"{pointer} + {self.position(self.schedule.lead, 'p_first', 'q')}"
+        return pointer if planned.pattern is None else f"{pointer} + {names.offset(self.label(planned.pattern))}"
+
+    def before(self) -> str:
+        """How many elements a row's first group reaches beyond its beginning."""
+        if self.schedule.lead is None:
+            return ""
+        address, size = "lead" if self.tiled else self.lead(), self.operand(self.schedule.lead).dtype.size
+        return before(address, size, self.schedule.group)
+
+    def inside(self) -> tuple[str, ...]:
+        """For each shifted touch, whether the blocks around a group lie within it."""
+        found: list[str] = []
+        for number, planned in enumerate(self.schedule.touches):
+            if planned.access == "shifted":
+                at, bounds = self.position(number, "i", "q"), f"layout.{self.labels[number]}_inside"
+                found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
         return tuple(found)
 
     def single(self, access: str) -> tuple[TouchContext, ...]:
@@ -137,9 +172,14 @@ class _Writer:
                 type_ = storage_type(self.operand(number).dtype)
                 place = f"{self.pointer(number)} + {self.position(number, 'p', 'q')}"
                 whole = min(16, group * size)
-                packs = (f"Pack<{type_}, {group}, {planned.alignment}>", f"Pack<{type_}, {group}, {whole}>")
+                packs = (
+                    f"Pack<{type_}, {group}, {planned.alignment}>",
+                    f"Pack<{type_}, {group}, {whole}>",
+                )
                 found.append(
-                    TurnedContext(name, place, packs[0], packs[1], f"{name}_in", f"{name}_tile", names.vector(name))
+                    TurnedContext(
+                        name, place, packs[0], packs[1], f"{name}_in", f"{name}_tile", names.vector(name), size
+                    )
                 )
         return tuple(found)
 
@@ -150,6 +190,10 @@ class _Writer:
         if self.tiled:
             fields.append(FieldContext(f"{self.signed} height", "elements along the second"))
         counted = "tiles" if self.tiled else "groups in a row"
+        if self.schedule.lead is not None and not self.tiled:
+            counted += f", ceil((width + {self.schedule.group - 1}) / {self.schedule.group})"
+        if self.schedule.across:
+            counted = f"the second dimension, then of {counted}"
         fields += divisor_fields(rank - 1, wide, f"of {counted}, then of the other dimensions")
         for pattern in range(self.schedule.patterns):
             sharers = [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.pattern == pattern]
@@ -158,9 +202,15 @@ class _Writer:
         for i, t in enumerate(self.schedule.touches):
             if t.access == "gather":
                 fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_step", "along the fastest dimension"))
+        group = self.schedule.group
+        bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
+        for i, t in enumerate(self.schedule.touches):
+            if t.access == "shifted":
+                fields.append(FieldContext(f"{self.signed} {self.touch(i)[2]}_inside[2]", bounds))
+        lines = decomposition(rank, set(range(rank)), wide, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
         comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
-        return LayoutContext(name, comment, tuple(fields), tuple(decomposition(rank, set(range(rank)), wide)))
+        return LayoutContext(name, comment, tuple(fields), tuple(lines))
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         first = 2 if self.tiled else 1
@@ -183,19 +233,14 @@ class _Writer:
             ]
         else:
             per = f"{group} elements of a row a thread" if group > 1 else "one element a thread"
+            across = ", neighbouring rows by neighbouring threads" if self.schedule.across else ""
             text = [
-                f"Rows, {per}.{wide}",
+                f"Rows, {per}{across}.{wide}",
                 f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads (a divisor of what "
                 "every SM holds), for n groups.",
             ]
         text += [] if wide else [OFFSETS_32]
-        aligned: dict[int, list[str]] = {}
-        for i, t in enumerate(self.schedule.touches):
-            if t.access in ("vector", "transposed") and group > 1:
-                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
-        if aligned:
-            needed = "; ".join(f"{bytes} for {names.listed(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
-            text.append(f"Alignment, in bytes: {needed}.")
+        text += placement(self.step, self.schedule)
         for kind, what in (
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
@@ -227,6 +272,9 @@ def describe_groups(
         index="unsigned int" if schedule.index_bits == 32 else "long long",
         signed=writer.signed,
         layout=writer.layout(f"{name}_layout"),
+        lead=writer.lead(),
+        before=writer.before(),
+        inside=writer.inside(),
         scalars=writer.single("scalar"),
         columns=writer.single("column"),
         early=tuple(t for t in reads if t.value in early),

@@ -35,6 +35,9 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
     return [Helper(f"{name}_{suffix}") for name in names for suffix in suffixes.split()]
 
 
+#: What templates call; the others are called by elements.
+LOAD_SHIFTED, SHIFT_BLOCKS = "load_shifted", "shift_blocks"
+
 _ROWS = (
     *_per_width("wrap_add", "wrap_sub", "wrap_mul", "wrap_neg", "wrap_abs", suffixes="i32 i64"),
     *_per_width("floor_div", "floor_mod", suffixes="i32 i64"),
@@ -50,7 +53,8 @@ _ROWS = (
     *(Helper(f"log_sum_{suffix}", ("log_sum",)) for suffix in ("f32", "f64")),
     Helper("moments_group", ("moments",)),
     *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),
-    *(Helper(name) for name in ("to_float2", "to_double2", "nonzero")),
+    *(Helper(name) for name in ("to_float2", "to_double2", "nonzero", "shift_words")),
+    *(Helper(name, ("shift_words",)) for name in (LOAD_SHIFTED, SHIFT_BLOCKS)),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),
     *(Helper(name, headers=("cuda_fp8.h",)) for name in ("to_e4m3", "to_e5m2", "directed_fp8", "fp8_from_bits")),

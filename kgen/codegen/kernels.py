@@ -11,7 +11,17 @@ from kgen.codegen.columns import ColumnWriter
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.groups import describe_groups
-from kgen.codegen.layouts import OFFSETS_32, apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import (
+    OFFSETS_32,
+    apart,
+    before,
+    call_lines,
+    decomposition,
+    divisor_fields,
+    placement,
+    sum_lines,
+    touch_labels,
+)
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.reductions import Described, RowsWriter, describe_rows, states_of
 from kgen.codegen.sections import by_value
@@ -29,8 +39,8 @@ class Parameter:
 
     ``pointer``: ``key`` is the operand's number; ``buffer``: the same, of memory of kgen's own.  ``partial``: what
     blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks.  ``scalar``: the
-    number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of
-    elements or rows.
+    number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number
+    of elements or rows.
     """
 
     kind: Literal["pointer", "buffer", "partial", "arrived", "scalar", "size", "layout", "n"]
@@ -52,7 +62,7 @@ def describe(
     step: Step, number: int, schedule: Schedule, element: Element, name: str
 ) -> tuple[KernelContext | GroupContext, Entry]:
     """The template's context and the launcher's entry of one kernel."""
-    index = "unsigned int" if schedule.index_bits == 32 else "long long"
+    index = _index(schedule)
     grouped = schedule.template in ("rows", "tiled")
     layout = None if grouped else _layout(step, schedule, f"{name}_layout")
     parameters, declarations = _pointers(step, schedule)
@@ -81,7 +91,7 @@ def describe(
         return call_lines(element, [_argument(step, schedule, labels, touched, a, mode, at) for a in element.arguments])
 
     context = KernelContext(
-        template=f"{schedule.template}.cu.j2",
+        template="strided.cu.j2" if schedule.template == "strided" else "contiguous.cu.j2",
         name=name,
         comment=_comment(step, schedule),
         parameters=tuple(declarations),
@@ -89,8 +99,9 @@ def describe(
         group=schedule.group,
         index=index,
         first=_first(schedule),
+        before=_before(step, schedule),
         layout=layout,
-        needs_index=any(a.kind == "index" for a in element.arguments),
+        needs_index=layout is not None or any(a.kind == "index" for a in element.arguments),
         once=_once(step, schedule, element),
         reads=_packs(step, schedule, touched, written=False),
         writes=_packs(step, schedule, touched, written=True),
@@ -155,17 +166,32 @@ def describe_reduction(
     return described, Entry(name, number, schedule, tuple(parameters))
 
 
-def _first(schedule: Schedule) -> str:
+def _index(schedule: Schedule) -> str:
+    """The type of element numbers; that of a group that may begin before the first element has a sign."""
     if schedule.index_bits == 64:
-        thread = f"blockIdx.x * {schedule.block}ll + threadIdx.x"
-        return thread if schedule.group == 1 else f"{schedule.group} * ({thread})"
-    thread = f"blockIdx.x * {schedule.block}u + threadIdx.x"
-    return thread if schedule.group == 1 else f"{schedule.group}u * ({thread})"
+        return "long long"
+    return "int" if schedule.template in ("contiguous", "flat") and schedule.lead is not None else "unsigned int"
+
+
+def _first(schedule: Schedule) -> str:
+    group = schedule.group
+    wide = schedule.index_bits == 64
+    thread = f"blockIdx.x * {schedule.block}{'ll' if wide else 'u'} + threadIdx.x"
+    if schedule.lead is not None:
+        return f"{group} * ({_index(schedule)})({thread}) - before"
+    return thread if group == 1 else f"{group}{'' if wide else 'u'} * ({thread})"
+
+
+def _before(step: Step, schedule: Schedule) -> str:
+    if schedule.lead is None:
+        return ""
+    operand = step.kernel.operands[step.touches[schedule.lead].operand]
+    return before(names.pointer(operand.name), operand.dtype.size, schedule.group)
 
 
 def _once(step: Step, schedule: Schedule, element: Element) -> tuple[TouchContext, ...]:
     """Operands of one element that a contiguous kernel reads before anything else."""
-    if schedule.template != "contiguous":
+    if schedule.template not in ("contiguous", "flat"):
         return ()
     found: list[TouchContext] = []
     for argument in element.arguments:
@@ -181,11 +207,12 @@ def _packs(step: Step, schedule: Schedule, touched: Sequence[str], *, written: b
     """The operands that move as packs: those that are read, or those that are written."""
     found: list[TouchContext] = []
     for t, s, label in zip(step.touches, schedule.touches, touched, strict=True):
-        if s.access == "vector" and (t.writes if written else t.reads):
+        if s.is_straight and (t.writes if written else t.reads):
             operand = step.kernel.operands[t.operand]
             name = _written(label, t.reads) if written else names.vector(label)
             pack = _pack(operand.dtype, schedule, s.alignment)
-            found.append(TouchContext(names.pointer(operand.name), storage_type(operand.dtype), name, pack))
+            pointer, type_, shifted = names.pointer(operand.name), storage_type(operand.dtype), s.access == "shifted"
+            found.append(TouchContext(pointer, type_, name, pack, shifted))
     return tuple(found)
 
 
@@ -224,7 +251,7 @@ def _argument(
     touch, planned = step.touches[argument.key], schedule.touches[argument.key]
     name = step.kernel.operands[touch.operand].name
     if planned.access == "scalar":
-        return argument.name if schedule.template == "contiguous" else f"{names.pointer(name)}[0]"
+        return f"{names.pointer(name)}[0]" if schedule.template == "strided" else argument.name
     if planned.pattern is not None:
         return f"{names.pointer(name)}[{names.offset(labels[planned.pattern])}]"
     if mode == "direct" or planned.access == "linear":
@@ -293,8 +320,9 @@ def _offsets(step: Step, schedule: Schedule) -> tuple[OffsetContext, ...]:
 def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     """What the kernel covers and how it is launched."""
     per_block = schedule.block * schedule.group
+    reached = "n" if schedule.lead is None else f"(n + {schedule.group - 1})"
     launch = (
-        f"Launch: ceil(n / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
+        f"Launch: ceil({reached} / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
         f"for n {'< 2^31 ' if schedule.index_bits == 32 else ''}elements."
     )
     wide = "" if schedule.index_bits == 32 else " Indices are 64-bit."
@@ -311,13 +339,10 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     else:
         how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
         text = [f"Operands in memory order, {how}.{wide}", launch]
-        aligned: dict[int, list[str]] = {}
-        for name, s in by_name:
-            if s.access == "vector" and schedule.group > 1:
-                aligned.setdefault(s.alignment, []).append(name)
-        if aligned:
-            needed = "; ".join(f"{bytes} for {names.listed(of)}" for bytes, of in sorted(aligned.items(), reverse=True))
-            text.append(f"Alignment, in bytes: {needed}.")
+        others = [name for name, s in by_name if s.access == "strided"]
+        text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
+        text += [OFFSETS_32] if others and not wide else []
+        text += placement(step, schedule)
     once = [name for name, s in by_name if s.access == "scalar"]
     if once:
         text.append(f"A single element, the same for all: {names.listed(once)}.")

@@ -38,7 +38,14 @@ def divisor_fields(count: int, wide: bool, of: str, prefix: str = "") -> list[Fi
 
 
 def decomposition(
-    rank: int, wanted: Set[int], wide: bool, index: str = "$i", letters: tuple[str, str] = ("c", "q"), prefix: str = ""
+    rank: int,
+    wanted: Set[int],
+    wide: bool,
+    index: str = "$i",
+    letters: tuple[str, str] = ("c", "q"),
+    prefix: str = "",
+    *,
+    across: bool = False,
 ) -> list[str]:
     """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of an index.
 
@@ -53,7 +60,8 @@ def decomposition(
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
             shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
-            lines.append(f"const {signed} {coordinate_name}{d} = {shown};")
+            name = 1 - d if across and d < 2 else d
+            lines.append(f"const {signed} {coordinate_name}{name} = {shown};")
 
     rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
@@ -92,6 +100,41 @@ def call_lines(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
         else:
             line += f"{' ' if number else ''}{argument}{end}"
     return (*lines, line)
+
+
+def before(address: str, size: int, group: int) -> str:
+    """How many elements from the last place where a group may begin to ``address``."""
+    at = f"reinterpret_cast<unsigned long long>({address})"
+    return f"(int)({at} / {size} % {group})" if size > 1 else f"(int)({at} % {group})"
+
+
+def placement(step: Step, schedule: Schedule) -> list[str]:
+    """What a kernel asks of the addresses of the operands that it moves by groups."""
+    if schedule.group == 1:
+        return []
+    of: dict[int, list[str]] = {}
+    shifted: list[str] = []
+    alike: list[str] = []
+    for touch, s in zip(step.touches, schedule.touches, strict=True):
+        operand = step.kernel.operands[touch.operand]
+        if s.access == "shifted":
+            shifted.append(operand.name)
+        elif s.access in ("vector", "transposed"):
+            whole = schedule.lead is not None and s.alignment == schedule.group * operand.dtype.size
+            (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
+    text: list[str] = []
+    if alike:
+        assert schedule.lead is not None
+        lead = step.kernel.operands[step.touches[schedule.lead].operand]
+        place = f"multiples of {schedule.group * lead.dtype.size} bytes in {lead.name}"
+        others = [n for n in dict.fromkeys(alike) if n != lead.name]
+        follow = f"; {names.listed(others)} must be aligned there as well" if others else ""
+        text.append(f"Groups begin at {place}{follow}.")
+    if of:
+        needed = "; ".join(f"{bytes} for {names.listed(names_)}" for bytes, names_ in sorted(of.items(), reverse=True))
+        text.append(f"Alignment, in bytes: {needed}.")
+    text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []
+    return text
 
 
 def apart(step: Step, schedule: Schedule) -> list[str]:

@@ -57,5 +57,7 @@ def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
             extents = (schedule.rank - 1) * (3 if word == 4 else 1)
             if schedule.template in ("rows", "tiled"):
                 sides = 1 if schedule.template == "rows" else 2
-                return (sides + extents + schedule.patterns * (schedule.rank - 1) + schedule.gathers) * word, word
+                return (
+                    sides + extents + schedule.patterns * (schedule.rank - 1) + schedule.gathers + schedule.spans
+                ) * word, word
             return (extents + schedule.patterns * schedule.rank) * word, word

@@ -244,7 +244,7 @@ class RowsWriter:
                 name=name,
                 comment=self.comment(),
                 parameters=tuple(parameters),
-                bounds=f"{schedule.block}, {schedule.resident}" if schedule.resident else str(schedule.block),
+                block=schedule.block,
                 threads=schedule.threads,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
@@ -254,7 +254,7 @@ class RowsWriter:
                 close=self.loop()[1],
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
-                held=tuple([*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)]),
+                held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
                 rounds=tuple(rounds),
                 final_reads=tuple(looped),
@@ -303,7 +303,9 @@ class RowsWriter:
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
         if schedule.split:
-            lines.append(f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row")
+            lines.append(
+                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row"
+            )
             lines.append(f"const {self.signed} last = first + min(layout.span, layout.width - first);")
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
@@ -504,7 +506,9 @@ class RowsWriter:
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
         if schedule.split:
-            launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
+            launch = (
+                f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
+            )
         if schedule.rows > 1:
             launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
         text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
@@ -540,7 +544,8 @@ class RowsWriter:
 
 
 def describe_rows(
-    kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str, statements: Sequence[Statement], declare: Declare,
+    kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
+    statements: Sequence[Statement], declare: Declare,
     parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
 ) -> Described:  # fmt: skip
     """The context of a kernel with reductions.

@@ -101,11 +101,16 @@ def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend |
                 "move the array, or leave device= out",
             )
         return backend_of(device)
-    if asked is None:
-        from kgen.runtime.cuda.driver import probe
+    return default_backend(wanted)
 
-        asked = Device("cuda", 0) if probe().available else CPU
-    return backend_of(asked)
+
+def default_backend(wanted: str | None) -> HostBackend | CudaBackend:
+    """The device asked for, else a GPU if there is one, else the CPU."""
+    if wanted is not None:
+        return backend_of(parse_device(wanted))
+    from kgen.runtime.cuda.driver import probe
+
+    return backend_of(Device("cuda", 0) if probe().available else CPU)
 
 
 def parse_device(wanted: object) -> Device:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -19,7 +20,7 @@ class Module(Protocol):
     """Loaded code: a CudaModule or a CpuModule.
 
     ``start`` takes what ``prepared`` gives, runs without the GIL, and returns what ``status`` reads; ``recover`` is
-    told of a launch that failed, and raises or launches it anew.
+    told of a launch that failed, and raises or (where it is given the arguments) launches it anew.
     """
 
     @property
@@ -31,6 +32,7 @@ class Module(Protocol):
     def status(result: Any) -> Any: ...
 
     status_of: str  # the same as Python text, of ``{result}``
+    resized: str  # as Python text: a ``{launch}`` gets another number of ``{blocks}``
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
 
@@ -38,6 +40,9 @@ class Module(Protocol):
         """Memory of zeros, at ``address``, for as long as the result lives."""
 
     def is_capturing(self, stream: int) -> bool: ...
+    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+        """Address of the code, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,8 @@ class Bound:
         """``loaded`` is None where there are no kernels to run: empty arrays compile nothing."""
         self.module: Any = loaded.module if loaded else None
         self.signature = loaded.signature if loaded else Signature(())
-        self.names = tuple(entry.name for entry, _ in kernels)
+        self.entries = tuple(entry for entry, _ in kernels)
+        self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
         self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers)
         # Slots that no thread uses now, by stream; `pop` and `append` are what makes this safe among threads.
@@ -82,8 +88,8 @@ class Bound:
     def slot(self, stream: int) -> Slot:
         """A new slot; afterwards ``ready[stream]`` is there to take it."""
         if stream not in self.ready:
-            if len(self.ready) >= _MOST_STREAMS:
-                self.ready.clear()
+            while len(self.ready) >= _MOST_STREAMS:
+                self.ready.popitem()
             self.ready[stream] = []
         return self._slot(stream)
 
@@ -95,9 +101,8 @@ class Bound:
     def _slot(self, stream: int) -> Slot:
         scratch = self.module.scratch(self._frame.scratch) if self.has_scratch else None
         memory = self._frame.memory(scratch.address if scratch is not None else 0)
-        prepared = self.module.prepared
         launches = tuple(
-            prepared(name, launch, address, stream)
+            self.module.prepared(name, launch, address, stream)
             for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
         )
         return Slot(memory.buffer, launches, memory, scratch)
@@ -130,6 +135,35 @@ class Bound:
             status = module.status(module.start(*arguments))
             if status:
                 module.recover(name, arguments, status)
+
+    def copy(self) -> Bound:
+        """The same kernels with slots of their own, for a caller that changes these."""
+        made = copy(self)
+        made.ready = {}
+        return made
+
+    def counts(self) -> tuple[tuple[int, int], ...]:
+        """For each kernel, where in a slot's buffer its number of elements is, and how many bits that has."""
+        found: list[tuple[int, int]] = []
+        for entry, table in zip(self.entries, self._frame.tables, strict=True):
+            where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
+            found.append((where[0], entry.schedule.index_bits))
+        return tuple(found)
+
+    def image(self) -> bytearray:
+        """A slot's buffer before any variable is written, as far as parameters go."""
+        return bytearray(self._frame.fixed_at) + bytearray(self._frame.fixed)
+
+    def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
+        """The launches as ``kgen/_call.c`` takes them, each with where its parameters are in the image."""
+        return tuple(
+            (*self.module.native(name, launch), table)
+            for name, launch, table in zip(self.names, self._launches, self._frame.tables, strict=True)
+        )
+
+    def failed(self, number: int, status: int) -> None:
+        """Raises what the status of kernel ``number`` means."""
+        self.module.recover(self.names[number], (), status)
 
     def give_back(self, stream: int, slot: Slot) -> None:
         self.ready.setdefault(stream, []).append(slot)

@@ -18,6 +18,7 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.policy import kept_axes
 from kgen.schedule.reductions import row_space
 from kgen.schedule.split import Step, Touch
+from kgen.schedule.target import PORTABLE
 
 Extents = Mapping[str, int]  #: dimension symbol -> its extent
 
@@ -40,7 +41,7 @@ class Placed:
     space: IterationSpace
     layouts: tuple[OperandLayout, ...]  # of the touches, seen over the logical iteration shape
     itemsizes: tuple[int, ...]
-    alignments: tuple[int, ...]
+    addresses: tuple[int, ...]  # modulo what the widest access needs
     aliased: tuple[bool, ...]
     reduced: int = 0  # dimensions of the space, the first ones, that a kernel with reductions reduces
 
@@ -136,12 +137,7 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
         space,
         layouts,
         tuple(a.itemsize for a in touched),
-        tuple(_alignment(a.pointer) for a in touched),
+        tuple(a.pointer % PORTABLE.vector_bytes for a in touched),
         tuple(aliased),
         reduced,
     )
-
-
-def _alignment(pointer: int) -> int:
-    """The largest power of two, up to 16, that divides an address."""
-    return min(16, pointer & -pointer) if pointer else 16

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kgen.schedule.plan import Schedule, TouchSchedule
-from kgen.schedule.policy import BLOCK, STRIDED_BLOCK, group_size
+from kgen.schedule.policy import BLOCK, STRIDED_BLOCK, group_size, is_shifted
 from kgen.schedule.split import Step, Touch
-from kgen.schedule.target import PORTABLE
 
 LayoutClass = Literal["any", "contiguous", "strided"]
 LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
@@ -48,14 +47,18 @@ def _is_single(step: Step, touch: Touch) -> bool:
 
 def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Schedule:
     group = group_size([_itemsize(step, t) for t in step.touches if not _is_single(step, t)])
+    lead = None if aligned or group == 1 else next(i for i, t in enumerate(step.touches) if t.writes)
     touches: list[TouchSchedule] = []
-    for touch in step.touches:
+    for i, touch in enumerate(step.touches):
         size = _itemsize(step, touch)
         if _is_single(step, touch):
             touches.append(TouchSchedule("scalar"))
+        elif aligned or i == lead:
+            touches.append(TouchSchedule("vector", group * size))
         else:
-            touches.append(TouchSchedule("vector", min(PORTABLE.vector_bytes, group * size) if aligned else size))
-    return Schedule("contiguous", BLOCK, group, 1, bits, tuple(touches))
+            shifted = not touch.writes and is_shifted(size, group)
+            touches.append(TouchSchedule("shifted" if shifted else "vector", size))
+    return Schedule("contiguous", BLOCK, group, 1, bits, tuple(touches), lead=lead)
 
 
 def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:

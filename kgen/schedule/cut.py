@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from math import prod
 
 from kgen.diagnostics import error
 from kgen.ir.kernel import NO_IDENTITY, Access, Kernel, Op, Operand, Reduction, Shape
@@ -337,17 +336,6 @@ def spread(op: Op, places: Places, rank: int) -> Places:
 
 
 # --- what extents decide --------------------------------------------------------------------------------
-
-#: Rows that one kernel reduces and then walks again are the work of a block each: at least so many blocks, or rows so
-#: short that one block is done with them before another kernel could start.
-FEWEST_ROWS = 64
-LONGEST_ALONE = 1 << 16
-
-
-def few_long_rows(step: RowStep, extents: Mapping[str, int]) -> bool:
-    """Whether a step leaves most of a device idle, as one block a row."""
-    sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
-    return prod(sizes[: step.kept]) < FEWEST_ROWS and prod(sizes[step.kept :]) > LONGEST_ALONE
 
 
 def refuse_empty(kernel: Kernel, extents: Mapping[str, int]) -> None:

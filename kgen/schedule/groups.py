@@ -44,17 +44,31 @@ def tile_elements(group: int) -> int:
     return TILE_SIDE * group
 
 
-def work_shape(template: str, group: int, shape: Sequence[int]) -> tuple[int, ...]:
+def work_shape(schedule: Schedule, shape: Sequence[int]) -> tuple[int, ...]:
     """The items that are handed out: groups of each row, or tiles, and whatever dimensions remain."""
-    if template == "rows":
-        return (-(-shape[0] // group), *shape[1:])
-    side = tile_elements(group)
+    if schedule.template == "rows":
+        # A row that begins within a group may take one more.
+        longest = shape[0] + (0 if schedule.lead is None else schedule.group - 1)
+        groups = -(-longest // schedule.group)
+        return (shape[1], groups, *shape[2:]) if schedule.across else (groups, *shape[1:])
+    side = tile_elements(schedule.group)
     return (-(-shape[0] // side), -(-shape[1] // side), *shape[2:])
 
 
 def row_steps(touches: Sequence[TouchSchedule], space: IterationSpace) -> list[int]:
     """The strides of gathered operands along the fastest dimension, in the order of the touches."""
     return [space.strides[i][0] for i, t in enumerate(touches) if t.access == "gather"]
+
+
+def spans(schedule: Schedule, space: IterationSpace) -> list[int]:
+    """For each shifted operand of a row kernel, the first and last offset whose blocks lie within it."""
+    found: list[int] = []
+    for touch, planned in enumerate(schedule.touches):
+        if planned.access == "shifted":
+            ends = [(n - 1) * s for n, s in zip(space.shape, space.strides[touch], strict=True) if n > 1]
+            lowest, highest = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+            found += [lowest + schedule.group, highest + 1 - 2 * schedule.group]
+    return found
 
 
 def outer_patterns(schedule: Schedule, space: IterationSpace) -> list[tuple[int, ...]]:

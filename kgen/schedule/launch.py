@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.divide import divisors, packed
-from kgen.schedule.groups import outer_patterns, row_steps, work_shape
+from kgen.schedule.groups import outer_patterns, row_steps, spans, work_shape
 from kgen.schedule.plan import Schedule
 from kgen.schedule.reductions import RowSchedule, grid_of, row_fields
 
@@ -36,13 +36,14 @@ def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
         block = (schedule.block, 1, 1)
         return Launch((grid.tiles, grid.spans, 1), block, grid.rows, fields, grid.tiles, grid.partials)
     if schedule.template == "tiled":
-        n = blocks = math.prod(work_shape("tiled", schedule.group, space.shape))
+        n = blocks = math.prod(work_shape(schedule, space.shape))
     elif schedule.template == "rows":
-        n = math.prod(work_shape("rows", schedule.group, space.shape))
+        n = math.prod(work_shape(schedule, space.shape))
         blocks = -(-n // schedule.block)
     else:
         n = space.numel
-        blocks = -(-n // (schedule.block * schedule.group))
+        reached = n + (0 if schedule.lead is None else schedule.group - 1)
+        blocks = -(-reached // (schedule.block * schedule.group))
     return Launch((blocks, 1, 1), (schedule.block, 1, 1), n, layout_bytes(schedule, space))
 
 
@@ -64,11 +65,13 @@ def layout_bytes(schedule: Schedule, space: IterationSpace) -> bytes:
 
 
 def _group_layout(schedule: Schedule, space: IterationSpace, wide: bool) -> bytes:
-    """The struct of a row or tile kernel: its sides, what work numbers are divided by, strides, steps."""
+    """The struct of a row or tile kernel: its sides, what work numbers are divided by, strides, steps, spans."""
     sides = 1 if schedule.template == "rows" else 2
     signed = "q" if wide else "i"
     parts = [packed(signed, space.shape[:sides])]
-    parts += divisors(work_shape(schedule.template, schedule.group, space.shape)[:-1], wide)
+    parts += divisors(work_shape(schedule, space.shape)[:-1], wide)
     parts += [packed(signed, pattern) for pattern in outer_patterns(schedule, space)]
     parts.append(packed(signed, row_steps(schedule.touches, space)))
+    if schedule.template == "rows":
+        parts.append(packed(signed, spans(schedule, space)))
     return b"".join(parts)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 #: How a kernel reads or writes one operand:
 #: vector      consecutive elements, a group of them a thread at once
+#: shifted     consecutive elements that only they themselves are aligned to: aligned blocks, shifted together
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load for a group
 #: gather      elements at a stride along a row, one after another
@@ -19,20 +20,21 @@ from typing import Any, Literal
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
 #: row         one element for each row of a kernel with reductions
-AccessKind = Literal["vector", "scalar", "column", "gather", "transposed", "linear", "strided", "row"]
+AccessKind = Literal["vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row"]
 
 #: contiguous  every operand is dense in one order, or a single element: no offsets
+#: flat        outputs dense in one order, a group of elements a thread; others at an offset computed for each element
 #: rows        a group of elements of one row a thread; where rows begin is computed once for the group
 #: tiled       square tiles of two dimensions, one a block, for operands that are consecutive along the second
 #: strided     one element a thread, its offsets computed from its coordinates: covers every layout
 #: row_reduce     reductions: some threads share a row
 #: column_reduce  reductions over a slow dimension: a thread has some rows, which are consecutive in memory
-Template = Literal["contiguous", "rows", "tiled", "strided", "row_reduce", "column_reduce"]
+Template = Literal["contiguous", "flat", "rows", "tiled", "strided", "row_reduce", "column_reduce"]
 
 
 @dataclass(frozen=True, slots=True)
 class TouchSchedule:
-    """``alignment``: bytes that every group's address is known to be a multiple of (vector only).
+    """``alignment``: bytes that every group's address is known to be a multiple of (of vectors and the like).
 
     ``pattern``: which of the kernel's distinct stride patterns gives the offset, None where there is none.
     ``restrict``: nothing else in the kernel can touch this memory.
@@ -43,6 +45,11 @@ class TouchSchedule:
     pattern: int | None = None
     restrict: bool = True
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether it moves by groups in the order in which the kernel walks."""
+        return self.access in ("vector", "shifted")
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -50,6 +57,8 @@ class Schedule:
 
     ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
     ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
+    ``lead``: the touch whose aligned addresses groups begin at, None where they begin at the first element.
+    ``across``: neighbouring threads take the same group of neighbouring rows, not neighbours in a row (rows only).
     ``touches``: one entry for each :class:`~kgen.schedule.split.Touch`.
     """
 
@@ -60,6 +69,8 @@ class Schedule:
     index_bits: Literal[32, 64]
     touches: tuple[TouchSchedule, ...]
     coordinates: tuple[tuple[int, int], ...] = ()
+    lead: int | None = None
+    across: bool = False
 
     @property
     def patterns(self) -> int:
@@ -71,13 +82,18 @@ class Schedule:
         """How many operands have a stride of their own along rows."""
         return sum(t.access == "gather" for t in self.touches)
 
+    @property
+    def spans(self) -> int:
+        """How many bounds a row kernel is given, for operands whose blocks must lie within them."""
+        return 2 * sum(t.access == "shifted" for t in self.touches) if self.template == "rows" else 0
+
     def suffix(self, itemsizes: Sequence[int]) -> str:
         """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
         wide = "_64bit" if self.index_bits == 64 else ""
         if self.template != "contiguous":
-            return f"{self.template}{self.rank}{wide}"
-        aligned = all(
-            t.access != "vector" or t.alignment >= self.group * size
+            return f"{self.template}{self.rank}{'_across' if self.across else ''}{wide}"
+        aligned = self.lead is None and all(
+            t.access == "scalar" or t.alignment >= self.group * size
             for t, size in zip(self.touches, itemsizes, strict=True)
         )
         return f"contiguous{'' if aligned else '_unaligned'}{wide}"

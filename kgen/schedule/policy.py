@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgen.layout.access import Access, classify, index_bits, stride_patterns
@@ -26,6 +26,13 @@ STRIDED_BLOCK = 128
 #: of both spill registers, and 4 are as fast.
 WIDEST_BESIDE = 4
 
+#: Bytes of what is shifted at once.  Elements as wide are moved one by one where they are not aligned: a group has few.
+WORD = 4
+
+#: Rows of a narrow operand that can be shifted are shifted from this length on, rather than read element by element:
+#: in shorter ones, parts of groups at both ends cost more.
+SHORTEST_SHIFTED_ROW = 256
+
 #: Tiles of which less than a quarter is filled cost more than they save.
 SHORTEST_SIDE = 16
 
@@ -37,14 +44,14 @@ SHORTEST_ROW = 16
 class Facts:
     """What is known of a step's operands, one entry for each of its touches.
 
-    ``itemsizes`` in bytes; ``alignments`` the largest power of two up to 16 that divides the address; ``aliased``
-    whether another touch may reach the same memory.
+    ``itemsizes`` in bytes; ``addresses`` modulo what the widest access needs; ``aliased`` whether another touch may
+    reach the same memory.
     """
 
     step: Step
     space: IterationSpace
     itemsizes: Sequence[int]
-    alignments: Sequence[int]
+    addresses: Sequence[int]
     aliased: Sequence[bool]
     classes: Sequence[Access]
     target: Target
@@ -74,13 +81,13 @@ def choose(
     step: Step,
     space: IterationSpace,
     itemsizes: Sequence[int],
-    alignments: Sequence[int],
+    addresses: Sequence[int],
     aliased: Sequence[bool],
     target: Target = PORTABLE,
 ) -> Choice:
     """The schedule of ``step`` over ``space``: the first of :data:`RULES` that applies.  See :class:`Facts`."""
     classes = [classify(space, i) for i in range(len(step.touches))]
-    facts = Facts(step, space, itemsizes, alignments, aliased, classes, target)
+    facts = Facts(step, space, itemsizes, addresses, aliased, classes, target)
     for rule in RULES:
         choice = rule(facts)
         if choice is not None:
@@ -91,6 +98,11 @@ def choose(
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
     """Consecutive elements a thread: the widest operand fills one vector access, the others take part of one."""
     return max(1, target.vector_bytes // max(itemsizes, default=1))
+
+
+def is_shifted(itemsize: int, group: int) -> bool:
+    """Whether groups of an input that are not aligned are read as blocks and shifted."""
+    return itemsize < WORD <= group * itemsize
 
 
 def coordinates_of(step: Step, space: IterationSpace) -> tuple[tuple[int, int], ...]:
@@ -112,36 +124,15 @@ def contiguous(facts: Facts) -> Choice | None:
     """Every operand is dense in one order, or a single element."""
     if Access.STRIDED in facts.classes:
         return None
-    walked = [size for size, c in zip(facts.itemsizes, facts.classes, strict=True) if c is Access.CONTIGUOUS]
-    group = group_size(walked, facts.target)
-    touches: list[TouchSchedule] = []
-    for i, c in enumerate(facts.classes):
-        if c is Access.SCALAR:
-            touches.append(TouchSchedule("scalar", restrict=not facts.aliased[i]))
-        else:
-            alignment = _alignment(facts, i, group, ())
-            touches.append(TouchSchedule("vector", alignment, restrict=not facts.aliased[i]))
-    coordinates = coordinates_of(facts.step, facts.space)
-    # Addresses are formed from pointers, in 64 bits: only the number of elements counts here.
-    bits: Literal[32, 64] = 32 if facts.space.numel < 2**31 else 64
-    rank = len(facts.space.shape) if coordinates else 1
-    schedule = Schedule("contiguous", BLOCK, group, rank, bits, tuple(touches), coordinates)
-    return Choice(schedule, facts.space, (_group_reason(schedule, facts),))
+    schedule = _linear(facts, "contiguous")
+    return Choice(schedule, facts.space, (_group_reason(schedule, facts), *_spoilers(schedule, facts)))
 
 
 def tiled(facts: Facts) -> Choice | None:
     """Some operand is consecutive along a dimension other than the outputs': through shared memory, by tiles."""
-    candidates = [
-        (i, d)
-        for i, touch in enumerate(facts.step.touches)
-        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
-        for d in range(1, len(facts.space.shape))
-        if facts.step_along(i, d) == 1
-    ]
-    if not candidates:
+    second, turned = _turned(facts)
+    if not turned:
         return None
-    second, _ = Counter(d for _, d in candidates).most_common(1)[0]
-    turned = {i for i, d in candidates if d == second}
     space = _tile_order(facts.space, second, min(turned))
     group = _group(facts)
     if len(turned) < sum(t.reads for t in facts.step.touches):
@@ -161,15 +152,34 @@ def tiled(facts: Facts) -> Choice | None:
     return Choice(schedule, space, (reason, *_spoilers(schedule, facts)))
 
 
+def flat(facts: Facts) -> Choice | None:
+    """Outputs dense, in rows that are short, or no multiple of a group: the others element by element."""
+    dense = all(c is Access.CONTIGUOUS for c, t in zip(facts.classes, facts.step.touches, strict=True) if t.writes)
+    width, group = facts.space.shape[0], _group(facts)
+    if not dense or (width >= SHORTEST_ROW and width % group == 0) or _shifts_long_rows(facts, group):
+        return None
+    schedule = _linear(facts, "flat")
+    offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
+    why = "short" if width < SHORTEST_ROW else f"no multiple of {group}"
+    reason = f"flat: {_list(offenders)} not dense, and found element by element: rows of {width} elements are {why}"
+    return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
+
+
 def rows(facts: Facts) -> Choice | None:
     """Rows of some length: where they begin is computed once for a group of elements."""
     if facts.space.shape[0] < SHORTEST_ROW:
         return None
-    group = _group(facts)
-    schedule = _grouped(facts, "rows", facts.space, group, set())
     offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
     reason = f"rows: {_list(offenders)} not dense in the order in which the outputs are walked"
-    return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
+    second, turned = _turned(facts)
+    across = bool(turned) and facts.space.shape[second] < SHORTEST_SIDE
+    space = _tile_order(facts.space, second, min(turned)) if across else facts.space
+    schedule = _grouped(facts, "rows", space, _group(facts), set())
+    if across:
+        schedule = replace(schedule, across=True)
+        names = [facts.names[i] for i in sorted(turned)]
+        reason += f"; {space.shape[1]} rows side by side, along which {_list(names)} consecutive"
+    return Choice(schedule, space, (reason, *_spoilers(schedule, facts)))
 
 
 def strided(facts: Facts) -> Choice:
@@ -193,10 +203,22 @@ def strided(facts: Facts) -> Choice:
     return Choice(schedule, facts.space, (reason,))
 
 
-RULES: tuple[Rule, ...] = (contiguous, tiled, rows, strided)
+RULES: tuple[Rule, ...] = (contiguous, tiled, flat, rows, strided)
 
 
 # --- what the rules share ---------------------------------------------------------------------------
+
+
+def _shifts_long_rows(facts: Facts, group: int) -> bool:
+    """Whether some input has long rows of its own, of narrow elements."""
+    return facts.space.shape[0] >= SHORTEST_SHIFTED_ROW and any(
+        c is Access.STRIDED
+        and facts.step_along(i, 0) == 1
+        and is_shifted(facts.itemsizes[i], group)
+        # Broadcast over all rows, it is read from the cache.
+        and any(facts.step_along(i, d) for d in range(1, len(facts.space.shape)))
+        for i, c in enumerate(facts.classes)
+    )
 
 
 def _group(facts: Facts) -> int:
@@ -210,14 +232,22 @@ def _grouped(
     """A schedule that walks the fastest dimension by groups."""
     kinds = [_kind(space, i, facts.classes[i], i in turned) for i in range(len(facts.step.touches))]
     _, pattern_of = patterns(kinds, space)
-    touches: list[TouchSchedule] = []
-    for i, kind in enumerate(kinds):
-        alignment = 0
-        if kind in ("vector", "transposed"):
-            alignment = _alignment(facts, i, group, outer_strides(kind, space, i))
-        touches.append(TouchSchedule(kind, alignment, pattern_of[i], not facts.aliased[i]))
+    rows_of = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
+    lead = _lead(facts, kinds, group, rows_of)
+    if template == "tiled" and any(group * facts.itemsizes[i] < WORD for i in turned):
+        lead = None
+    touches = [
+        TouchSchedule(
+            # What all rows read again is in the cache, and its ends are met in every row.
+            *_access(facts, i, kind, group, rows_of, lead, shifts=template == "rows" and any(rows_of[i])),
+            pattern_of[i],
+            not facts.aliased[i],
+        )
+        for i, kind in enumerate(kinds)
+    ]
     bits = index_bits(space, facts.itemsizes)
-    return Schedule(template, BLOCK, group, len(space.shape), bits, tuple(touches), coordinates_of(facts.step, space))
+    coordinates = coordinates_of(facts.step, space)
+    return Schedule(template, BLOCK, group, len(space.shape), bits, tuple(touches), coordinates, lead)
 
 
 def _kind(space: IterationSpace, touch: int, of: Access, turned: bool) -> AccessKind:
@@ -229,15 +259,99 @@ def _kind(space: IterationSpace, touch: int, of: Access, turned: bool) -> Access
     return "vector" if step == 1 else "column" if step == 0 else "gather"
 
 
-def _alignment(facts: Facts, touch: int, group: int, outer: Sequence[int]) -> int:
-    """Bytes that every group of a touch is aligned to: its whole width, or one element.
+Rows = Sequence[Sequence[int]]  # of each touch, the strides that say where rows begin
 
-    Two states only: few variants, and loads at consecutive addresses of a group cost little when they are narrow.
+
+def _linear(facts: Facts, template: Literal["contiguous", "flat"]) -> Schedule:
+    """A schedule that walks memory in order by groups; what is not dense is found element by element."""
+    group = group_size([s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is Access.CONTIGUOUS])
+    kind_of: dict[Access, AccessKind] = {
+        Access.CONTIGUOUS: "vector",
+        Access.SCALAR: "scalar",
+        Access.STRIDED: "strided",
+    }
+    kinds = [kind_of[c] for c in facts.classes]
+    numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]
+    pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))
+    one_row: Rows = [()] * len(kinds)
+    lead = _lead(facts, kinds, group, one_row)
+    touches = [
+        TouchSchedule(
+            *_access(facts, i, kind, group, one_row, lead, shifts=True), pattern_of.get(i), not facts.aliased[i]
+        )
+        for i, kind in enumerate(kinds)
+    ]
+    coordinates = coordinates_of(facts.step, facts.space)
+    # Addresses are formed from pointers, in 64 bits: the number of elements counts, and offsets that are computed.
+    # Groups that begin elsewhere than at the first element need some room beside it.
+    room = 0 if lead is None else (BLOCK + 2) * group
+    bits = index_bits(facts.space, [facts.itemsizes[i] if i in numbers else 0 for i in range(len(kinds))])
+    bits = 32 if bits == 32 and facts.space.numel + room < 2**31 else 64
+    rank = len(facts.space.shape) if coordinates or numbers else 1
+    return Schedule(template, BLOCK, group, rank, bits, tuple(touches), coordinates, lead)
+
+
+def _lead(facts: Facts, kinds: Sequence[AccessKind], group: int, rows_of: Rows) -> int | None:
+    """The output at whose aligned addresses groups begin: the first that needs it."""
+    written = (i for i, t in enumerate(facts.step.touches) if t.writes and kinds[i] == "vector")
+    return next((i for i in written if not _aligned(facts, i, group, rows_of)), None)
+
+
+def _access(
+    facts: Facts, touch: int, kind: AccessKind, group: int, rows_of: Rows, lead: int | None, *, shifts: bool
+) -> tuple[AccessKind, int]:
+    """How a touch moves, and the bytes that each of its groups is aligned to: its whole width, or one element.
+
+    Few states make few variants: where an address lies between aligned ones is found out by the kernel.  Wide elements
+    cost little one by one, since a group has few of them and the first-level cache puts them together.
     """
+    if kind not in ("vector", "transposed"):
+        return kind, 0
     itemsize = facts.itemsizes[touch]
-    width = min(facts.target.vector_bytes, group * itemsize)
-    fits = facts.alignments[touch] >= width and all(s * itemsize % width == 0 for s in outer)
-    return width if fits else itemsize
+    if lead is None or kind == "transposed":
+        fits = _aligned(facts, touch, group, rows_of)
+    else:
+        fits = _alike(facts, touch, lead, group, rows_of)
+    if fits:
+        return kind, group * itemsize
+    shifted = shifts and kind == "vector" and not facts.step.touches[touch].writes and is_shifted(itemsize, group)
+    return ("shifted" if shifted else kind), itemsize
+
+
+def _aligned(facts: Facts, touch: int, group: int, rows_of: Rows) -> bool:
+    """Whether every row of a touch begins where a group can."""
+    return _phase(facts, touch, group) == 0 and _even(touch, group, rows_of)
+
+
+def _alike(facts: Facts, touch: int, lead: int, group: int, rows_of: Rows) -> bool:
+    """Whether the rows of two touches lie alike between addresses where a group can begin."""
+    both_even = _even(touch, group, rows_of) and _even(lead, group, rows_of)
+    same = both_even or tuple(rows_of[touch]) == tuple(rows_of[lead])
+    return same and _phase(facts, touch, group) == _phase(facts, lead, group)
+
+
+def _phase(facts: Facts, touch: int, group: int) -> int:
+    """Elements from the last address where a group can begin to the first of a touch."""
+    return facts.addresses[touch] // facts.itemsizes[touch] % group
+
+
+def _even(touch: int, group: int, rows_of: Rows) -> bool:
+    return all(s % group == 0 for s in rows_of[touch])
+
+
+def _turned(facts: Facts) -> tuple[int, set[int]]:
+    """The inputs that are consecutive along a dimension other than the outputs', and the dimension that most are."""
+    candidates = [
+        (i, d)
+        for i, touch in enumerate(facts.step.touches)
+        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
+        for d in range(1, len(facts.space.shape))
+        if facts.step_along(i, d) == 1
+    ]
+    if not candidates:
+        return 0, set()
+    second, _ = Counter(d for _, d in candidates).most_common(1)[0]
+    return second, {i for i, d in candidates if d == second}
 
 
 def _tile_order(space: IterationSpace, dimension: int, turned: int) -> IterationSpace:
@@ -266,11 +380,9 @@ def _group_reason(schedule: Schedule, facts: Facts) -> str:
     vectors = [
         (size, name)
         for size, name, t in zip(facts.itemsizes, facts.names, schedule.touches, strict=True)
-        if t.access == "vector"
+        if t.is_straight
     ]
-    text = f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
-    narrow = _unaligned(schedule, facts)
-    return text + (f"; element by element for {_list(narrow)} not aligned to them" if narrow else "")
+    return f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
 
 
 def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
@@ -279,6 +391,11 @@ def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
     gathered = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "gather"]
     if gathered:
         found.append(f"element by element: {_list(gathered)} not consecutive along rows")
+    if schedule.lead is not None:
+        found.append(f"groups begin where `{facts.names[schedule.lead]}` is aligned: its first element is not")
+    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "shifted"]
+    if shifted:
+        found.append(f"shifted: {_list(shifted)} not aligned to groups of {schedule.group}")
     narrow = _unaligned(schedule, facts)
     if narrow:
         found.append(f"element by element: {_list(narrow)} not aligned to groups of {schedule.group}")

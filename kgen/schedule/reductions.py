@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
@@ -15,6 +15,9 @@ from kgen.schedule.divide import divisors, packed
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
 from kgen.schedule.target import PORTABLE, Target
+
+if TYPE_CHECKING:
+    from kgen.schedule.bind import Array
 
 #: Threads of a block whose rows are shorter than a block's worth.
 BLOCK = 256
@@ -26,6 +29,11 @@ ELEMENTS = 32
 
 #: Threads that share a row which is read again for each round.
 LOOP_THREADS = 512
+
+#: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
+#: before another kernel could start.
+FEWEST_ROWS = 64
+LONGEST_ALONE = 1 << 16
 
 #: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
 ENOUGH_BLOCKS = 1024
@@ -44,16 +52,15 @@ class RowSchedule(Schedule):
     """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
     where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
     that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
-    it; the last to arrive merges their results.  ``resident``: blocks that an SM shall hold at least, where that matters.
+    it; the last to arrive merges their results.
 
-    In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` (of the block's) share it.
+    In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` of the block share it.
     """
 
     threads: int = WARP
     vectors: int = 0
     reduced: int = 1
     split: bool = False
-    resident: int = 0
 
     @property
     def rows(self) -> int:
@@ -131,15 +138,18 @@ def choose_rows(
     space: IterationSpace,
     reduced: int,
     itemsizes: Sequence[int],
-    alignments: Sequence[int],
+    addresses: Sequence[int],
     aliased: Sequence[bool],
     *,
     bounded: bool = True,
     target: Target = PORTABLE,
 ) -> Choice:
-    """The schedule of a kernel with reductions.  ``bounded``: whether the extents are known."""
+    """The schedule of a kernel with reductions.
+
+    ``addresses``: of the operands, modulo the widest access.  ``bounded``: whether the extents are known.
+    """
     if is_plain(step):
-        by_columns = _columns(step, space, reduced, itemsizes, alignments, aliased, target)
+        by_columns = _columns(step, space, reduced, itemsizes, addresses, aliased, target)
         if by_columns is not None:
             return by_columns
     wide = wide_touches(step)
@@ -164,12 +174,22 @@ def choose_rows(
             size = itemsizes[i]
             full = min(target.vector_bytes, group * size)
             outer = [s for n, s in zip(space.shape[1:], space.strides[i][1:], strict=True) if n > 1]
-            alignment = full if alignments[i] >= full and all(s * size % full == 0 for s in outer) else size
+            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
         touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
     bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
     schedule = RowSchedule(
-        "row_reduce", block, group, len(space.shape), bits, tuple(touches), coordinates, threads, vectors, reduced, split
+        "row_reduce",
+        block,
+        group,
+        len(space.shape),
+        bits,
+        tuple(touches),
+        coordinates,
+        threads=threads,
+        vectors=vectors,
+        reduced=reduced,
+        split=split,
     )
     return Choice(schedule, space, _reasons(schedule, width))
 
@@ -232,12 +252,34 @@ def is_plain(step: RowStep) -> bool:
     )
 
 
+def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> bool:
+    """Whether a chain of rounds is better cut into kernels.
+
+    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory.
+    """
+    if is_plain(step):
+        return False
+    sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
+    rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
+    if rows < FEWEST_ROWS and width > LONGEST_ALONE:
+        return True
+    wide = [(t, arrays[t.operand]) for t, w in zip(step.touches, wide_touches(step), strict=True) if w]
+    strides = [
+        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
+        for t, x in wide
+        if x is not None
+    ]
+    whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
+    across = [any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole]
+    return bool(whole) and all(across) and width * rows > LONGEST_ALONE
+
+
 def _columns(
     step: RowStep,
     space: IterationSpace,
     reduced: int,
     itemsizes: Sequence[int],
-    alignments: Sequence[int],
+    addresses: Sequence[int],
     aliased: Sequence[bool],
     target: Target,
 ) -> Choice | None:
@@ -263,8 +305,10 @@ def _columns(
         if kind == "vector":
             size = itemsizes[i]
             full = min(target.vector_bytes, group * size)
-            outer = [s for d, (n, s) in enumerate(zip(space.shape, space.strides[i], strict=True)) if n > 1 and d != reduced]
-            alignment = full if alignments[i] >= full and all(s * size % full == 0 for s in outer) else size
+            outer = [
+                s for d, (n, s) in enumerate(zip(space.shape, space.strides[i], strict=True)) if n > 1 and d != reduced
+            ]
+            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
         touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
     everywhere = [True] * len(wide)
     bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, everywhere) else 64
@@ -274,7 +318,16 @@ def _columns(
     threads = BLOCK // lanes
     split = tiles < ENOUGH_BLOCKS and height > 2 * threads * IN_FLIGHT
     schedule = RowSchedule(
-        "column_reduce", BLOCK, group, len(space.shape), bits, tuple(touches), coordinates, threads, 0, reduced, split
+        "column_reduce",
+        BLOCK,
+        group,
+        len(space.shape),
+        bits,
+        tuple(touches),
+        coordinates,
+        threads=threads,
+        reduced=reduced,
+        split=split,
     )
     shared = f"columns: {lanes} threads across groups of {group} columns, {threads} threads share each group"
     return Choice(schedule, space, (shared, *_shared_reasons(schedule)))

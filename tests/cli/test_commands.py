@@ -293,3 +293,19 @@ def test_errors_as_json_say_where(run: Run, files: Any, tmp_path: Path) -> None:
         ("syntax", "bad.k", 1, 8),
         ("unknown-function", "bad.k", 2, 7),
     ]
+
+
+def test_cache(run: Run, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kgen cache` shows what a run left on disk, by name, and removes it."""
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "kept"))
+    assert run("run", "expr.k", *INPUTS, "--device", "cpu", "-o", "out.npy")[0] == 0
+    (kernel,) = json.loads(run("cache", "list", "--json")[1])
+    assert kernel["kind"] == "cpu"
+    assert kernel["name"] == "expr"
+    assert "expr" in run("cache", "list")[1]
+    facts = json.loads(run("cache", "info", "--json")[1])
+    assert facts["folder"] == str(tmp_path / "kept")
+    assert (facts["kernels"], facts["bytes"]) == (1, kernel["bytes"])
+    assert "1 kernel" in run("cache", "info")[1]
+    assert "removed 1 kernel" in run("cache", "clear")[1]
+    assert json.loads(run("cache", "list", "--json")[1]) == []

@@ -52,7 +52,7 @@ def run(programs: Sequence[Program]) -> None:
     batch = Batch()
     with np.errstate(all="ignore"):
         kernels = [kgen.jit(p.text, device="cpu", name=f"k{i}", fmad=False) for i, p in enumerate(programs)]
-        arrays = [p.arrays() for p in programs]
+        arrays: list[dict[str, Any]] = [dict(p.arrays()) for p in programs]
         with collecting(batch):
             for kernel, given in zip(kernels, arrays, strict=True):
                 try:
@@ -97,7 +97,9 @@ def test_programs_are_varied() -> None:
     seen: Counter[str] = Counter()
     for seed in range(400):
         program = generate(seed)
-        seen.update(w for w in ("keepdims", "correction", "let", "axis=(", "out1", "arg", "logsumexp") if w in program.text)
+        seen.update(
+            w for w in ("keepdims", "correction", "let", "axis=(", "out1", "arg", "logsumexp") if w in program.text
+        )
         seen["without axis"] += "axis" not in program.text
         seen["permuted"] += any(r.order != tuple(sorted(r.order)) for r in program.recipes.values())
         seen["backwards"] += any(s < 0 for r in program.recipes.values() for s in r.steps)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from kgen import KgenError, jit
+from kgen.dtypes import FLOAT16, FLOAT32, INT8, DType
 from kgen.runtime.cuda.driver import probe
 from tests.edge.table import Table, tables
 from tests.edge.test_edges import differences
 from tests.fuzz.generate import generate
 from tests.fuzz.harness import REFUSED_WITH_OUT, Refused, compare, failure, invoke, prepare, verify
+from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call
 from tests.fuzz.tensors import on_torch, to_array
 
@@ -94,6 +96,14 @@ def test_random_programs_on_tensors(request: pytest.FixtureRequest, group: int) 
     """CUDA tensors of torch: the same values, in place, with ``out=``, on layouts of every kind."""
     for seed in seeds(request, group):
         attempt(with_torch, generate(seed))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize("dtype", [INT8, FLOAT16, FLOAT32], ids=str)
+def test_misaligned(dtype: DType) -> None:
+    """CUDA tensors that begin anywhere between aligned addresses, as inputs and as outputs."""
+    for call in misaligned(dtype):
+        attempt(with_torch, call)
 
 
 @pytest.mark.parametrize("dtype", sorted({t.of[0].short for t in TABLES}))

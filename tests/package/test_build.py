@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,23 @@ def use(site: Path) -> tuple[str, str, str, str]:
     first, _, text = done.stdout.partition("\n")
     grammar, loader, lark = first.split()
     return grammar, loader, lark, text
+
+
+def test_the_wheel_has_the_extension(built: Path, installed: Path) -> None:
+    """Built where there is a C compiler, a wheel is of this Python and platform, and its calls go through C."""
+    (wheel,) = built.glob("*.whl")
+    assert not wheel.name.endswith("-none-any.whl")
+    code = """
+import sys, kgen, numpy
+k = kgen.jit("out = a + 1", device="cpu")
+for _ in range(3): k(numpy.ones(4, "f"))
+print(type(k._engine.quick[0]).__module__)
+"""
+    argv = [sys.executable, "-P", "-c", code]
+    environ = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environ, cwd=installed)
+    assert done.stdout.strip() == "kgen._call"
+    assert not list(installed.rglob("*.c"))
 
 
 EXPECTED = "let t = gelu(a)\nout = t * b"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgen.dtypes import FLOAT32, INT32
+from kgen.dtypes import FLOAT32, INT16, INT32
 from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.program import Call, Node, Statement
 
@@ -19,16 +19,32 @@ class Mutant:
     found: str
 
 
-def _call(text: str, **inputs: Recipe) -> Call:
+def _call(text: str, out: Recipe | None = None, **inputs: Recipe) -> Call:
     name, _, value = text.partition(" = ")
-    return Call((Statement(name, Node(value)),), dict(inputs))
+    return Call((Statement(name, Node(value)),), dict(inputs), outs=None if out is None else (out,))
 
 
 _CONTIGUOUS = _call("out = a * b + 1", a=dense(FLOAT32, (1003,), 1), b=dense(FLOAT32, (1003,), 2))
 _STRIDED = _call(
-    "out = a - b", a=dense(FLOAT32, (5, 3, 7), 1), b=Recipe(FLOAT32, (5, 3, 7), (2, 0, 1), (2, 1, 3), 0, 2)
+    "out = a - b",
+    Recipe(FLOAT32, (5, 3, 7), (0, 1, 2), (1, 2, 1), 0, 3),
+    a=dense(FLOAT32, (5, 3, 7), 1),
+    b=Recipe(FLOAT32, (5, 3, 7), (2, 0, 1), (2, 1, 3), 0, 2),
 )
-_ROWS = _call("out = a - b", a=dense(FLOAT32, (9, 31), 1), b=Recipe(FLOAT32, (9, 31), (0, 1), (2, 1), 0, 2))
+_ROWS = _call(
+    "out = a - b",
+    Recipe(FLOAT32, (9, 30), (0, 1), (2, 1), 0, 3),
+    a=dense(FLOAT32, (9, 30), 1),
+    b=Recipe(FLOAT32, (9, 30), (0, 1), (2, 1), 0, 2),
+)
+_FLAT = _call("out = a - b", a=dense(FLOAT32, (9, 31), 1), b=dense(FLOAT32, (31,), 2))
+_SHIFTED = _call("out = -a", a=Recipe(INT16, (1008,), (0,), (1,), 1, 3))
+_LED = _call(
+    "out = a - b",
+    Recipe(FLOAT32, (9, 31), (0, 1), (2, 1), 1, 3),
+    a=dense(FLOAT32, (9, 31), 1),
+    b=dense(FLOAT32, (9, 31), 2),
+)
 _INTEGERS = _call("out = (a << 3) + a", a=dense(INT32, (257,), 3))
 _COORDINATE = _call("out = a + index(0)", a=dense(INT32, (13, 7), 3))
 _OVERFLOW = "heap-buffer-overflow"
@@ -52,5 +68,10 @@ MUTANTS: dict[str, Mutant] = {
     "wrong coordinate": Mutant(_COORDINATE, "(int)q0", "(int)(q0 + 1)", "wrong result"),
     "row past the end": Mutant(_ROWS, "layout.width - i >= 4", "layout.width - i >= 1", f"{_OVERFLOW}|wrong result"),
     "row one too far": Mutant(_ROWS, "e < layout.width", "e <= layout.width", f"{_OVERFLOW}|wrong result"),
+    "flat past the end": Mutant(_FLAT, "i + 4 <= n", "i <= n", f"{_OVERFLOW}|wrong result"),
+    "blocks past the end": Mutant(_SHIFTED, "i + 16 <= n", "i + 8 <= n", _OVERFLOW),
+    "words not shifted": Mutant(_SHIFTED, "off & (4 * step)", "off & (2 * step)", "wrong result"),
+    "bytes not shifted": Mutant(_SHIFTED, "8 * (off % 4)", "8 * (off % 2)", "wrong result"),
+    "led astray": Mutant(_LED, "/ 4 % 4", "/ 4 % 2", "misaligned|wrong result"),
     "row one short": Mutant(_ROWS, "e < layout.width", "e + 1 < layout.width", "wrong result"),
 }

@@ -2,7 +2,7 @@
 
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
-Jobs: ``fuzz:FIRST:COUNT``, ``example:NAME`` and ``mutant:NAME``.
+Jobs: ``fuzz:FIRST:COUNT``, ``example:NAME``, ``misaligned:DTYPE`` and ``mutant:NAME``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.fuzz.generate import generate
 from tests.fuzz.harness import Prepared, Refused, invoke, prepare, verify
+from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 
 from .mutants import MUTANTS
@@ -117,6 +118,11 @@ class Example(Call):
         return self.statements[0].node.form
 
 
+def everywhere(dtype: str) -> None:
+    """Arrays at every place between aligned addresses."""
+    run(list(misaligned(next(t for t in DTYPES if t.name == dtype))))
+
+
 def mutant(name: str) -> None:
     """A planted bug; it has to be found by the sanitizer or by its result."""
     planted = MUTANTS[name]
@@ -135,6 +141,8 @@ def do(job: str) -> None:
         fuzz(int(rest[0]), int(rest[1]))
     elif kind == "example":
         example(rest[0])
+    elif kind == "misaligned":
+        everywhere(rest[0])
     else:
         mutant(rest[0])
 

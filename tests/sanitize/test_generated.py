@@ -64,6 +64,12 @@ def test_examples(order: str, cache: Path) -> None:
     clean(sanitized([f"example:{name}" for name in EXAMPLES], ORDERS[order], cache))
 
 
+@pytest.mark.parametrize("order", ["in order", "shuffled"])
+def test_misaligned(order: str, cache: Path) -> None:
+    """Arrays that begin anywhere and end with their memory: blocks are read and written within them alone."""
+    clean(sanitized([f"misaligned:{dtype}" for dtype in ("int8", "float16", "float32")], ORDERS[order], cache))
+
+
 def clean(results: Results) -> None:
     bad = {job: output for job, (status, output) in results.items() if status != 0}
     assert not bad, "\n".join(f"{job}:\n{output}" for job, output in bad.items())

@@ -67,7 +67,7 @@ def build(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitiz
     # ThreadSanitizer tells CUDA threads apart only if each is a fiber.
     source = driver.wrap(text, kernels, name, always_fibers=sanitize == "thread")
     key = _digest("kernel", source, _digest_of(_INCLUDE), chain.identity, *chain.command, *flags, scheduler.name)
-    library = _folder() / f"{key}.so"
+    library = _folder() / f"{name.removesuffix('.cu')}.{key}.so"
     if not library.exists():
         # -x none: zig was told that all its inputs are C++.
         _compile(chain, flags, {"kernel.cpp": source}, library, ("-x", "none", str(scheduler), "-lm"))
@@ -87,7 +87,7 @@ def _scheduler(chain: toolchain.Toolchain, flags: tuple[str, ...]) -> Path:
     includes = (f"-I{_INCLUDE}", f"-I{_SCHEDULER}")
     contents = (_digest_of(_SCHEDULER), _digest_of(_INCLUDE))
     key = _digest("scheduler", *contents, chain.identity, *chain.command, *flags)
-    library = _folder() / f"libkgen-scheduler-{key}.so"
+    library = _folder() / f"{cache.SCHEDULER}{key}.so"
     if not library.exists():
         # Kernel libraries name the scheduler by its soname, and find it because it is loaded already.
         named = (f"-Wl,-soname,{library.name}",)

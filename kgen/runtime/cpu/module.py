@@ -58,12 +58,17 @@ class CpuModule:
         threads = 1 if self._one_os_thread else 0
         return self._entries[kernel], *launch.grid, *launch.block, 1, 1, 1, 0, params, threads, False
 
+    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+        address = ctypes.cast(self._entries[kernel], ctypes.c_void_p).value  # type: ignore[arg-type]
+        return address, launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False
+
     @staticmethod
     def start(entry: Callable[..., Any], *arguments: Any) -> Any:
         """Runs a kernel to its end, without the GIL; the address of what went wrong, if anything did."""
         return entry(*arguments)
 
     status_of = "{result}"
+    resized = "{launch} = ({launch}[0], {blocks}, *{launch}[2:])"
 
     @staticmethod
     def status(result: Any) -> Any:

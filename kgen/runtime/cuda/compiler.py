@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kgen.diagnostics import error
 from kgen.runtime.cuda import nvrtc
@@ -35,14 +38,38 @@ def compile_cubin(
     its headers are missing or do not know ``arch``.
     """
     kept = store() if cache is None else cache
-    key = _key(text, name, arch, options)
+    key = f"{name.removesuffix('.cu')}.{arch}.{_key(text, name, arch, options)[:40]}"
     found = kept.get(key)
     if found is not None:
         return found
     _require_arch(arch)
-    cubin, _ = nvrtc.build(text, "cubin", name=name, options=options)
-    kept.put(key, cubin)
-    return cubin
+    with _compiling(key):  # one thread compiles, others that want the same wait for it
+        found = kept.get(key)
+        if found is None:
+            found, _ = nvrtc.build(text, "cubin", name=name, options=options)
+            kept.put(key, found)
+    return found
+
+
+_locks: dict[str, tuple[threading.Lock, int]] = {}  # and how many threads use it
+_locks_lock = threading.Lock()
+
+
+@contextmanager
+def _compiling(key: str) -> Iterator[None]:
+    with _locks_lock:
+        lock, users = _locks.get(key, (threading.Lock(), 0))
+        _locks[key] = lock, users + 1
+    try:
+        with lock:
+            yield
+    finally:
+        with _locks_lock:
+            lock, users = _locks[key]
+            if users == 1:
+                del _locks[key]
+            else:
+                _locks[key] = lock, users - 1
 
 
 def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> bytes:
@@ -67,7 +94,7 @@ def _require_arch(arch: str) -> None:
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
     """Everything that the CUBIN depends on: the text may include headers, so their content counts as well."""
     headers = nvrtc.header_digest() if nvrtc.uses_headers(text) else ""
-    parts = ("cubin 1", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
+    parts = ("cubin 2", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()

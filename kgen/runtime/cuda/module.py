@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgen.runtime.cuda.context import on
+from kgen.runtime.cuda.context import on, primary
 from kgen.runtime.cuda.driver import (
     INVALID_CONTEXT,
     INVALID_HANDLE,
@@ -90,6 +90,14 @@ class CudaModule:
         return self._arguments(kernel, launch.grid, launch.block, params, 0, stream, (1, 1, 1), False)
 
     status_of = "{result}[0]"
+    resized = "{launch}[0].gridDimX = {blocks}"
+
+    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+        return int(self._function(kernel)), launch.grid, launch.block, 0, 0, (1, 1, 1), False
+
+    def context(self) -> int:
+        """The handle of the context that the kernels are loaded into."""
+        return int(primary(self.device))
 
     @staticmethod
     def status(result: Any) -> Any:
@@ -107,7 +115,7 @@ class CudaModule:
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
         """Launches again where the thread had no context or another one; raises what cannot be helped."""
-        if status in (INVALID_CONTEXT, INVALID_HANDLE):
+        if arguments and status in (INVALID_CONTEXT, INVALID_HANDLE):
             with on(self.device):
                 status = self.start(*arguments)[0]
         if status:

@@ -1,0 +1,633 @@
+/* A recognised call in C: what kgen/quick/exact.py writes out as Python text, at a third of its cost.
+ *
+ * A Call is made from a description (kgen/quick/native.py) of one call: what its arguments have to be, where their
+ * memory has to lie, what is allocated, and which kernels are launched with which parameters.  Called as
+ * call(args, out, stream, named), it returns the result, or NotImplemented for any other kind of call; nothing has run
+ * then.  Parameters are put together on the C stack, so threads share nothing, and the GIL is released for launches.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MOST_VALUES 64     /* arguments and outputs of one call */
+#define MOST_OPERANDS 64
+#define MOST_BYTES 8192    /* of parameters, over all kernels of one call */
+#define MOST_PARAMETERS 512
+#define INVALID_CONTEXT 201
+#define INVALID_HANDLE 400
+
+/* The driver's structs, whose layout is part of its ABI. */
+typedef struct { unsigned id; char pad[4]; union { char room[64]; unsigned dim[3]; int flag; } value; } Attribute;
+typedef struct {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    Attribute *attributes;
+    unsigned count;
+} Config;
+typedef int (*LaunchCuda)(const Config *, void *, void **, void **);
+typedef char *(*LaunchCpu)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                           uint64_t, void *, unsigned, unsigned);
+typedef int (*GetContext)(void **);
+typedef int (*SetContext)(void *);
+
+typedef struct { Py_ssize_t value; PyObject *path, *expected; int call; } Condition;
+typedef struct { int i, j, exact; int64_t first, second; } Apart;
+typedef struct { int offset, index; char code; } Variable;
+typedef struct {
+    uint64_t function;
+    unsigned grid[3], block[3], shared, threads;
+    Attribute attributes[2];
+    unsigned count;
+    int first, parameters; /* into offsets */
+} Kernel;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *types;     /* tuple: the exact type of each value */
+    PyObject *names;     /* tuple: of arguments that are given by name */
+    PyObject *alike;     /* callable over `checked`, or NULL */
+    PyObject *unless;    /* callable that has to be false, or NULL */
+    PyObject *fresh;     /* tuple, for each output that is allocated, of a function and its arguments */
+    PyObject *pointer;   /* callable, or tuple of attribute names */
+    PyObject *current;   /* callable that gives the current stream; NULL: the CPU, which has none */
+    PyObject *handle;    /* callable that gives a given stream's handle */
+    PyObject *failed;    /* callable (kernel, status) that raises */
+    PyObject *engine, *here, *ran_on;
+    Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count;
+    int out_is_tuple, pointer_is_method, one_result;
+    int checked[MOST_VALUES], same[MOST_VALUES][2];
+    int where[MOST_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
+    int place[MOST_OPERANDS];  /* its address modulo 16 */
+    Py_ssize_t result_count;
+    int results[MOST_VALUES];
+    Condition *conditions;
+    Apart *apart;
+    Variable *variables;
+    Kernel *kernels;
+    int offsets[MOST_PARAMETERS];
+    unsigned char image[MOST_BYTES];
+    Py_ssize_t bytes;
+    uint64_t launch, get_context, set_context, context;
+} Call;
+
+static PyObject *miss(void) { Py_RETURN_NOTIMPLEMENTED; }
+
+/* Forget what went wrong while looking: the long way round will meet it again and say it better. */
+static PyObject *forget(void) {
+    PyErr_Clear();
+    return miss();
+}
+
+static PyObject *follow(PyObject *x, PyObject *path, int call) {
+    Py_INCREF(x);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(path); i++) {
+        PyObject *name = PyTuple_GET_ITEM(path, i);
+        int last = i + 1 == PyTuple_GET_SIZE(path);
+        PyObject *next = last && call ? PyObject_CallMethodNoArgs(x, name) : PyObject_GetAttr(x, name);
+        Py_DECREF(x);
+        if (!next) return NULL;
+        x = next;
+    }
+    return x;
+}
+
+static int holds(const Condition *c, PyObject *x) {
+    PyObject *found = follow(x, c->path, c->call);
+    if (!found) return -1;
+    int equal = found == c->expected ? 1 : PyObject_RichCompareBool(found, c->expected, Py_EQ);
+    Py_DECREF(found);
+    return equal;
+}
+
+static int address(Call *self, PyObject *x, uint64_t *found) {
+    PyObject *number = PyTuple_CheckExact(self->pointer) ? follow(x, self->pointer, self->pointer_is_method)
+                                                         : PyObject_CallOneArg(self->pointer, x);
+    if (!number) return -1;
+    *found = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    return *found == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int write_integer(unsigned char *to, PyObject *x, int bytes, int is_signed) {
+    if (is_signed) {
+        long long v = PyLong_AsLongLong(x);
+        if (v == -1 && PyErr_Occurred()) return -1;
+        if (bytes < 8 && (v < -(1ll << (8 * bytes - 1)) || v >= 1ll << (8 * bytes - 1))) return -1;
+        memcpy(to, &v, bytes);
+    } else {
+        unsigned long long v = PyLong_AsUnsignedLongLong(x);
+        if (v == (unsigned long long)-1 && PyErr_Occurred()) return -1;
+        if (bytes < 8 && v >= 1ull << (8 * bytes)) return -1;
+        memcpy(to, &v, bytes);
+    }
+    return 0;
+}
+
+static int write_float(unsigned char *to, double v, int bytes) {
+    char *at = (char *)to;
+    return bytes == 2 ? PyFloat_Pack2(v, at, 1) : bytes == 4 ? PyFloat_Pack4(v, at, 1) : PyFloat_Pack8(v, at, 1);
+}
+
+/* A scalar as the kernel reads it; -1 for one that does not fit. */
+static int write_scalar(unsigned char *to, PyObject *x, char code) {
+    switch (code) {
+    case '?': { int v = PyObject_IsTrue(x); if (v < 0) return -1; *to = (unsigned char)v; return 0; }
+    case 'b': return PyLong_Check(x) ? write_integer(to, x, 1, 1) : -1;
+    case 'h': return PyLong_Check(x) ? write_integer(to, x, 2, 1) : -1;
+    case 'i': return PyLong_Check(x) ? write_integer(to, x, 4, 1) : -1;
+    case 'q': return PyLong_Check(x) ? write_integer(to, x, 8, 1) : -1;
+    case 'B': return PyLong_Check(x) ? write_integer(to, x, 1, 0) : -1;
+    case 'H': return PyLong_Check(x) ? write_integer(to, x, 2, 0) : -1;
+    case 'I': return PyLong_Check(x) ? write_integer(to, x, 4, 0) : -1;
+    case 'Q': return PyLong_Check(x) ? write_integer(to, x, 8, 0) : -1;
+    case 'F': case 'D': {
+        Py_complex z = PyComplex_AsCComplex(x);
+        int bytes = code == 'F' ? 4 : 8;
+        if (z.real == -1.0 && PyErr_Occurred()) return -1;
+        return write_float(to, z.real, bytes) || write_float(to + bytes, z.imag, bytes) ? -1 : 0;
+    }
+    default: {
+        double v = PyFloat_AsDouble(x);
+        if (v == -1.0 && PyErr_Occurred()) return -1;
+        return write_float(to, v, code == 'e' ? 2 : code == 'f' ? 4 : 8);
+    }
+    }
+}
+
+/* The arguments and given outputs, one after another (borrowed); 0 where there are more or fewer than were described. */
+static int collect(Call *self, PyObject *args, PyObject *out, PyObject *named, PyObject **values) {
+    Py_ssize_t count = 0, by_name = PyTuple_GET_SIZE(self->names);
+    if (PyTuple_GET_SIZE(args) != self->args || PyDict_GET_SIZE(named) != by_name) return 0;
+    for (Py_ssize_t i = 0; i < self->args; i++) values[count++] = PyTuple_GET_ITEM(args, i);
+    for (Py_ssize_t i = 0; i < by_name; i++) {
+        PyObject *value = PyDict_GetItemWithError(named, PyTuple_GET_ITEM(self->names, i));
+        if (!value) return 0;
+        values[count++] = value;
+    }
+    if (self->outs == 0) {
+        if (out != Py_None) return 0;
+    } else if (!self->out_is_tuple) {
+        values[count++] = out;
+    } else {
+        if (!PyTuple_CheckExact(out) || PyTuple_GET_SIZE(out) != self->outs) return 0;
+        for (Py_ssize_t i = 0; i < self->outs; i++) values[count++] = PyTuple_GET_ITEM(out, i);
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        if ((PyObject *)Py_TYPE(values[i]) != PyTuple_GET_ITEM(self->types, i)) return 0;
+    return 1;
+}
+
+/* 1 where the arrays are as they were described, 0 where not, -1 with an error. */
+static int recognised(Call *self, PyObject **values) {
+    for (Py_ssize_t i = 0; i < self->same_count; i++)
+        if (values[self->same[i][0]] != values[self->same[i][1]]) return 0;
+    if (self->alike) {
+        PyObject *checked[MOST_VALUES];
+        for (Py_ssize_t i = 0; i < self->checked_count; i++) checked[i] = values[self->checked[i]];
+        PyObject *found = PyObject_Vectorcall(self->alike, checked, self->checked_count, NULL);
+        if (!found) return -1;
+        int is_true = found == Py_True;
+        Py_DECREF(found);
+        if (!is_true) return 0;
+    }
+    for (Py_ssize_t i = 0; i < self->condition_count; i++) {
+        int held = holds(&self->conditions[i], values[self->conditions[i].value]);
+        if (held != 1) return held;
+    }
+    if (self->unless) {
+        PyObject *found = PyObject_CallNoArgs(self->unless);
+        if (!found) return -1;
+        int is_false = found == Py_False;
+        Py_DECREF(found);
+        return is_false;
+    }
+    return 1;
+}
+
+static int apart(const Call *self, const uint64_t *pointers) {
+    for (Py_ssize_t n = 0; n < self->apart_count; n++) {
+        const Apart *a = &self->apart[n];
+        uint64_t p = pointers[a->i], q = pointers[a->j];
+        if (a->exact ? (int64_t)(p - q) != a->first : !(p + a->first <= q || q + a->second <= p)) return 0;
+    }
+    return 1;
+}
+
+/* 0, or the status of the kernel that failed, whose number goes to `which`. */
+static uint64_t launch(Call *self, uint64_t stream, unsigned char *memory, int *which) {
+    uint64_t status = 0;
+    void *parameters[MOST_PARAMETERS];
+    for (int k = 0; k < self->kernel_count && !status; k++) {
+        Kernel *kernel = &self->kernels[k];
+        for (int i = 0; i < kernel->parameters; i++) parameters[i] = memory + self->offsets[kernel->first + i];
+        *which = k;
+        if (!self->current) {
+            LaunchCpu run = (LaunchCpu)(uintptr_t)kernel->function;
+            const unsigned *g = kernel->grid, *b = kernel->block;
+            status = (uint64_t)(uintptr_t)run(g[0], g[1], g[2], b[0], b[1], b[2], 1, 1, 1, kernel->shared, parameters,
+                                              kernel->threads, 0);
+            continue;
+        }
+        Config config;
+        memcpy(config.grid, kernel->grid, sizeof config.grid);
+        memcpy(config.block, kernel->block, sizeof config.block);
+        config.shared = kernel->shared;
+        config.stream = (void *)(uintptr_t)stream;
+        config.attributes = kernel->attributes;
+        config.count = kernel->count;
+        LaunchCuda run = (LaunchCuda)(uintptr_t)self->launch;
+        status = (uint64_t)run(&config, (void *)(uintptr_t)kernel->function, parameters, NULL);
+        if (status == INVALID_CONTEXT || status == INVALID_HANDLE) { /* a thread without a context, or with another */
+            void *before = NULL;
+            ((GetContext)(uintptr_t)self->get_context)(&before);
+            if (!((SetContext)(uintptr_t)self->set_context)((void *)(uintptr_t)self->context)) {
+                status = (uint64_t)run(&config, (void *)(uintptr_t)kernel->function, parameters, NULL);
+                ((SetContext)(uintptr_t)self->set_context)(before);
+            }
+        }
+    }
+    return status;
+}
+
+static PyObject *results(Call *self, PyObject **values, PyObject **made) {
+    if (self->one_result) {
+        int i = self->results[0];
+        return Py_NewRef(i >= 0 ? values[i] : made[-1 - i]);
+    }
+    if (!self->result_count) Py_RETURN_NONE;
+    PyObject *found = PyTuple_New(self->result_count);
+    if (!found) return NULL;
+    for (Py_ssize_t n = 0; n < self->result_count; n++) {
+        int i = self->results[n];
+        PyTuple_SET_ITEM(found, n, Py_NewRef(i >= 0 ? values[i] : made[-1 - i]));
+    }
+    return found;
+}
+
+/* Addresses and scalars of the caller's values; 0 where they lie or read in another way than was described. */
+static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned char *memory) {
+    for (Py_ssize_t i = 0; i < self->operands; i++) {
+        if (self->where[i] < 0) continue;
+        if (address(self, values[self->where[i]], &pointers[i])) return 0;
+        if ((int)(pointers[i] & 15) != self->place[i]) return 0;
+    }
+    if (!apart(self, pointers)) return 0;
+    memcpy(memory, self->image, self->bytes);
+    for (Py_ssize_t n = 0; n < self->variable_count; n++) {
+        const Variable *v = &self->variables[n];
+        if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) return 0;
+    }
+    return 1;
+}
+
+static void write_pointers(const Call *self, const uint64_t *pointers, unsigned char *memory) {
+    for (Py_ssize_t n = 0; n < self->variable_count; n++) {
+        const Variable *v = &self->variables[n];
+        if (v->code == 'P') memcpy(memory + v->offset, &pointers[v->index], 8);
+    }
+}
+
+/* The stream to launch on; -1 with an error. */
+static int find_stream(Call *self, PyObject *given, uint64_t *stream) {
+    *stream = 0;
+    if (!self->current) return 0;
+    PyObject *number = given == Py_None ? PyObject_CallNoArgs(self->current) : PyObject_CallOneArg(self->handle, given);
+    if (!number) return -1;
+    *stream = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    return *stream == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Launches without the GIL; -1 with an error. */
+static int start(Call *self, uint64_t stream, unsigned char *memory) {
+    uint64_t status;
+    int which = 0;
+    if (!self->kernel_count) return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = launch(self, stream, memory, &which);
+    Py_END_ALLOW_THREADS
+    if (!status) return 0;
+    PyObject *raised = PyObject_CallFunction(self->failed, "iK", which, (unsigned long long)status);
+    Py_XDECREF(raised);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "a launch failed");
+    return -1;
+}
+
+static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
+    uint64_t pointers[MOST_OPERANDS], stream;
+    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
+    if (!self->current && given_stream != Py_None) return miss();
+    if (!gather(self, values, pointers, memory)) return forget();
+    if (find_stream(self, given_stream, &stream)) return NULL;
+    for (Py_ssize_t i = 0; i < self->operands; i++) {
+        if (self->where[i] >= 0) continue;
+        int number = -1 - self->where[i];
+        PyObject *fresh = PyTuple_GET_ITEM(self->fresh, number);
+        PyObject *const *parts = &PyTuple_GET_ITEM(fresh, 0);
+        made[number] = PyObject_Vectorcall(parts[0], parts + 1, PyTuple_GET_SIZE(fresh) - 1, NULL);
+        if (!made[number] || address(self, made[number], &pointers[i])) return NULL;
+        if ((int)(pointers[i] & 15) != self->place[i]) return miss();
+    }
+    write_pointers(self, pointers, memory);
+    if (start(self, stream, memory)) return NULL;
+    if (PyObject_SetAttr(self->engine, self->ran_on, self->here)) return NULL;
+    return results(self, values, made);
+}
+
+static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
+    Call *self = (Call *)object;
+    if (PyVectorcall_NARGS(flags) != 4 || names || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "a Call takes (args, out, stream, named)");
+        return NULL;
+    }
+    PyObject *values[MOST_VALUES], *made[MOST_VALUES] = {NULL};
+    if (!collect(self, args[0], args[1], args[3], values)) return PyErr_Occurred() ? forget() : miss();
+    int found = recognised(self, values);
+    if (found != 1) return found ? forget() : miss();
+    PyObject *result = run(self, values, args[2], made);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++) Py_XDECREF(made[i]);
+    return result;
+}
+
+/* --- the same call again: its parameters are ready, and nothing is looked at --------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Call *call;
+    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
+} Again;
+
+static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
+    Again *self = (Again *)object;
+    uint64_t stream;
+    if (PyVectorcall_NARGS(flags) != 1 || names) {
+        PyErr_SetString(PyExc_TypeError, "an Again takes (stream)");
+        return NULL;
+    }
+    if (find_stream(self->call, args[0], &stream) || start(self->call, stream, self->memory)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static void again_dealloc(PyObject *object) {
+    Py_XDECREF(((Again *)object)->call);
+    PyObject_Free(object);
+}
+
+static PyTypeObject AgainType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "kgen._call.Again",
+    .tp_basicsize = sizeof(Again),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc = "again(stream) launches what call.again(args, out, named) was given; the caller keeps the arrays alive.",
+    .tp_dealloc = again_dealloc,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Again, vectorcall),
+};
+
+static PyObject *make_again(PyObject *object, PyObject *arguments) {
+    Call *self = (Call *)object;
+    PyObject *args, *out, *named, *values[MOST_VALUES];
+    uint64_t pointers[MOST_OPERANDS];
+    if (!PyArg_ParseTuple(arguments, "O!OO!", &PyTuple_Type, &args, &out, &PyDict_Type, &named)) return NULL;
+    if (PyTuple_GET_SIZE(self->fresh) || !collect(self, args, out, named, values) || recognised(self, values) != 1) return forget();
+    Again *made = PyObject_New(Again, &AgainType);
+    if (!made) return NULL;
+    made->vectorcall = again;
+    made->call = (Call *)Py_NewRef(object);
+    if (!gather(self, values, pointers, made->memory)) {
+        Py_DECREF(made);
+        return forget();
+    }
+    write_pointers(self, pointers, made->memory);
+    return (PyObject *)made;
+}
+
+static PyMethodDef methods[] = {
+    {"again", make_again, METH_VARARGS, "again(args, out, named): the call with these arguments, or NotImplemented."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* --- making one -------------------------------------------------------------------------------------------------- */
+
+static int integers(PyObject *sequence, int *to, Py_ssize_t most, Py_ssize_t *count) {
+    *count = PyTuple_GET_SIZE(sequence);
+    if (*count > most) return PyErr_SetString(PyExc_ValueError, "too many"), -1;
+    for (Py_ssize_t i = 0; i < *count; i++) to[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(sequence, i));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static void *table(PyObject *sequence, size_t size, Py_ssize_t *count) {
+    *count = PyTuple_GET_SIZE(sequence);
+    return PyMem_Calloc(*count ? *count : 1, size);
+}
+
+static int conditions(Call *self, PyObject *sequence) {
+    self->conditions = table(sequence, sizeof(Condition), &self->condition_count);
+    if (!self->conditions) return -1;
+    for (Py_ssize_t i = 0; i < self->condition_count; i++) {
+        Condition *c = &self->conditions[i];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(sequence, i), "nO!pO", &c->value, &PyTuple_Type, &c->path, &c->call, &c->expected)) {
+            self->condition_count = i;
+            return -1;
+        }
+        Py_INCREF(c->path);
+        Py_INCREF(c->expected);
+    }
+    return 0;
+}
+
+static int kernels(Call *self, PyObject *sequence) {
+    Py_ssize_t used = 0;
+    self->kernels = table(sequence, sizeof(Kernel), &self->kernel_count);
+    if (!self->kernels) return -1;
+    for (Py_ssize_t i = 0; i < self->kernel_count; i++) {
+        Kernel *k = &self->kernels[i];
+        unsigned long long function;
+        unsigned c[3];
+        int together;
+        Py_ssize_t count;
+        PyObject *offsets;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(sequence, i), "K(III)(III)II(III)pO!", &function, &k->grid[0], &k->grid[1],
+                              &k->grid[2], &k->block[0], &k->block[1], &k->block[2], &k->shared, &k->threads, &c[0], &c[1],
+                              &c[2], &together, &PyTuple_Type, &offsets))
+            return -1;
+        k->function = function;
+        k->first = (int)used;
+        if (integers(offsets, self->offsets + used, MOST_PARAMETERS - used, &count)) return -1;
+        k->parameters = (int)count;
+        used += count;
+        if (c[0] * c[1] * c[2] > 1) {
+            Attribute *a = &k->attributes[k->count++];
+            a->id = 4; /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
+            memcpy(a->value.dim, c, sizeof c);
+        }
+        if (together) {
+            Attribute *a = &k->attributes[k->count++];
+            a->id = 2; /* CU_LAUNCH_ATTRIBUTE_COOPERATIVE */
+            a->value.flag = 1;
+        }
+    }
+    return 0;
+}
+
+static int fill(Call *self, PyObject *a[]) {
+    Py_ssize_t count, n;
+    PyObject *same = a[0], *apart = a[1], *variables = a[2];
+    int flat[2 * MOST_VALUES];
+    if (integers(same, flat, 2 * MOST_VALUES, &count)) return -1;
+    self->same_count = count / 2;
+    memcpy(self->same, flat, count * sizeof(int));
+    self->apart = table(apart, sizeof(Apart), &self->apart_count);
+    self->variables = table(variables, sizeof(Variable), &self->variable_count);
+    if (!self->apart || !self->variables) return -1;
+    for (n = 0; n < self->apart_count; n++) {
+        Apart *one = &self->apart[n];
+        long long first, second;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(apart, n), "iipLL", &one->i, &one->j, &one->exact, &first, &second)) return -1;
+        one->first = first;
+        one->second = second;
+    }
+    for (n = 0; n < self->variable_count; n++) {
+        Variable *v = &self->variables[n];
+        int code;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variables, n), "iCi", &v->offset, &code, &v->index)) return -1;
+        v->code = (char)code;
+    }
+    return 0;
+}
+
+static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keywords) {
+    static char *known[] = {
+        "args", "names", "outs", "out_is_tuple", "types", "alike", "checked", "same", "conditions", "unless", "pointer",
+        "pointer_is_method", "where", "place", "apart", "fresh", "results", "one_result", "current", "handle", "failed",
+        "engine", "here", "image", "variables", "kernels", "launch", "get_context", "set_context", "context", NULL,
+    };
+    PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_;
+    Py_buffer image = {0};
+    unsigned long long launch_, get, set, context;
+    Call *self = (Call *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->vectorcall = call;
+    if (!PyArg_ParseTupleAndKeywords(
+            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!O!pOOOOOy*O!O!KKKK:Call", known, &self->args, &PyTuple_Type,
+            &self->names, &self->outs, &self->out_is_tuple, &PyTuple_Type, &self->types, &alike, &PyTuple_Type, &checked,
+            &PyTuple_Type, &same, &PyTuple_Type, &conds, &unless, &self->pointer, &self->pointer_is_method, &PyTuple_Type,
+            &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &PyTuple_Type, &results_,
+            &self->one_result, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
+            &variables, &PyTuple_Type, &kernels_, &launch_, &get, &set, &context)) {
+        self->names = self->types = self->fresh = self->pointer = self->handle = self->failed = NULL;
+        self->engine = self->here = NULL;
+        Py_DECREF(self);
+        return NULL;
+    }
+    Py_INCREF(self->names);
+    Py_INCREF(self->types);
+    Py_INCREF(self->fresh);
+    Py_INCREF(self->pointer);
+    Py_INCREF(self->handle);
+    Py_INCREF(self->failed);
+    Py_INCREF(self->engine);
+    Py_INCREF(self->here);
+    self->alike = alike == Py_None ? NULL : Py_NewRef(alike);
+    self->unless = unless == Py_None ? NULL : Py_NewRef(unless);
+    self->current = current == Py_None ? NULL : Py_NewRef(current);
+    self->ran_on = PyUnicode_InternFromString("ran_on");
+    self->launch = launch_;
+    self->get_context = get;
+    self->set_context = set;
+    self->context = context;
+    self->bytes = image.len;
+    Py_ssize_t operands;
+    PyObject *parts[] = {same, apart_, variables};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++)
+        if (!PyTuple_Check(PyTuple_GET_ITEM(self->fresh, i)) || !PyTuple_GET_SIZE(PyTuple_GET_ITEM(self->fresh, i))) {
+            PyErr_SetString(PyExc_TypeError, "fresh is a tuple of tuples");
+            PyBuffer_Release(&image);
+            Py_DECREF(self);
+            return NULL;
+        }
+    int bad = image.len > MOST_BYTES || PyTuple_GET_SIZE(self->types) > MOST_VALUES || PyTuple_GET_SIZE(self->fresh) > MOST_VALUES;
+    if (bad) PyErr_SetString(PyExc_ValueError, "too large a call");
+    else memcpy(self->image, image.buf, image.len);
+    PyBuffer_Release(&image);
+    if (bad || integers(checked, self->checked, MOST_VALUES, &self->checked_count) || conditions(self, conds) ||
+        integers(where, self->where, MOST_OPERANDS, &self->operands) || integers(place, self->place, MOST_OPERANDS, &operands) ||
+        integers(results_, self->results, MOST_VALUES, &self->result_count) || fill(self, parts) || kernels(self, kernels_)) {
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+    Call *self = (Call *)object;
+    PyObject *all[] = {self->types, self->names, self->alike, self->unless, self->fresh, self->pointer, self->current,
+                       self->handle, self->failed, self->engine, self->here};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) Py_VISIT(all[i]);
+    for (Py_ssize_t i = 0; i < self->condition_count; i++) Py_VISIT(self->conditions[i].expected);
+    return 0;
+}
+
+static int clear(PyObject *object) {
+    Call *self = (Call *)object;
+    Py_CLEAR(self->engine);
+    Py_CLEAR(self->failed);
+    Py_CLEAR(self->handle);
+    Py_CLEAR(self->current);
+    return 0;
+}
+
+static void dealloc(PyObject *object) {
+    Call *self = (Call *)object;
+    PyObject_GC_UnTrack(object);
+    clear(object);
+    Py_CLEAR(self->types);
+    Py_CLEAR(self->names);
+    Py_CLEAR(self->alike);
+    Py_CLEAR(self->unless);
+    Py_CLEAR(self->fresh);
+    Py_CLEAR(self->pointer);
+    Py_CLEAR(self->here);
+    Py_CLEAR(self->ran_on);
+    for (Py_ssize_t i = 0; i < self->condition_count; i++) {
+        Py_CLEAR(self->conditions[i].path);
+        Py_CLEAR(self->conditions[i].expected);
+    }
+    PyMem_Free(self->conditions);
+    PyMem_Free(self->apart);
+    PyMem_Free(self->variables);
+    PyMem_Free(self->kernels);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyTypeObject CallType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "kgen._call.Call",
+    .tp_basicsize = sizeof(Call),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc = "A recognised call; see kgen/quick/native.py.",
+    .tp_methods = methods,
+    .tp_new = new,
+    .tp_dealloc = dealloc,
+    .tp_traverse = traverse,
+    .tp_clear = clear,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Call, vectorcall),
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "kgen._call", .m_size = -1};
+
+PyMODINIT_FUNC PyInit__call(void) {
+    if (PyType_Ready(&CallType) || PyType_Ready(&AgainType)) return NULL;
+    PyObject *made = PyModule_Create(&module);
+#ifdef Py_GIL_DISABLED
+    if (made) PyUnstable_Module_SetGIL(made, Py_MOD_GIL_NOT_USED);
+#endif
+    if (made && PyModule_AddObjectRef(made, "Call", (PyObject *)&CallType)) Py_CLEAR(made);
+    return made;
+}

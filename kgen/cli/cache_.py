@@ -1,0 +1,74 @@
+"""``kgen cache``: the compiled kernels on disk."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import click
+
+from kgen.runtime.cache import MOST_BYTES, Kept, cache_dir, clear, kept
+from kgen.spec import counted
+
+
+@click.group("cache")
+def command() -> None:
+    """Look at, or empty, the folder where compiled kernels are kept between processes."""
+
+
+@command.command("info")
+@click.option("--json", "as_json", is_flag=True, help="print as JSON")
+def info(as_json: bool) -> None:
+    """Where the cache is, and how much is in it."""
+    folder = cache_dir()
+    found = kept(folder)
+    total = sum(k.bytes for k in found)
+    cubins = sum(k.bytes for k in found if k.kind == "cubin")
+    if as_json:
+        facts = {"folder": str(folder), "kernels": len(found), "bytes": total, "cubin_bytes": cubins, "cap": MOST_BYTES}
+        click.echo(json.dumps(facts, indent=2))
+        return
+    click.echo(f"{folder}\n{counted(len(found), 'kernel')}, {_size(total)}")
+    click.echo(f"{_size(cubins)} of at most {_size(MOST_BYTES)} for GPUs")
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="print as JSON")
+def list_(as_json: bool) -> None:
+    """Every kernel, most recently used first."""
+    found = kept(cache_dir())
+    if as_json:
+        facts = [{"name": k.name, "kind": k.kind, "bytes": k.bytes, "used": k.used, "path": str(k.path)} for k in found]
+        click.echo(json.dumps(facts, indent=2))
+    else:
+        _print(found)
+
+
+@command.command("clear")
+def clear_() -> None:
+    """Remove all of them; running processes keep what they have loaded."""
+    click.echo(f"removed {counted(clear(cache_dir()), 'kernel')}")
+
+
+def _print(found: list[Kept]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    table.add_column("kernel")
+    table.add_column("for")
+    table.add_column("size", justify="right")
+    table.add_column("last used")
+    for one in found:
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.used))
+        table.add_row(Text(one.name), "GPU" if one.kind == "cubin" else "CPU", _size(one.bytes), used)
+    Console().print(table)
+
+
+def _size(number: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} GiB"

@@ -1,0 +1,124 @@
+"""``k.plan(...)``: a call with everything decided, to be made again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kgen.diagnostics import error
+from kgen.runtime.session import stream_handle
+
+if TYPE_CHECKING:
+    from kgen.execute import Prepared
+    from kgen.quick import Quick
+    from kgen.runtime.bound import Slot
+    from kgen.runtime.cuda.graph import Graph
+
+
+class Plan:
+    """One call of a kernel on certain arrays, which it keeps alive together with its outputs.
+
+    ``plan()`` launches it again and checks nothing.  ``plan(a2, b2)`` runs on other arrays of the same layouts, into
+    the plan's outputs (or ``out=``), and checks them: type, device, dtype, shape, strides, alignment, overlap.  Both
+    launch on ``stream=``, else on the stream that the plan was made with, else on the current stream of the arrays'
+    library at that moment: inside another library's graph capture, they are captured.
+    """
+
+    def __init__(self, call: Prepared, again: Quick | None, stream: int | None) -> None:
+        self._call = call
+        self._again = again
+        self._bound = call.bound
+        self._values = call.variables()
+        self._stream = stream
+        self._out = call.out
+        session = call.session
+        adapter, device = session.adapter, session.backend.device
+        self._current = adapter.current_stream(device)
+        self._on_cuda = device.kind == "cuda"
+        self._slots: dict[int, Slot] = {}
+        # The C extension's calls can be made again as they are; generated Python has to be told how.
+        fix = getattr(again, "again", None)
+        fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
+        self._native: Callable[[Any], None] | None = None if fixed is NotImplemented else fixed
+
+    @property
+    def out(self) -> Any:
+        """The output (a tuple for several, None without any); its memory is the plan's for as long as that lives."""
+        return self._out
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = None) -> Any:
+        """Launch; returns the outputs.  Raises :class:`~kgen.KgenError` (``plan-mismatch``) for other layouts."""
+        if args or out is not None:
+            return self._swapped(args, out, stream)
+        if stream is None:
+            stream = self._stream
+        elif not self._on_cuda:
+            raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
+        if self._native is not None:
+            self._native(stream)
+            return self._out
+        at = self._current() if stream is None else stream_handle(stream)
+        if self._bound.has_scratch and self._bound.module.is_capturing(at):
+            self._bound.run(at, self._values)  # a captured launch shares no memory with others
+            return self._out
+        slot = self._slots.get(at)
+        if slot is None:
+            slot = self._slot(at)
+        self._bound.start(slot)
+        return self._out
+
+    def graph(self) -> Graph:
+        """The plan as a CUDA graph of its own: ``plan.graph()()`` launches all its kernels at once."""
+        if not self._on_cuda:
+            raise error("bad-plan", "a graph is for CUDA, and this plan runs on the CPU", "call the plan itself")
+        from kgen.runtime.cuda.graph import Graph
+
+        return Graph.capture(
+            self._call.session.backend.device.index,
+            lambda stream: self._bound.start(self._slot(stream)),
+            self._current,
+            self,
+        )
+
+    def _slot(self, stream: int) -> Slot:
+        """Parameters with the plan's own values.  They are only read from here on, so threads may share them."""
+        slot = self._bound.slot(stream)
+        self._bound.signature.packer.pack_into(slot.buffer, 0, *self._values)
+        self._slots[stream] = slot
+        return slot
+
+    def _swapped(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
+        call = self._call
+        if stream is None:
+            stream = self._stream
+        if self._again is not None:
+            result = self._again(args or call.args, self._out if out is None else out, stream, call.named)
+            if result is not NotImplemented:
+                return result
+        raise error("plan-mismatch", self._difference(args or call.args, out), "make another plan for these arrays")
+
+    def _difference(self, args: tuple[Any, ...], out: Any) -> str:
+        """What a call does not share with the plan."""
+        from kgen.arguments import ArrayValue, bind, describe
+        from kgen.outputs import given_outputs
+
+        program = self._call.engine.program
+        new = describe(program, bind(program, args, self._call.named))
+        old = [v for v in self._call.values.values() if isinstance(v, ArrayValue)]
+        pairs = [(a, new[a.name]) for a in old]
+        if out is not None:
+            outs = zip(self._call.outs, given_outputs(program, out), strict=True)
+            pairs += [(a, b) for a, b in outs if a is not None and b is not None]
+        for a, b in pairs:
+            if not isinstance(b, ArrayValue):
+                return f"`{a.name}` was an array when the plan was made"
+            if a.adapter is not b.adapter or a.device != b.device:
+                where = [f"{v.adapter.name if v.adapter else 'spec'} on {v.device or 'the host'}" for v in (a, b)]
+                return f"`{a.name}` is {where[1]}, and the plan was made for {where[0]}"
+            if a.spec != b.spec:
+                return f"`{a.name}` is {_layout(b)}, and the plan was made for {_layout(a)}"
+        return "the arrays overlap, or are aligned, in another way than those that the plan was made for"
+
+
+def _layout(value: Any) -> str:
+    return f"{value.spec} with strides {value.spec.strides}"

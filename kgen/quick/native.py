@@ -1,0 +1,133 @@
+"""The description of a call that ``kgen/_call.c`` recognises and launches, where that was built with kgen.
+
+The same as the text of ``exact.py``, and a third of its cost.  Nothing needs it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+from kgen.arguments import ScalarValue
+from kgen.arrays.base import Look
+from kgen.quick.text import Quick, Seen
+from kgen.runtime.session import stream_handle
+
+_CODES = {
+    "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+    "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "complex64": "F", "complex128": "D",
+}  # fmt: skip
+_SCALARS = (bool, int, float, complex)
+
+
+@cache
+def extension() -> Any:
+    """The compiled module, or None."""
+    try:
+        from kgen import _call  # type: ignore[attr-defined]
+    except ImportError:
+        return None
+    return _call
+
+
+def native_call(
+    seen: Seen, looked: Look, local: Mapping[str, str], distances: Sequence[tuple[int, int, bool, int, int]]
+) -> Quick | None:
+    """The call, or None where there is no extension or it does not know one of the scalars."""
+    module = extension()
+    if module is None or isinstance(seen.out, list) or seen.bound.has_scratch:
+        return None
+    given = [a.name for a in seen.engine.program.arguments][: len(seen.args)]
+    passed = dict(zip(given, seen.args, strict=True)) | dict(seen.named)
+    outs = [] if seen.out is None else list(seen.out) if isinstance(seen.out, tuple) else [seen.out]
+    values = [*passed.values(), *outs]
+    place = {name: i for i, name in enumerate(passed)}
+    for number, out in enumerate(seen.outs):
+        if out is not None:
+            place[out.name] = len(passed) + number
+    slot = {local[name]: place[name] for name in local}  # of each array, by the name that adapters gave back
+    scalars = {v.name: v for v in seen.values.values() if isinstance(v, ScalarValue)}
+    if any(type(passed[name]) not in _SCALARS for name in scalars if name in passed):
+        return None
+    image = seen.bound.image()
+    variables: list[tuple[int, str, int]] = []
+    for variable, offset in seen.bound.signature.offsets.items():
+        if variable.operand is not None:
+            variables.append((offset, "P", variable.operand))
+            continue
+        assert variable.scalar is not None
+        assert variable.dtype is not None
+        code = _CODES.get(variable.dtype.name)
+        if variable.scalar in passed:
+            if code is None:
+                return None
+            variables.append((offset, code, place[variable.scalar]))
+        else:  # a default, the same in every call
+            from kgen.runtime.scalars import pack
+
+            data = pack(variable.scalar, scalars[variable.scalar].value, variable.dtype)
+            image[offset : offset + len(data)] = data
+    fresh = [o for o in seen.operands if o.fresh]
+    names = {o.name: -1 - i for i, o in enumerate(fresh)} | place
+    results = tuple(names[o.name] for o in seen.engine.program.outputs)
+    bound = seen.bound
+    on_cuda = looked.stream is not None
+    driver = _driver() if on_cuda else (0, 0, 0)
+    if driver is None:
+        return None
+    made: Quick = module.Call(
+        args=len(seen.args),
+        names=tuple(seen.named),
+        outs=len(outs),
+        out_is_tuple=isinstance(seen.out, tuple),
+        types=tuple(map(type, values)),
+        alike=None if looked.alike is None else looked.alike[0],
+        checked=() if looked.alike is None else tuple(slot[name] for name in looked.alike[1]),
+        same=tuple(slot[name] for pair in looked.same for name in pair),
+        conditions=tuple((slot[f.array], f.path, f.call, f.expected) for f in looked.facts),
+        unless=looked.unless,
+        pointer=looked.pointer,
+        pointer_is_method=looked.pointer_call,
+        where=tuple(names[o.name] for o in seen.operands),
+        place=tuple(o.array.pointer % 16 for o in seen.operands),
+        apart=tuple(distances),
+        fresh=tuple(_called(seen.adapter.allocator(o.array.shape, o.array.strides, o.dtype, seen.like)) for o in fresh),
+        results=results,
+        one_result=len(results) == 1,
+        current=looked.stream,
+        handle=stream_handle,
+        failed=bound.failed,
+        engine=seen.engine,
+        here=seen.engine.ran_on,
+        image=bytes(image),
+        variables=tuple(variables),
+        kernels=bound.native_kernels(),
+        launch=driver[0],
+        get_context=driver[1],
+        set_context=driver[2],
+        context=bound.module.context() if on_cuda and bound.names else 0,
+    )
+    return made
+
+
+def _called(make: Any) -> tuple[Any, ...]:
+    """A function without arguments as a function and its arguments: C calls what a partial stands for."""
+    return (make.func, *make.args) if isinstance(make, partial) and not make.keywords else (make,)
+
+
+@cache
+def _driver() -> tuple[int, int, int] | None:
+    """The addresses of the driver's functions, in the library that the bindings have loaded."""
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        found = [ctypes.cast(library[name], ctypes.c_void_p).value for name in _FUNCTIONS]
+    except (OSError, AttributeError):
+        return None
+    launch, get, put = (int(address or 0) for address in found)
+    return launch, get, put
+
+
+_FUNCTIONS = ("cuLaunchKernelEx", "cuCtxGetCurrent", "cuCtxSetCurrent")

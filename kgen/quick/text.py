@@ -1,0 +1,230 @@
+"""What a generated call is made from, and the parts that all of them share.
+
+A first call looks at everything: dtypes, devices, layouts, overlap, schedules.  A later call of the same kind has only
+to see that nothing of that differs, and to launch.  What it looks at is written out as straight code, without loops,
+for the number and library of its arrays.  Nothing of a user's text is in that code.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from kgen.arguments import ArrayValue, ScalarValue, Value
+from kgen.arrays.base import Adapter, Look
+from kgen.runtime.frame import Variable
+from kgen.runtime.scalars import pack
+from kgen.runtime.session import stream_handle
+
+if TYPE_CHECKING:
+    from kgen.execute import Engine
+    from kgen.runtime.bound import Bound
+    from kgen.schedule.bind import Array
+
+#: ``(args, out, stream, named)`` -> the result, or NotImplemented for another kind of call; nothing has run then.
+Quick = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A call as it was made, and what was decided for it.
+
+    ``args``, ``named`` and ``out`` are the caller's own; ``values`` and ``outs`` what they were found to be.
+    ``operands``: for each operand of the kernels its name, memory, dtype and whether it is written; ``fresh``: the
+    numbers of those that the call allocated.
+    """
+
+    engine: Engine
+    args: tuple[Any, ...]
+    named: Mapping[str, Any]
+    out: Any
+    values: Mapping[str, Value]
+    outs: tuple[ArrayValue | None, ...]
+    operands: tuple[Operand, ...]
+    adapter: Adapter
+    like: Any
+    bound: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    name: str
+    array: Array
+    dtype: Any
+    writes: bool
+    fresh: bool
+
+
+@dataclass(slots=True)
+class Text:
+    """Lines of a function, and the values that its names stand for."""
+
+    lines: list[str] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def miss_unless(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): return NotImplemented")
+
+    def constant(self, value: Any) -> str:
+        name = f"k{len(self.names)}"
+        self.names[name] = value
+        return name
+
+
+def opening(seen: Seen) -> tuple[dict[str, str], list[tuple[str, Any, bool]]] | None:
+    """Names for the caller's arrays, and these as adapters look at them; None where copies stand in for them."""
+    arrays = [v for v in seen.values.values() if isinstance(v, ArrayValue)] + [o for o in seen.outs if o is not None]
+    if not arrays or not all(a.adapter is seen.adapter and a.array is a.original for a in arrays):
+        return None
+    written = {o.name for o in seen.operands if o.writes}
+    names = {a.name: f"x{i}" for i, a in enumerate(arrays)}
+    return names, [(names[a.name], a.array, a.name in written) for a in arrays]
+
+
+def arguments(text: Text, seen: Seen, local: Mapping[str, str]) -> dict[str, str] | None:
+    """Take the arguments apart; the expression of every scalar, by name.  None for a form that this cannot read."""
+    given = [a.name for a in seen.engine.program.arguments][: len(seen.args)]
+    names = [local.get(name, f"s{i}") for i, name in enumerate(given)]
+    text.miss_unless(f"len(args) == {len(given)} and len(named) == {len(seen.named)}")
+    if names:
+        text.lines.append(f"{', '.join(names)}, = args")
+    sources = dict(zip(given, names, strict=True))
+    if seen.named:
+        text.lines.append("try:")
+        for i, name in enumerate(seen.named):
+            sources[name] = local.get(name, f"n{i}")
+            text.lines.append(f"    {sources[name]} = named[{text.constant(name)}]")
+        text.lines.append("except KeyError: return NotImplemented")
+    passed = dict(zip(given, seen.args, strict=True)) | dict(seen.named)
+    scalars: dict[str, str] = {}
+    for value in seen.values.values():
+        if not isinstance(value, ScalarValue):
+            continue
+        if value.name in passed:
+            kind = type(passed[value.name])
+            if kind not in (bool, int, float, complex):
+                return None
+            text.miss_unless(f"type({sources[value.name]}) is {text.constant(kind)}")
+        scalars[value.name] = sources.get(value.name) or text.constant(value.value)
+    return scalars if _given_outputs(text, seen, local) else None
+
+
+def _given_outputs(text: Text, seen: Seen, local: Mapping[str, str]) -> bool:
+    outs = [f"none{i}" if o is None else local[o.name] for i, o in enumerate(seen.outs)]
+    if seen.out is None:
+        text.miss_unless("out is None")
+    elif isinstance(seen.out, tuple):
+        text.miss_unless(f"type(out) is tuple and len(out) == {len(outs)}")
+        text.lines.append(f"{', '.join(outs)}, = out")
+        for out in outs:
+            if out.startswith("none"):
+                text.miss_unless(f"{out} is None")
+    elif isinstance(seen.out, list):
+        return False
+    else:
+        text.lines.append(f"{outs[0]} = out")
+    return True
+
+
+def recognise(text: Text, looked: Look, arrays: Sequence[tuple[str, Any, bool]]) -> None:
+    """Give up on arrays that are not like these."""
+    for name, x, _ in arrays:
+        text.miss_unless(f"type({name}) is {text.constant(type(x))}")
+    for name, other in looked.same:
+        text.miss_unless(f"{name} is {other}")
+    if looked.alike is not None:
+        check, names = looked.alike
+        text.miss_unless(f"{text.constant(check)}({', '.join(names)})")
+    for fact in looked.facts:
+        found = ".".join((fact.array, *fact.path)) + ("()" if fact.call else "")
+        text.miss_unless(f"{found} == {text.constant(fact.expected)}")
+    if looked.unless is not None:
+        text.miss_unless(f"not {text.constant(looked.unless)}()")
+
+
+def address(text: Text, looked: Look, name: str) -> str:
+    """Where an array is."""
+    if callable(looked.pointer):
+        return f"{text.constant(looked.pointer)}({name})"
+    return ".".join((name, *looked.pointer)) + ("()" if looked.pointer_call else "")
+
+
+def launches(
+    text: Text,
+    bound: Bound,
+    pointers: Sequence[str],
+    scalars: Mapping[str, str],
+    current_stream: Callable[[], int] | None,
+    adjust: Callable[[str, int], list[str]] | None = None,
+) -> None:
+    """Queue the kernels.  ``adjust`` gives lines that change a launch (its name, its number) before it starts."""
+    module = bound.module
+    if not bound.names:
+        return
+    text.names |= {
+        "ready": bound.ready, "new_slot": bound.slot, "start": module.start,
+        "recover": module.recover, "pack_into": bound.signature.packer.pack_into, "stream_handle": stream_handle,
+    }  # fmt: skip
+    if current_stream is not None:
+        current = text.constant(current_stream)
+        text.lines.append(f"at = {current}() if stream is None else stream_handle(stream)")
+    else:
+        text.miss_unless("stream is None")
+        text.lines.append("at = 0")
+    if bound.has_scratch:
+        text.miss_unless(f"not {text.constant(module.is_capturing)}(at)")
+    text.lines += ["try: slot = ready[at].pop()", "except (KeyError, IndexError): slot = new_slot(at)"]
+    values = [_value(text, v, pointers, scalars) for v in bound.signature.variables]
+    write = f"pack_into(slot[0], 0, {', '.join(values)})"
+    if any(v.operand is None for v in bound.signature.variables):
+        # A scalar that does not fit is looked at again, for a proper diagnostic.
+        text.names["Unfit"] = (struct.error, OverflowError)
+        text.lines += [f"try: {write}", "except Unfit:", "    ready[at].append(slot)", "    return NotImplemented"]
+    else:
+        text.lines.append(write)
+    names = [f"a{i}" for i in range(len(bound.names))]
+    text.lines.append(f"{', '.join(names)}, = slot[1]")
+    for number, (launch, kernel) in enumerate(zip(names, bound.names, strict=True)):
+        if adjust is not None:
+            text.lines += adjust(launch, number)
+        text.lines += [
+            f"status = {module.status_of.format(result=f'start(*{launch})')}",
+            f"if status: recover({text.constant(kernel)}, {launch}, status)",
+        ]
+    text.lines.append("ready[at].append(slot)")
+
+
+def _value(text: Text, variable: Variable, pointers: Sequence[str], scalars: Mapping[str, str]) -> str:
+    """A variable's value as ``struct`` takes it."""
+    if variable.operand is not None:
+        return pointers[variable.operand]
+    assert variable.scalar is not None
+    assert variable.dtype is not None
+    value = scalars[variable.scalar]
+    if variable.is_raw:
+        return f"{text.constant(pack)}({text.constant(variable.scalar)}, {value}, {text.constant(variable.dtype)})"
+    return f"{value}.real, {value}.imag" if variable.dtype.is_complex else value
+
+
+def finish(text: Text, seen: Seen, local: Mapping[str, str]) -> Quick:
+    """Return the outputs: the caller's own, or y0, y1, ... as they were allocated."""
+    text.names |= {"engine": seen.engine, "here": seen.engine.ran_on}
+    text.lines.append("engine.ran_on = here")
+    fresh = [o.name for o in seen.operands if o.fresh]
+    results = [local.get(o.name) or f"y{fresh.index(o.name)}" for o in seen.engine.program.outputs]
+    returned = results[0] if len(results) == 1 else f"({', '.join(results)})" if results else "None"
+    text.lines.append(f"return {returned}")
+    scope = dict(text.names)
+    exec(_compiled(tuple(text.lines)), scope)
+    made: Quick = scope["quick"]
+    return made
+
+
+@lru_cache(maxsize=256)
+def _compiled(lines: tuple[str, ...]) -> CodeType:
+    """Kernels of one arity share their code: only the values behind its names differ."""
+    return compile("\n    ".join(("def quick(args, out, stream, named):", *lines)), "<kgen call>", "exec")

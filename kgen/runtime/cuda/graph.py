@@ -1,0 +1,58 @@
+"""A plan's launches as a CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kgen.runtime.cuda.context import on
+from kgen.runtime.cuda.driver import check, explained
+
+
+class Graph:
+    """An instantiated graph.  ``keep`` is what its kernels read and write, alive as long as it is."""
+
+    def __init__(self, device: int, handle: Any, current: Callable[[], int], keep: object) -> None:
+        self._device = device
+        self._handle = handle
+        self._current = current
+        self._keep = keep
+
+    @staticmethod
+    def capture(device: int, queue: Callable[[int], None], current: Callable[[], int], keep: object) -> Graph:
+        """``queue`` launches on the stream that it is given, which runs nothing."""
+        from cuda.bindings import driver
+
+        with on(device), explained("capturing a graph"):
+            flag = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+            stream = check("cuStreamCreate", driver.cuStreamCreate(flag))
+            try:
+                mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+                check("cuStreamBeginCapture", driver.cuStreamBeginCapture(stream, mode))
+                try:
+                    queue(int(stream))
+                finally:
+                    graph = check("cuStreamEndCapture", driver.cuStreamEndCapture(stream))
+                handle = check("cuGraphInstantiate", driver.cuGraphInstantiate(graph, 0))
+                driver.cuGraphDestroy(graph)
+            finally:
+                driver.cuStreamDestroy(stream)
+        return Graph(device, handle, current, keep)
+
+    def __call__(self, *, stream: Any = None) -> None:
+        """Launch on ``stream``, else on the current stream of the arrays' library."""
+        from cuda.bindings import driver
+
+        from kgen.runtime.session import stream_handle
+
+        at = self._current() if stream is None else stream_handle(stream)
+        with on(self._device), explained("launching a graph"):
+            check("cuGraphLaunch", driver.cuGraphLaunch(self._handle, driver.CUstream(at)))
+
+    def __del__(self) -> None:
+        try:
+            from cuda.bindings import driver
+
+            driver.cuGraphExecDestroy(self._handle)
+        except Exception:  # at interpreter exit the bindings may be half gone; so is the graph
+            return

@@ -1,0 +1,143 @@
+"""kgen kernels as operators of PyTorch: ``torch.compile``, ``torch.export`` and FakeTensor see one opaque, typed op."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kgen.diagnostics import error
+from kgen.dtypes import Kind
+from kgen.jit import Kernel, jit
+from kgen.spec import Spec, c_strides
+
+if TYPE_CHECKING:
+    from kgen.program import Parameter
+
+_NAME = re.compile(r"([A-Za-z_]\w*)::([A-Za-z_]\w*)")
+_SCALARS = {Kind.BOOL: bool, Kind.INT: int, Kind.FLOAT: float}
+_libraries: dict[str, Any] = {}  # torch forgets an operator with the Library object that made it
+
+
+def op(name: str, program: str | Kernel) -> Any:
+    """Register a program as the torch operator ``name`` and return it, to be called on tensors.
+
+    ``name``: ``"namespace::name"``.  ``program``: a text, or a kernel from :func:`kgen.jit`.  Inputs are positional,
+    params keyword arguments with the program's defaults; ``inout`` arguments are declared as mutated.  It runs on CUDA
+    and CPU tensors; shapes, dtypes and strides of the results are known without data.  No gradient flows through it.
+
+    Raises :class:`~kgen.KgenError`: ``bad-call`` for a name of another form or one that is taken.
+    """
+    import torch
+
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise error("bad-call", f"`{name}` is no operator name", 'such as "mine::swiglu"')
+    namespace, short = found.groups()
+    kernel = program if isinstance(program, Kernel) else jit(program, name=short)
+    library = _libraries.get(namespace)
+    if library is None:
+        make: Any = torch.library.Library
+        library = _libraries[namespace] = make(namespace, "FRAGMENT")
+    try:
+        library.define(f"{short}{_schema(kernel)}", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
+    except RuntimeError as problem:
+        raise error("bad-call", f"torch refuses the operator `{name}`: {str(problem).splitlines()[0]}") from problem
+    for key in ("CUDA", "CPU"):
+        library.impl(short, kernel.__call__, key)
+    torch.library.register_fake(name, _fake(kernel), lib=library)
+    return getattr(getattr(torch.ops, namespace), short).default
+
+
+def _schema(kernel: Kernel) -> str:
+    """``(Tensor a, Tensor(a0!) p, *, float alpha=1.0) -> Tensor``."""
+    program = kernel.program
+    inputs = [
+        f"Tensor(a{i}!) {a.name}" if a.role == "inout" else f"Tensor {a.name}" for i, a in enumerate(program.arguments)
+    ]
+    params = [_param(p) for p in program.parameters]
+    results = ["Tensor"] * len(kernel.outputs)
+    returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    return f"({', '.join([*inputs, *(['*', *params] if params else [])])}) -> {returned}"
+
+
+def _param(parameter: Parameter) -> str:
+    """``float alpha=1.0``; a param of no declared dtype is a float."""
+    kind = _SCALARS.get(parameter.dtype.kind if parameter.dtype is not None else Kind.FLOAT)
+    if kind is None:
+        hint = "declare it as a float, an integer or a bool, or make it an input"
+        raise error("bad-call", f"torch operators have no complex params, and `{parameter.name}` is one", hint)
+    if parameter.default is None:
+        return f"{kind.__name__} {parameter.name}"
+    return f"{kind.__name__} {parameter.name}={kind(parameter.default)}"
+
+
+def _fake(kernel: Kernel) -> Any:
+    """What the operator gives for tensors without data, whose extents may be symbols."""
+    import torch
+
+    from kgen.arrays import adapter_of
+
+    def fake(*args: Any, **named: Any) -> Any:
+        symbolic = any(isinstance(n, torch.SymInt) for x in args for n in x.shape)
+        if symbolic and all(x.is_contiguous() for x in args):
+            shapes = _symbolic_shapes(kernel, args, named)
+            if shapes is not None:
+                made = [torch.empty(s, dtype=d, device=args[0].device) for s, d in shapes]
+                return _result(made)
+        specs = kernel.meta(*[_spec(x, int) for x in args], **named)  # int() makes torch guard on every extent
+        adapter: Any = adapter_of(args[0])
+        made = [
+            torch.empty_strided(s.shape, s.strides, dtype=adapter.to_torch[s.dtype], device=args[0].device)
+            for s in (specs if isinstance(specs, tuple) else (specs,))
+        ]
+        return _result(made)
+
+    return fake
+
+
+def _result(made: list[Any]) -> Any:
+    return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+
+def _spec(x: Any, extent: Callable[[Any], int]) -> Spec:
+    from kgen.arrays import adapter_of
+
+    adapter: Any = adapter_of(x)
+    return Spec(tuple(map(extent, x.shape)), adapter.from_torch[x.dtype], tuple(map(extent, x.stride())))
+
+
+def _symbolic_shapes(
+    kernel: Kernel, args: tuple[Any, ...], named: dict[str, Any]
+) -> list[tuple[tuple[Any, ...], Any]] | None:
+    """Shape and dtype of each output in the inputs' own symbols; None where outputs are not in C order.
+
+    Comparing symbols makes torch guard on what this relies on.
+    """
+    from kgen.arrays import adapter_of
+
+    adapter: Any = adapter_of(args[0])
+    laid = kernel._engine.described([_spec(x, _hint) for x in args], named, None)
+    given = dict(zip(kernel.inputs, args, strict=False))
+    extents: dict[str, Any] = {}
+    for operand in laid.specialised.kernel.operands:
+        for dim, n in zip(operand.shape, given[operand.name].shape if operand.name in given else (), strict=False):
+            if dim == 1:
+                if n != 1:
+                    return None
+            elif extents.setdefault(dim, n) != n:
+                return None
+    found = []
+    for operand, array in zip(laid.specialised.kernel.operands, laid.arrays, strict=True):
+        if operand.role == "output":
+            if array.strides != c_strides(array.shape):
+                return None
+            shape = tuple(1 if dim == 1 else extents[dim] for dim in operand.shape)
+            found.append((shape, adapter.to_torch[operand.dtype]))
+    return found
+
+
+def _hint(n: Any) -> int:
+    """The extent that a symbol has in the call that is being traced."""
+    node = getattr(n, "node", None)
+    return int(n) if node is None or node.hint is None else int(node.hint)

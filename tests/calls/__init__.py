@@ -1,0 +1,1 @@
+"""Calls after the first one: recognised, planned, registered."""

@@ -1,0 +1,37 @@
+"""Every test of this folder runs twice: calls recognised by generated Python, and by the C extension."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgen.quick import native
+
+SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
+
+
+@pytest.fixture(scope="session")
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """``_call.c``, compiled now, with every warning an error would deserve."""
+    from kgen._extension import compile_extension
+
+    built = compile_extension(SOURCE, tmp_path_factory.mktemp("call"))
+    assert built is not None, "the C extension does not compile: is there a C compiler, and Python.h?"
+    spec = importlib.util.spec_from_file_location("kgen._call", built)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True, params=["python", "c"])
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which of the two recognises calls."""
+    chosen: str = request.param
+    module = request.getfixturevalue("extension") if chosen == "c" else None
+    monkeypatch.setattr(native, "extension", lambda: module)
+    return chosen

@@ -1,0 +1,113 @@
+"""``k.plan`` and ``k.warmup`` on the CPU target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.runtime.cpu import module
+
+torch: Any = pytest.importorskip("torch", reason="these tests pass torch's CPU tensors")
+
+
+def test_a_plan_runs_again() -> None:
+    """``plan()`` sees new data in the same arrays, and writes the same output."""
+    a, b = torch.randn(50), torch.randn(50)
+    plan = kgen.jit("param s: float\nout = a * b + s", device="cpu", fmad=False).plan(a, b, s=3.0)
+    out = plan()
+    assert torch.equal(out, a * b + 3)
+    a += 1
+    assert plan() is out
+    assert out is plan.out
+    assert torch.equal(out, a * b + 3)
+
+
+def test_making_a_plan_writes_nothing() -> None:
+    """Nothing runs until the plan is called."""
+    a, out = torch.ones(50), torch.zeros(50)
+    plan = kgen.jit("out = a + 1", device="cpu").plan(a, out=out)
+    assert not out.any()
+    plan()
+    assert (out == 2).all()
+
+
+def test_other_arrays() -> None:
+    """``plan(a2, b2)`` computes with these, into the plan's output or another; every other layout is named."""
+    a, b = torch.randn(6, 8), torch.randn(8)
+    plan = kgen.jit("out = a * b", device="cpu").plan(a, b)
+    a2 = torch.randn(6, 8)
+    assert torch.equal(plan(a2, b), a2 * b)
+    assert torch.equal(plan(), a * b)
+    mine = torch.empty(6, 8)
+    assert plan(a2, b, out=mine) is mine
+    assert torch.equal(mine, a2 * b)
+    for arrays, message in [
+        ((torch.randn(5, 8), b), "`a` is f32\\[5, 8\\]"),
+        ((a.double(), b), "`a` is f64"),
+        ((torch.randn(8, 6).T, b), "strides"),
+        ((a.numpy(), b), "`a` is numpy"),
+        ((a, 2.0), "`b` was an array"),
+        ((plan.out[:, :], torch.randn(9)[1:]), "aligned"),
+        ((a,), "missing-argument"),
+    ]:
+        with pytest.raises(kgen.KgenError, match=message):
+            plan(*arrays)
+    base = torch.randn(12, 8)
+    with pytest.raises(kgen.KgenError, match="overlap"):
+        plan(base[:6], b, out=base[2:8])
+
+
+def test_in_place_and_several_outputs() -> None:
+    """Plans of programs that update, and of several results."""
+    p, g = torch.zeros(8), torch.ones(8)
+    step = kgen.jit("inout p; p = p - 0.5 * g", device="cpu").plan(p, g)
+    assert step() is None
+    step()
+    assert (p == -1).all()
+    s, d = kgen.jit("s = a + b; d = a - b", device="cpu").plan(p, g)()
+    assert (s == 0).all()
+    assert (d == -2).all()
+
+
+def test_programs_without_arrays() -> None:
+    """``shape=`` is the plan's."""
+    plan = kgen.jit("out = cast<float>(index(0))", device="cpu").plan(shape=5)
+    assert np.asarray(plan()).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_plan_keeps_its_arrays() -> None:
+    """Arrays that the caller lets go of live as long as the plan."""
+    plan = kgen.jit("out = a + 1", device="cpu").plan(torch.full((1000,), 4.0))
+    junk = [torch.full((1000,), 9.0) for _ in range(50)]
+    assert (plan() == 5).all()
+    del junk
+
+
+def test_graphs_are_for_cuda() -> None:
+    """A plan on the CPU has no graph, and says so."""
+    with pytest.raises(kgen.KgenError, match="bad-plan"):
+        kgen.jit("out = a", device="cpu").plan(torch.ones(3)).graph()
+
+
+def test_warmup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was warmed up is not compiled by the call; a mistake in a spec is raised."""
+    kernel = kgen.jit("out = a * b", device="cpu")
+    kernel.warmup(
+        [(kgen.spec((4, 5), "f32"), kgen.spec(5, "f64")), {"b": kgen.spec(3, "i8"), "a": kgen.spec(3, "i16")}],
+        progress=True,
+    )
+    assert "compiling" in capsys.readouterr().err
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("compiled after all")
+
+    monkeypatch.setattr(module, "build", refused)
+    kernel(np.ones((4, 5), np.float32), np.ones(5))
+    kernel(np.ones(3, np.int16), np.ones(3, np.int8))
+    with pytest.raises(AssertionError, match="after all"):
+        kernel(np.ones(3, np.int8), np.ones(3, np.int8))
+    with pytest.raises(kgen.KgenError, match="shape-mismatch"):
+        kernel.warmup([(kgen.spec(4, "f32"), kgen.spec(5, "f32"))], progress=False)
