@@ -282,7 +282,7 @@ class RowsWriter:
                 self.row_names[n] = writer.exprs[n].code
                 if n in self.parts.divisors and n not in self.inverses:
                     self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
-                    lines.append(f"const float {self.inverses[n]} = 1.0f / {self.row_names[n]};")
+                    lines.append(f"const float {self.inverses[n]} = inverse({self.row_names[n]});")
         return lines
 
     def start(self, writer: RowWriter) -> tuple[str, ...]:
