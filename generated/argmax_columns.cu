@@ -121,16 +121,16 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     }
     if (live) {
         int e = first + share;
-        for (; e + 24 < last; e += 32) {
-            Pack<float, 4, 16> x_vec[4];
+        for (; e + 56 < last; e += 64) {
+            Pack<float, 4, 16> x_vec[8];
             #pragma unroll
-            for (int u = 0; u < 4; ++u) {
+            for (int u = 0; u < 8; ++u) {
                 x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + (e + u * 8) * layout.x_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 #pragma unroll
-                for (int u = 0; u < 4; ++u) {
+                for (int u = 0; u < 8; ++u) {
                     argmax_columns_pass(x_vec[u].at[j], e + u * 8, argmax_acc[j], max_acc[j]);
                 }
             }

@@ -8,7 +8,7 @@
 // Inputs:  image: float32
 // Outputs: mu: float32, sigma2: float32
 //
-// Chosen: rows: 512 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: rows: 1024 threads share a row, which is too long for their registers and read again for each round of reductions.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -25,15 +25,12 @@ struct Moments {
     T count, mean, distance;
 };
 
-// A share may be off by a rounding or two: what it scales is only a distance between means.
-static __device__ __forceinline__ float share_of(float part, float all) { return __fdividef(part, all); }
-static __device__ __forceinline__ double share_of(double part, double all) { return part / all; }
-
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
-    const T count = a.count + b.count, share = count == 0 ? 0 : share_of(b.count, count), apart = b.mean - a.mean;
+    const T count = a.count + b.count, apart = b.mean - a.mean;
+    const T share = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
     if (b.count != 0) {
         a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
         a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
@@ -107,13 +104,13 @@ struct batch_stats_rows_long_split_layout {
     unsigned int place_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
-// Rows of any length, each shared by several blocks: 512 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 512 threads; `arrived` is 0 for each row.
+// Rows of any length, each shared by several blocks: 1024 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for image.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 batch_stats_rows_long_split(const float* __restrict__ image_ptr,
                             float* __restrict__ mu_ptr,
                             float* __restrict__ sigma2_ptr,
@@ -128,12 +125,12 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     const int last = first + min(layout.span, layout.width - first);
     const float* const image_row = image_ptr + row * layout.image_stride[0];
 
-    __shared__ float mean_of_warps[16];
-    __shared__ Moments<float> var_of_warps[16];
+    __shared__ float mean_of_warps[32];
+    __shared__ Moments<float> var_of_warps[32];
     Sum<float> mean_sum = {};
     Moments<float> var_acc = {};
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 2048) {
+    for (int i = first + 4 * lane; i < last; i += 4096) {
         const unsigned int s0 = (__umulhi(i, layout.place_magic[0]) + i) >> layout.place_shift[0];
         const int r0 = (int)(i - s0 * layout.place_extent[0]);
         const int r1 = (int)s0;
@@ -158,10 +155,10 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
         var_of_warps[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 16];
-    var_acc = var_of_warps[threadIdx.x % 16];
+    mean_acc = mean_of_warps[threadIdx.x % 32];
+    var_acc = var_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
         merge(var_acc, shuffled(var_acc, d));
     }
@@ -181,7 +178,7 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     __threadfence();
     mean_acc = 0.0f;
     var_acc = Moments<float>{};
-    for (unsigned int b = lane; b < gridDim.y; b += 512) {
+    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         mean_acc += mean_of_blocks[row * gridDim.y + b];
         merge(var_acc, var_of_blocks[row * gridDim.y + b]);
     }
@@ -195,10 +192,10 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
         var_of_warps[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 16];
-    var_acc = var_of_warps[threadIdx.x % 16];
+    mean_acc = mean_of_warps[threadIdx.x % 32];
+    var_acc = var_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
         merge(var_acc, shuffled(var_acc, d));
     }

@@ -25,15 +25,12 @@ struct Moments {
     T count, mean, distance;
 };
 
-// A share may be off by a rounding or two: what it scales is only a distance between means.
-static __device__ __forceinline__ float share_of(float part, float all) { return __fdividef(part, all); }
-static __device__ __forceinline__ double share_of(double part, double all) { return part / all; }
-
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
-    const T count = a.count + b.count, share = count == 0 ? 0 : share_of(b.count, count), apart = b.mean - a.mean;
+    const T count = a.count + b.count, apart = b.mean - a.mean;
+    const T share = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
     if (b.count != 0) {
         a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
         a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
@@ -141,18 +138,18 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     }
     if (live) {
         int e = first + share;
-        for (; e + 24 < last; e += 32) {
-            Pack<float, 4, 16> image_vec[4];
+        for (; e + 56 < last; e += 64) {
+            Pack<float, 4, 16> image_vec[8];
             #pragma unroll
-            for (int u = 0; u < 4; ++u) {
+            for (int u = 0; u < 8; ++u) {
                 image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + (e + u * 8) * layout.image_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 float mean_part = 0.0f;
-                float var_part[4];
+                float var_part[8];
                 #pragma unroll
-                for (int u = 0; u < 4; ++u) {
+                for (int u = 0; u < 8; ++u) {
                     batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
                 }
                 add(mean_sum[j], mean_part);

@@ -8,7 +8,7 @@
 // Inputs:  predicted: float32, target: float32
 // Outputs: loss: float32
 //
-// Chosen: rows: 512 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: rows: 1024 threads share a row, which is too long for their registers and read again for each round of reductions.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -55,13 +55,13 @@ struct mse_rows_long_split_layout {
     int span;  // elements of a row that a block takes
 };
 
-// Rows of any length, each shared by several blocks: 512 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 512 threads; `arrived` is 0 for each row.
+// Rows of any length, each shared by several blocks: 1024 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for predicted and target.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap loss in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 mse_rows_long_split(const float* __restrict__ predicted_ptr,
                     const float* __restrict__ target_ptr,
                     float* __restrict__ loss_ptr,
@@ -74,10 +74,10 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
-    __shared__ float mean_of_warps[16];
+    __shared__ float mean_of_warps[32];
     Sum<float> mean_sum = {};
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 2048) {
+    for (int i = first + 4 * lane; i < last; i += 4096) {
         const auto predicted_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(predicted_ptr + i);
         const auto target_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(target_ptr + i);
         float mean_part = 0.0f;
@@ -96,9 +96,9 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
         mean_of_warps[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 16];
+    mean_acc = mean_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
     }
 
@@ -115,7 +115,7 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     }
     __threadfence();
     mean_acc = 0.0f;
-    for (unsigned int b = lane; b < gridDim.y; b += 512) {
+    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         mean_acc += mean_of_blocks[row * gridDim.y + b];
     }
     #pragma unroll
@@ -126,9 +126,9 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
         mean_of_warps[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 16];
+    mean_acc = mean_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
     }
     const float mean_v = mean_acc / (float)layout.width;

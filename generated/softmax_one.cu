@@ -9,10 +9,10 @@
 // Inputs:  x: float32
 // Outputs: y: float32
 //
-// Chosen: rows: 512 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: rows: 1024 threads share a row, which is too long for their registers and read again for each round of reductions.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: rows: 512 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: rows: 1024 threads share a row, which is too long for their registers and read again for each round of reductions.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
@@ -90,13 +90,13 @@ struct softmax_one_m_buffer_rows_long_split_layout {
     int span;  // elements of a row that a block takes
 };
 
-// Rows of any length, each shared by several blocks: 512 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 512 threads; `arrived` is 0 for each row.
+// Rows of any length, each shared by several blocks: 1024 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap m_buffer in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
                                      float* __restrict__ m_buffer_ptr,
                                      float* m_of_blocks,
@@ -108,10 +108,10 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
-    __shared__ float m_of_warps[16];
+    __shared__ float m_of_warps[32];
     float m_acc = __int_as_float(0xff800000 /* -inf */);
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 2048) {
+    for (int i = first + 4 * lane; i < last; i += 4096) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -126,9 +126,9 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
         m_of_warps[threadIdx.x / 32] = m_acc;
     }
     __syncthreads();
-    m_acc = m_of_warps[threadIdx.x % 16];
+    m_acc = m_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
     }
 
@@ -145,7 +145,7 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
     }
     __threadfence();
     m_acc = __int_as_float(0xff800000 /* -inf */);
-    for (unsigned int b = lane; b < gridDim.y; b += 512) {
+    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         m_acc = nan_max(m_acc, m_of_blocks[row * gridDim.y + b]);
     }
     #pragma unroll
@@ -156,9 +156,9 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
         m_of_warps[threadIdx.x / 32] = m_acc;
     }
     __syncthreads();
-    m_acc = m_of_warps[threadIdx.x % 16];
+    m_acc = m_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
     }
     const float m_v = m_acc;
@@ -174,13 +174,13 @@ struct softmax_one_sum_buffer_rows_long_split_layout {
     int span;  // elements of a row that a block takes
 };
 
-// Rows of any length, each shared by several blocks: 512 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 512 threads; `arrived` is 0 for each row.
+// Rows of any length, each shared by several blocks: 1024 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap sum_buffer in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 softmax_one_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
                                        const float* __restrict__ m_buffer_ptr,
                                        float* __restrict__ sum_buffer_ptr,
@@ -194,10 +194,10 @@ softmax_one_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
     const int last = first + min(layout.span, layout.width - first);
     const float m_buffer_v = m_buffer_ptr[0];
 
-    __shared__ float sum_of_warps[16];
+    __shared__ float sum_of_warps[32];
     Sum<float> sum_sum = {};
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 2048) {
+    for (int i = first + 4 * lane; i < last; i += 4096) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         float sum_part = 0.0f;
         #pragma unroll
@@ -215,9 +215,9 @@ softmax_one_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
         sum_of_warps[threadIdx.x / 32] = sum_acc;
     }
     __syncthreads();
-    sum_acc = sum_of_warps[threadIdx.x % 16];
+    sum_acc = sum_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
     }
 
@@ -234,7 +234,7 @@ softmax_one_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
     }
     __threadfence();
     sum_acc = 0.0f;
-    for (unsigned int b = lane; b < gridDim.y; b += 512) {
+    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         sum_acc += sum_of_blocks[row * gridDim.y + b];
     }
     #pragma unroll
@@ -245,9 +245,9 @@ softmax_one_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
         sum_of_warps[threadIdx.x / 32] = sum_acc;
     }
     __syncthreads();
-    sum_acc = sum_of_warps[threadIdx.x % 16];
+    sum_acc = sum_of_warps[threadIdx.x % 32];
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
+    for (int d = 16; d > 0; d /= 2) {
         sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
     }
     const float sum_v = sum_acc;

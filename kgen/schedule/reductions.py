@@ -27,8 +27,10 @@ WARP = 32
 #: to be a small part of the work.
 ELEMENTS = 32
 
-#: Threads that share a row which is read again for each round.
+#: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
+#: an SM until then.
 LOOP_THREADS = 512
+LONGEST_NEAR = 1 << 16
 
 #: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
 #: before another kernel could start.
@@ -38,11 +40,14 @@ LONGEST_ALONE = 1 << 16
 #: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
 ENOUGH_BLOCKS = 1024
 
+#: Blocks that share columns: more of them leave too much for the last one to merge.
+COLUMN_BLOCKS = 512
+
 #: Columns that are worth going across.
 FEWEST_COLUMNS = 16
 
 #: Elements of a column that a thread reads at once.
-IN_FLIGHT = 4
+IN_FLIGHT = 8
 
 _MOST = 2**31
 
@@ -159,7 +164,7 @@ def choose_rows(
     while space.shape[0] % group or (not bounded and group > 1):
         group //= 2
     width = math.prod(space.shape[:reduced])
-    threads, vectors = _shape(width, group, bounded)
+    threads, vectors = _shape(width, group, max(step.phase()), bounded)
     block = threads if threads > WARP else max(threads, BLOCK)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
@@ -198,7 +203,7 @@ def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, bounded: bool) -> tuple[int, int]:
+def _shape(width: int, group: int, rounds: int, bounded: bool) -> tuple[int, int]:
     """Threads that share a row, and groups that each holds."""
     if not bounded:
         return LOOP_THREADS, 0
@@ -207,7 +212,9 @@ def _shape(width: int, group: int, bounded: bool) -> tuple[int, int]:
     for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 512):
         if count <= threads * vectors:
             return threads, -(-count // threads)
-    return LOOP_THREADS, 0
+    if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
+        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
+    return (LOOP_THREADS if width <= LONGEST_NEAR else 2 * LOOP_THREADS), 0
 
 
 def _power(n: int) -> int:
@@ -316,7 +323,7 @@ def _columns(
     tiles = -(-space.shape[reduced] // (group * lanes)) * math.prod(space.shape[reduced + 1 :])
     height = math.prod(space.shape[:reduced])
     threads = BLOCK // lanes
-    split = tiles < ENOUGH_BLOCKS and height > 2 * threads * IN_FLIGHT
+    split = tiles < COLUMN_BLOCKS // 2 and height > 2 * threads * IN_FLIGHT
     schedule = RowSchedule(
         "column_reduce",
         BLOCK,
@@ -368,7 +375,8 @@ def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
         each = schedule.threads * schedule.group * IN_FLIGHT
     if not schedule.split:
         return Grid(tiles, 1, width, rows, 0)
-    spans = max(1, min(-(-width // each), -(-2 * ENOUGH_BLOCKS // max(tiles, 1))))
+    blocks = COLUMN_BLOCKS if schedule.template == "column_reduce" else 2 * ENOUGH_BLOCKS
+    spans = max(1, min(-(-width // each), -(-blocks // max(tiles, 1))))
     length = -(-width // (spans * each)) * each
     spans = -(-width // length)
     return Grid(tiles, spans, length, rows, tiles * spans * schedule.rows)
