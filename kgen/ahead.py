@@ -15,7 +15,7 @@ from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, Kind
 from kgen.ir.kernel import Kernel
 from kgen.program import Parameter, Program
-from kgen.schedule.bind import Array, allocated_strides, concrete
+from kgen.schedule.bind import Array, allocated_strides, buffers, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.plan import Schedule
 from kgen.spec import as_dtype, c_strides, counted, spec
@@ -57,9 +57,9 @@ def module_ahead(
     variants: list[tuple[int, Schedule]] = []
     chosen: list[str] = []
     if shapes:
-        variants, chosen = _placed(specialised, shapes, strides or {})
+        specialised, variants, chosen = _placed(specialised, shapes, strides or {})
     else:
-        _refuse_index(specialised)
+        _refuse_unshaped(specialised)
         up_to = f", up to {counted(rank, 'dimension')} after merging" if layout != "contiguous" else ""
         chosen.append(f"Layout: {layout}{up_to}.")
         for number, step in enumerate(specialised.steps):
@@ -128,9 +128,10 @@ def _default_kind(parameter: Parameter) -> Kind:
 
 def _placed(
     specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]]
-) -> tuple[list[tuple[int, Schedule]], list[str]]:
-    """The variants that these shapes call for, extents that are not stated standing in as large ones."""
+) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:
+    """The cut and the variants that these shapes call for, extents that are not stated standing in as large ones."""
     kernel = specialised.kernel
+    stated_dims = frozenset(_stated(kernel, shapes))
     extents = _stood_in(kernel, shapes)
     arrays: list[Array | None] = []
     for operand in kernel.operands:
@@ -139,32 +140,48 @@ def _placed(
         if len(steps) != len(shape):
             have = f"{counted(len(shape), 'dimension')} and {counted(len(steps), 'stride')}"
             raise error("bad-strides", f"`{operand.name}` has {have}", "strides are in elements, one a dimension")
-        arrays.append(None if operand.role == "output" else Array(shape, steps, operand.dtype.size))
+        arrays.append(None if operand.role in ("output", "buffer") else Array(shape, steps, operand.dtype.size))
+    if stated_dims == frozenset(extents):
+        specialised = pipeline.fit(specialised, extents, arrays)
+        kernel = specialised.kernel
+        arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
     variants: list[tuple[int, Schedule]] = []
     reasons: list[str] = []
+    between = buffers(kernel, extents)
     for number, step in enumerate(specialised.steps):
         full = [
-            a or Array(concrete(o.shape, extents), allocated_strides(step, i, arrays, extents), o.dtype.size)
+            a
+            or between.get(i)
+            or Array(concrete(o.shape, extents), allocated_strides(step, i, arrays, extents), o.dtype.size)
             if any(t.operand == i for t in step.touches)
             else a or _NOWHERE
             for i, (o, a) in enumerate(zip(kernel.operands, arrays, strict=True))
         ]
-        choice = pipeline.schedule(step, pipeline.place(step, full, extents, [False] * len(step.touches)))
+        bounded = all(dim == 1 or dim in stated_dims for dim in step.shape)
+        here = pipeline.place(step, full, extents, [False] * len(step.touches))
+        choice = pipeline.schedule(step, here, bounded=bounded)
         variants.append((number, choice.schedule))
         reasons += [f"Chosen: {reason}." for reason in choice.reasons]
-    return variants, reasons
+    return specialised, variants, reasons
 
 
 _NOWHERE = Array((), (), 1)
 
 
-def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> dict[str, int]:
-    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them)."""
+def _stated(kernel: Kernel, shapes: Shapes) -> dict[str, int]:
+    """The extent of every dimension that some shape states."""
     extents: dict[str, int] = {}
     for operand in kernel.operands:
-        stated = shapes.get(operand.name if operand.role != "output" else "", ())
-        pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
-        extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
+        if operand.role != "buffer":
+            stated = shapes.get(operand.name if operand.role != "output" else "", ())
+            pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
+            extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
+    return extents
+
+
+def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> dict[str, int]:
+    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them)."""
+    extents = _stated(kernel, shapes)
     for operand in kernel.operands:
         for dim in reversed(operand.shape):
             if dim != 1 and dim not in extents:
@@ -173,13 +190,14 @@ def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> dict[
     return extents
 
 
-def _refuse_index(specialised: pipeline.Specialised) -> None:
-    if any(op.name == "index" for op in specialised.kernel.ops):
-        raise error(
-            "shape-needed",
-            "a program that reads index() needs to know its rank ahead of time",
-            "give shapes: --shape a=?x? (`?` is any size)",
-        )
+def _refuse_unshaped(specialised: pipeline.Specialised) -> None:
+    for op, what in (("index", "reads index()"), ("reduce", "reduces")):
+        if any(o.name == op for o in specialised.kernel.ops):
+            raise error(
+                "shape-needed",
+                f"a program that {what} needs to know its rank ahead of time",
+                "give shapes: --shape a=?x? (`?` is any size)",
+            )
 
 
 def ir_ahead(

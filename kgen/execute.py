@@ -13,7 +13,7 @@ from kgen.banner import Options, banner, command_line
 from kgen.check import check
 from kgen.diagnostics import error
 from kgen.program import Program
-from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, concrete, extents_of
+from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, buffers, concrete, extents_of
 from kgen.schedule.launch import launch_of
 from kgen.spec import Shape, Spec, as_shape, c_strides
 
@@ -87,6 +87,7 @@ class Prepared:
             for number, (o, array) in enumerate(
                 zip(self.plan.specialised.kernel.operands, self.outputs.arrays, strict=True)
             )
+            if o.role != "buffer"  # these stand last
         )
         session = self.session
         return Seen(
@@ -138,6 +139,7 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
+        specialised = pipeline.fit(specialised, extents, _given(specialised, values))
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
@@ -217,14 +219,16 @@ class Engine:
         if found is None:
             from kgen.runtime.bound import Bound
 
-            busy = [p.space.numel > 0 for p in plan.placed]
+            busy = [p.points > 0 for p in plan.placed]
             loaded = self.load(backend, plan) if any(busy) else None
             kernels = [
                 (entry, launch_of(entry.schedule, plan.placed[entry.step].space))
                 for entry in (loaded.entries if loaded else ())
                 if busy[entry.step]
             ]
-            found = plan.bound[backend.key] = Bound(loaded, kernels, plan.extents, plan.specialised.steps)
+            found = plan.bound[backend.key] = Bound(
+                loaded, kernels, plan.extents, plan.specialised.steps, buffers(plan.specialised.kernel, plan.extents)
+            )
         return found
 
     # --- the stages -------------------------------------------------------------------------------
@@ -255,8 +259,8 @@ class Engine:
         no_arrays = not any(isinstance(v, ArrayValue) for v in values.values())
         shapes: list[tuple[int, ...] | None] = []
         for operand in kernel.operands:
-            if operand.role == "output":
-                shapes.append(shape if no_arrays else None)
+            if operand.role in ("output", "buffer"):
+                shapes.append(shape if no_arrays and operand.role == "output" else None)
             else:
                 value = values[operand.name]
                 assert isinstance(value, ArrayValue)
@@ -322,7 +326,7 @@ class Engine:
         address: Callable[[ArrayValue], int] = lambda value: 0,
     ) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
-        from kgen.arguments import ArrayValue, bind, describe
+        from kgen.arguments import bind, describe
         from kgen.outputs import check_shape, given_outputs
 
         values = describe(self.program, bind(self.program, args, named))
@@ -330,13 +334,13 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        known = {**values, **{o.name: o for o in outs if o is not None}}
-        arrays: list[Array | None] = []
-        for operand in specialised.kernel.operands:
-            value = known.get(operand.name)
-            if operand.role == "output" and isinstance(value, ArrayValue):
-                check_shape(value, concrete(operand.shape, extents))
-            arrays.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
+        specialised = pipeline.fit(specialised, extents, _given(specialised, values, address))
+        arrays = _given(specialised, values, address)
+        given = {o.name: o for o in outs if o is not None}
+        for number, operand in enumerate(specialised.kernel.operands):
+            if operand.role == "output" and operand.name in given:
+                check_shape(given[operand.name], concrete(operand.shape, extents))
+                arrays[number] = _array(given[operand.name], address(given[operand.name]))
         full = allocate_layouts(specialised, extents, arrays)
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
 
@@ -385,13 +389,14 @@ class Engine:
 
 def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequence[Array | None]) -> list[Array]:
     """``arrays`` with outputs that are not given filled in, in the layout that they get when allocated."""
-    full = list(arrays)
+    found = buffers(specialised.kernel, extents)
+    full = [found.get(n, a) for n, a in enumerate(arrays)]
     for step in specialised.steps:
         for touch in step.touches:
             if full[touch.operand] is None:
                 operand = specialised.kernel.operands[touch.operand]
                 strides = allocated_strides(step, touch.operand, arrays, extents)
-                full[touch.operand] = Array(concrete(step.shape, extents), strides, operand.dtype.size)
+                full[touch.operand] = Array(concrete(operand.shape, extents), strides, operand.dtype.size)
     return [a if a is not None else Array((), (), 1) for a in full]
 
 
@@ -410,7 +415,7 @@ def remake_command(
     from kgen.arguments import type_of
 
     operands = list(zip(plan.specialised.kernel.operands, plan.arrays, strict=True))
-    inputs = {o.name: (o, a) for o, a in operands if o.role != "output"}
+    inputs = {o.name: (o, a) for o, a in operands if o.role in ("input", "inout")}
     return command_line(
         program,
         base,
@@ -432,6 +437,19 @@ def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
     value = values[variable.scalar]
     assert isinstance(value, ScalarValue)
     return struct.unpack(f"<{variable.code}", pack(variable.scalar, value.value, variable.dtype))
+
+
+def _given(
+    specialised: Specialised, values: Mapping[str, Value], address: Callable[[ArrayValue], int] = lambda value: 0
+) -> list[Array | None]:
+    """The arguments that are arrays, one entry for each operand; None for outputs and buffers."""
+    from kgen.arguments import ArrayValue
+
+    found: list[Array | None] = []
+    for operand in specialised.kernel.operands:
+        value = values.get(operand.name) if operand.role in ("input", "inout") else None
+        found.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
+    return found
 
 
 def _array(value: ArrayValue, pointer: int = 0) -> Array:

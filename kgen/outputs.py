@@ -12,7 +12,7 @@ from kgen.diagnostics import error
 from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
 from kgen.program import Program
 from kgen.runtime.session import Session, check_writable
-from kgen.schedule.bind import Array, Extents, allocated_strides, concrete, view
+from kgen.schedule.bind import Array, Extents, allocated_strides, buffers, concrete, view
 from kgen.schedule.split import Step
 from kgen.spec import counted
 
@@ -68,6 +68,8 @@ class Outputs:
     ) -> Outputs:
         """Check what is given and allocate the rest, in the layout that TensorIterator gives it."""
         full = list(arrays)
+        for number, buffer in buffers(specialised.kernel, extents).items():
+            full[number] = buffer
         # The layout follows the caller's arrays, which copies on the device need not share.
         operands = specialised.kernel.operands
         seen = [None if a is None else session.memory[o.name] for o, a in zip(operands, arrays, strict=True)]
@@ -78,7 +80,7 @@ class Outputs:
                 operand = specialised.kernel.operands[touch.operand]
                 if operand.role != "output" or full[touch.operand] is not None:
                     continue
-                shape = concrete(step.shape, extents)
+                shape = concrete(operand.shape, extents)
                 given = by_name.get(operand.name)
                 if given is not None:
                     check_shape(given, shape)
@@ -98,7 +100,10 @@ class Outputs:
         """
         kernel = self.specialised.kernel
         written = [
-            (number, t.operand) for number, s in enumerate(self.specialised.steps) for t in s.touches if t.writes
+            (number, t.operand)
+            for number, s in enumerate(self.specialised.steps)
+            for t in s.touches
+            if t.writes and kernel.operands[t.operand].role != "buffer"
         ]
         for _, operand in written:
             array = self._memory(operand)
@@ -137,6 +142,8 @@ class Outputs:
         return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
 
     def _meet(self, one: int, other: int) -> bool:
+        if "buffer" in (self.specialised.kernel.operands[o].role for o in (one, other)):
+            return one == other
         a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._memory, (one, other)))
         return overlap(a, b) is not Overlap.NONE
 

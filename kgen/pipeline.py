@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 from kgen.check import ArgType, check
 from kgen.codegen.element import Statement
 from kgen.codegen.emit import Module, emit
-from kgen.diagnostics import Diagnostic, KgenError, Reporter
+from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType
-from kgen.ir.kernel import Kernel, Op, Reduction
+from kgen.ir.kernel import Kernel
 from kgen.passes import optimise
 from kgen.program import Program
 from kgen.resolve import resolve
-from kgen.schedule.bind import Placed, place
+from kgen.schedule.bind import Array, Placed, place
+from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
+from kgen.schedule.reductions import better_apart, choose_rows
 from kgen.schedule.split import Step, split
 from kgen.source import Source
 from kgen.syntax.parser import parse
@@ -35,6 +37,7 @@ class Specialised:
     kernel: Kernel
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
+    apart: Specialised | None = None  # with reductions: the same for few, long rows
 
 
 def load(text: str, name: str = "<string>") -> Program:
@@ -56,28 +59,33 @@ def specialise(
     """Type, optimise and cut.  Raises :class:`~kgen.KgenError` with every dtype, shape and cast error."""
     checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
     kernel = optimise(checked.kernel)
-    _refuse_reductions(program, kernel)
-    return Specialised(kernel, split(kernel), checked.lints)
+    if not any(op.name == "reduce" for op in kernel.ops):
+        return Specialised(kernel, split(kernel), checked.lints)
+    together, apart = (
+        Specialised(replace(kernel, operands=operands), steps, checked.lints)
+        for operands, steps in (cut(kernel, chained=True), cut(kernel, chained=False))
+    )
+    return replace(together, apart=apart)
 
 
-def _refuse_reductions(program: Program, kernel: Kernel) -> None:
-    found = [op for op in kernel.ops if op.name == "reduce"]
-    if found:
-        message = "reductions are typed, but no kernel is made for them yet"
-        raise KgenError(
-            Diagnostic("reductions-not-yet", message, _instead(op), op.span, (), program.source) for op in found
+def fit(specialised: Specialised, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> Specialised:
+    """The cut for these extents and arrays (None: outputs).
+
+    Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
+    """
+    if specialised.apart is not None:
+        refuse_empty(specialised.kernel, extents)
+        if any(isinstance(s, RowStep) and better_apart(s, extents, arrays) for s in specialised.steps):
+            return specialised.apart
+    return specialised
+
+
+def schedule(step: Step, placed: Placed, *, bounded: bool = True) -> Choice:
+    """Decide one step for where its operands lie.  ``bounded``: whether the extents are all known."""
+    if isinstance(step, RowStep):
+        return choose_rows(
+            step, placed.space, placed.reduced, placed.itemsizes, placed.addresses, placed.aliased, bounded=bounded
         )
-
-
-def _instead(op: Op) -> str:
-    hint = "compute it with your array library and pass the result as an input"
-    if isinstance(op.attr, Reduction) and op.attr.kind in ("min", "max"):
-        hint += f"; elementwise is `{op.attr.kind}(a, b)`"
-    return hint
-
-
-def schedule(step: Step, placed: Placed) -> Choice:
-    """Decide one step for where its operands lie."""
     return choose(step, placed.space, placed.itemsizes, placed.addresses, placed.aliased)
 
 
@@ -101,4 +109,4 @@ def statements(program: Program) -> tuple[Statement, ...]:
     )
 
 
-__all__ = ["Placed", "Specialised", "load", "place", "schedule", "source", "specialise", "statements"]
+__all__ = ["Placed", "Specialised", "fit", "load", "place", "schedule", "source", "specialise", "statements"]

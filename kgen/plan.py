@@ -58,6 +58,9 @@ class Plan:
             self._native(stream)
             return self._out
         at = self._current() if stream is None else stream_handle(stream)
+        if self._bound.has_scratch and self._bound.module.is_capturing(at):
+            self._bound.run(at, self._values)  # a captured launch shares no memory with others
+            return self._out
         slot = self._slots.get(at)
         if slot is None:
             slot = self._slot(at)

@@ -114,6 +114,6 @@ def test_templates_are_strict() -> None:
     for path in sorted((ROOT / "templates").rglob("*.j2")):
         tree = env.parse(path.read_text(encoding="utf-8"))
         bound = {n.name for n in tree.find_all(nodes.Name) if n.ctx in ("store", "param")}
-        bound |= {n.target for n in tree.find_all(nodes.Import)}
+        bound |= {n.target for n in tree.find_all(nodes.Import)} | {n.name for n in tree.find_all(nodes.Macro)}
         seen |= {n.name for n in tree.find_all(nodes.Name) if n.ctx == "load"} - bound - {"loop"}
     assert seen <= {"m", "k", "element", "text", "range"}, seen

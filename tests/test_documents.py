@@ -136,7 +136,7 @@ RULES = {
     "special": "With rules of their own: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
     "lifted": "Likewise, of floats: integers and bools become `float32` first.",
-    "reduction": "Over axes; `min` and `max` of several arguments are elementwise. Not there yet.",
+    "reduction": "Over axes; `min` and `max` of several arguments are elementwise.",
 }
 
 

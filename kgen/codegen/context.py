@@ -150,6 +150,110 @@ class GroupContext:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundContext:
+    """One round of reductions.  All are lines of text; those of ``shared`` to ``gather`` for rows of several warps.
+
+    ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
+    ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
+    with that of another thread, publish it for other warps and gather theirs; then the ``results`` and what follows
+    from them for the whole row.
+    """
+
+    reads: tuple[str, ...]
+    declare: tuple[str, ...]
+    parts: tuple[str, ...]
+    call: tuple[str, ...]
+    fold: tuple[str, ...]
+    collapse: tuple[str, ...]
+    merge: tuple[str, ...]
+    shared: tuple[str, ...]
+    publish: tuple[str, ...]
+    gather: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceContext:
+    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements."""
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    threads: int
+    group: int
+    layout: LayoutContext
+    packs: bool
+    start: tuple[str, ...]
+    open: tuple[str, ...]
+    close: tuple[str, ...]
+    depth: int
+    lanes: int
+    held: tuple[str, ...]
+    loads: tuple[str, ...]
+    rounds: tuple[RoundContext, ...]
+    final_reads: tuple[str, ...]
+    final_packs: tuple[str, ...]
+    final_call: tuple[str, ...]
+    final_writes: tuple[str, ...]
+    store_if: str
+    stores: tuple[str, ...]
+    split: bool
+    leave: tuple[str, ...]
+    reset: tuple[str, ...]
+    take: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnContext:
+    """A kernel whose threads go across rows that are consecutive in memory, called columns.
+
+    A thread has ``group`` columns, and reads ``at_once`` elements of each before it uses them; lines for ``several``
+    elements stand in a loop over ``u``, all others in one over ``j``, the column.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    threads: int
+    rows: int
+    group: int
+    at_once: int
+    index: str
+    signed: str
+    layout: LayoutContext
+    packs: bool
+    start: tuple[str, ...]
+    first: str
+    last: str
+    lane: str
+    shared: tuple[str, ...]
+    declare: tuple[str, ...]
+    init: tuple[str, ...]
+    reads_of_several: tuple[str, ...]
+    loads_of_several: tuple[str, ...]
+    loads_of_one: tuple[str, ...]
+    parts_of_several: tuple[str, ...]
+    parts_of_one: tuple[str, ...]
+    call_several: tuple[str, ...]
+    call_one: tuple[str, ...]
+    fold: tuple[str, ...]
+    collapse: tuple[str, ...]
+    publish: tuple[str, ...]
+    merge_shared: tuple[str, ...]
+    split: bool
+    leave: tuple[str, ...]
+    reset: tuple[str, ...]
+    take: tuple[str, ...]
+    result_packs: tuple[str, ...]
+    results: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleContext:
     """One file."""
 
@@ -158,4 +262,4 @@ class ModuleContext:
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
-    kernels: tuple[KernelContext | GroupContext, ...]
+    kernels: tuple[KernelContext | GroupContext | ReduceContext | ColumnContext, ...]

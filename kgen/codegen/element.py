@@ -24,6 +24,7 @@ MAX_INLINE = 84  # columns of an expression, so that an assignment of it stays n
 MIN_NAMED = 24  # columns of an operand that is worth a line of its own
 PRIMARY = Level.PRIMARY
 _BITWISE = frozenset({"and", "or", "xor"})
+_SINKS = frozenset({"store", "reduce"})  # what takes a value and is no expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ class Element:
 
 
 @dataclass(slots=True)
-class _Writer:
+class Writer:
+    """Writes ops as lines.  ``exprs``: values that are there already; ``wanted``: those that need a name."""
+
     step: Step
     statements: Sequence[Statement]
     unique: names.Unique = field(default_factory=names.Unique)
@@ -75,6 +78,7 @@ class _Writer:
     origins: list[Statement | None] = field(default_factory=list)
     outputs: set[str] = field(default_factory=set)
     shown: Statement | None = None
+    wanted: frozenset[int] = frozenset()
 
     def declare(self) -> tuple[Argument, ...]:
         """Parameters for what the ops read, then references for what they write."""
@@ -123,24 +127,29 @@ class _Writer:
         self.exprs[number] = Expr(name, PRIMARY)
         return Argument(op.name, op.attr, f"const {register_type(INT64)} {name}")
 
-    def write(self) -> None:
+    def write(self, selected: Sequence[int] | None = None) -> None:
+        """The lines of the selected ops, which are in order; of all by default."""
         kernel = self.step.kernel
+        numbers = range(len(kernel.ops)) if selected is None else selected
         uses = [0] * len(kernel.ops)
-        for op in kernel.ops:
-            for arg in op.args:
+        for number in numbers:
+            for arg in kernel.ops[number].args:
                 uses[arg] += 1
         self.origins = self._origins()
         self.outputs = {kernel.operands[t.operand].name for t in self.step.touches if t.writes}
-        stores: dict[int, list[int]] = {}  # value -> the stores of it
-        for number, op in enumerate(kernel.ops):
-            if op.name == "store":
+        stores: dict[int, list[int]] = {}  # value -> the stores (or reductions) of it
+        for number in numbers:
+            op = kernel.ops[number]
+            if op.name in _SINKS:
                 stores.setdefault(op.args[0], []).append(number)
-        for number, op in enumerate(kernel.ops):
-            if number in self.exprs or op.name == "store":
+        for number in numbers:
+            op = kernel.ops[number]
+            if number in self.exprs or op.name in _SINKS:
                 continue
             expr = self._spell(op)
             wanted = stores.get(number, [])
-            if self._is_trivial(op) or (uses[number] == 1 and (wanted or self._inlines(op, expr))):
+            single = uses[number] == 1 and number not in self.wanted
+            if self._is_trivial(op) or (single and (wanted or self._inlines(op, expr))):
                 self.exprs[number] = expr
             else:
                 self._name(number, expr, self._label(op, wanted))
@@ -163,9 +172,8 @@ class _Writer:
 
     def _label(self, op: Op, stores: Sequence[int]) -> str:
         """The name of a value that gets a line of its own."""
-        if stores:
-            attr = self.step.kernel.ops[stores[0]].attr
-            assert isinstance(attr, Access)
+        attr = self.step.kernel.ops[stores[0]].attr if stores else None
+        if isinstance(attr, Access):
             return names.result(self.step.kernel.operands[attr.operand].name)
         given = self._given(op)
         return self._unnamed(op) if given is None else names.value(given)
@@ -176,7 +184,7 @@ class _Writer:
         op = self.step.kernel.ops[number]
         # Operands that are converted before anything else belong to no statement yet.
         if self.shown is not None or not self._converts_operand(op):
-            self._comment(self.origins[number])
+            self.comment(self.origins[number])
         self.body.append(f"const {register_type(op.dtype)} {name} = {expr.code};")
         self.exprs[number] = Expr(name, PRIMARY)
 
@@ -186,7 +194,7 @@ class _Writer:
         for number in numbers:
             op = self.step.kernel.ops[number]
             assert isinstance(op.attr, Access)
-            self._comment(self.origins[number])
+            self.comment(self.origins[number])
             self.body.append(f"{results[op.attr.operand]} = {self.exprs[op.args[0]].code};")
 
     def _converts_operand(self, op: Op) -> bool:
@@ -246,7 +254,7 @@ class _Writer:
             ]
         return spell(op.name, op.attr, op.dtype, args, [ops[a].dtype for a in op.args])
 
-    def _comment(self, statement: Statement | None) -> None:
+    def comment(self, statement: Statement | None) -> None:
         """The statement that the next lines come from, when it changes."""
         if len(self.statements) > 1 and statement is not None and statement is not self.shown:
             self.shown = statement
@@ -255,7 +263,7 @@ class _Writer:
 
 def write_element(step: Step, name: str, statements: Sequence[Statement]) -> Element:
     """The element function of a step.  ``statements`` are the program's assignments and lets, in order."""
-    writer = _Writer(step, statements)
+    writer = Writer(step, statements)
     arguments = writer.declare()
     writer.write()
     comment = ["One element."]

@@ -6,15 +6,23 @@ Pure but for reading templates: the same input gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kgen.codegen import names
-from kgen.codegen.context import GroupContext, KernelContext, ModuleContext
-from kgen.codegen.element import Statement, write_element
+from kgen.codegen.context import (
+    ColumnContext,
+    ElementContext,
+    GroupContext,
+    KernelContext,
+    ModuleContext,
+    ReduceContext,
+)
+from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.helpers import LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
-from kgen.codegen.kernels import Entry, describe
+from kgen.codegen.kernels import Entry, describe, describe_reduction
 from kgen.codegen.templates import environment
 from kgen.diagnostics import Diagnostic
+from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
 from kgen.schedule.split import Step
 
@@ -42,28 +50,63 @@ def emit(
     unique = names.Unique()
     bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
     used = sorted({number for number, _ in variants})
-    elements = {i: write_element(steps[i], unique(f"{bases[i]}_element"), statements) for i in used}
-    kernels: list[KernelContext | GroupContext] = []
+    functions = _Functions(unique)
+    elements = {
+        i: functions.declare(write_element(steps[i], f"{bases[i]}_element", statements))
+        for i in used
+        if not isinstance(steps[i], RowStep)
+    }
+    kernels: list[KernelContext | GroupContext | ReduceContext | ColumnContext] = []
     entries: list[Entry] = []
     for number, schedule in variants:
         step = steps[number]
         itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
         name = unique(f"{bases[number]}_{schedule.suffix(itemsizes)}")
-        context, entry = describe(step, number, schedule, elements[number], name)
-        kernels.append(context)
+        if isinstance(step, RowStep):
+            described, entry = describe_reduction(
+                step, number, schedule, name, bases[number], statements, functions.declare
+            )
+            functions.headers += described.headers
+            functions.helpers += described.helpers
+            kernels.append(described.context)
+        else:
+            context, entry = describe(step, number, schedule, elements[number], name)
+            kernels.append(context)
         entries.append(entry)
     helpers = [LOAD_SHIFTED for _, s in variants if any(t.access == "shifted" for t in s.touches)]
     helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
-    helpers += [h for e in elements.values() for h in e.helpers]
+    helpers += functions.helpers
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in banner),
-        headers=tuple(sorted({h for e in elements.values() for h in e.headers})),
+        headers=tuple(sorted(set(functions.headers))),
         uses_pack=any(k.packs for k in kernels),
         helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
-        elements=tuple(e.context for e in elements.values()),
+        elements=tuple(functions.contexts),
         kernels=tuple(kernels),
     )
     return Module(environment().get_template("module.cu.j2").render(m=module), tuple(entries))
+
+
+@dataclass(slots=True)
+class _Functions:
+    """The device functions of a file.  Kernels that need equal ones share them."""
+
+    unique: names.Unique
+    contexts: list[ElementContext] = field(default_factory=list)
+    headers: list[str] = field(default_factory=list)
+    helpers: list[str] = field(default_factory=list)
+
+    def declare(self, element: Element) -> Element:
+        """The function under the name that it has in the file."""
+        mine = element.context
+        for known in self.contexts:
+            if (known.comment, known.parameters, known.body) == (mine.comment, mine.parameters, mine.body):
+                return replace(element, context=known)
+        found = replace(element, context=replace(mine, name=self.unique(mine.name)))
+        self.contexts.append(found.context)
+        self.headers += found.headers
+        self.helpers += found.helpers
+        return found
 
 
 def _first_output(step: Step) -> str:

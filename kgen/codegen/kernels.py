@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kgen.codegen import names
+from kgen.codegen.columns import ColumnWriter
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
-from kgen.codegen.element import Argument, Element
+from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.groups import describe_groups
 from kgen.codegen.layouts import (
     OFFSETS_32,
@@ -22,9 +23,13 @@ from kgen.codegen.layouts import (
     touch_labels,
 )
 from kgen.codegen.limits import check_parameters
+from kgen.codegen.reductions import Described, RowsWriter, describe_rows, states_of
+from kgen.codegen.sections import by_value
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
+from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
+from kgen.schedule.reductions import RowSchedule
 from kgen.schedule.split import Step
 
 
@@ -32,11 +37,13 @@ from kgen.schedule.split import Step
 class Parameter:
     """One parameter of a ``__global__`` function, in order.
 
-    ``pointer``: ``key`` is the operand's number.  ``scalar``: the number in the step's kernel.  ``size``: the
-    dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of elements.
+    ``pointer``: ``key`` is the operand's number; ``buffer``: the same, of memory of kgen's own.  ``partial``: what
+    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks.  ``scalar``: the
+    number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number
+    of elements or rows.
     """
 
-    kind: Literal["pointer", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "partial", "arrived", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
 
@@ -58,16 +65,7 @@ def describe(
     index = _index(schedule)
     grouped = schedule.template in ("rows", "tiled")
     layout = None if grouped else _layout(step, schedule, f"{name}_layout")
-    written = {t.operand for t in step.touches if t.writes}
-    parameters: list[Parameter] = []
-    declarations: list[str] = []
-    for operand in sorted({t.operand for t in step.touches}):
-        array = step.kernel.operands[operand]
-        exclusive = all(s.restrict for t, s in zip(step.touches, schedule.touches, strict=True) if t.operand == operand)
-        const = "" if operand in written else "const "
-        restrict = "__restrict__ " if exclusive else ""
-        declarations.append(f"{const}{storage_type(array.dtype)}* {restrict}{names.pointer(array.name)}")
-        parameters.append(Parameter("pointer", operand))
+    parameters, declarations = _pointers(step, schedule)
     for argument in element.arguments:
         if argument.kind == "scalar":
             assert isinstance(argument.key, int)
@@ -113,6 +111,59 @@ def describe(
         direct_at_e=passed("direct", "e"),
     )
     return context, entry
+
+
+def _pointers(step: Step, schedule: Schedule) -> tuple[list[Parameter], list[str]]:
+    """The parameters that are operands in memory, and their declarations."""
+    written = {t.operand for t in step.touches if t.writes}
+    parameters: list[Parameter] = []
+    declarations: list[str] = []
+    for operand in sorted({t.operand for t in step.touches}):
+        array = step.kernel.operands[operand]
+        exclusive = all(s.restrict for t, s in zip(step.touches, schedule.touches, strict=True) if t.operand == operand)
+        const = "" if operand in written else "const "
+        restrict = "__restrict__ " if exclusive else ""
+        declarations.append(f"{const}{storage_type(array.dtype)}* {restrict}{names.pointer(array.name)}")
+        parameters.append(Parameter("buffer" if array.role == "buffer" else "pointer", operand))
+    return parameters, declarations
+
+
+def describe_reduction(
+    step: RowStep, number: int, schedule: Schedule, name: str, base: str, statements: Sequence[Statement],
+    declare: Callable[[Element], Element],
+) -> tuple[Described, Entry]:  # fmt: skip
+    """The template's context and the launcher's entry of a kernel with reductions.
+
+    ``declare`` gives its device functions the names that they have in the file.
+    """
+    assert isinstance(schedule, RowSchedule)
+    parameters, declarations = _pointers(step, schedule)
+    unique = names.Unique()
+    values: dict[tuple[str, int | str], str] = {}
+    for n, op in enumerate(step.kernel.ops):
+        if op.name in ("scalar", "size"):
+            assert isinstance(op.attr, int | str)
+            c_type, value = by_value(step, n, unique)
+            values[op.name, op.attr] = value
+            dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
+            parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
+            declarations.append(f"const {c_type} {value}")
+    states = states_of(step)
+    if schedule.split:
+        for accumulator, state in states.values():
+            parameters.append(Parameter("partial", accumulator.size))
+            declarations.append(f"{accumulator.type}* {names.left(state)}")
+        parameters.append(Parameter("arrived", 0))
+        declarations.append("unsigned int* arrived")
+    parameters.append(Parameter("layout", 0))
+    declarations.append(f"const {name}_layout layout")
+    if schedule.template == "row_reduce" and schedule.rows > 1:  # with a block for each row, the grid is exact
+        parameters.append(Parameter("n", 0))
+        declarations.append(f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
+    check_parameters(name, schedule, parameters)
+    kind = ColumnWriter if schedule.template == "column_reduce" else RowsWriter
+    described = describe_rows(kind, step, schedule, name, base, statements, declare, declarations, values, states)
+    return described, Entry(name, number, schedule, tuple(parameters))
 
 
 def _index(schedule: Schedule) -> str:

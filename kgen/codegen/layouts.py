@@ -21,44 +21,57 @@ def touch_labels(step: Step) -> tuple[str, ...]:
     return tuple(unique(step.kernel.operands[touch.operand].name) for touch in step.touches)
 
 
-def divisor_fields(count: int, wide: bool, of: str) -> list[FieldContext]:
+def divisor_fields(count: int, wide: bool, of: str, prefix: str = "") -> list[FieldContext]:
     """The extents that an index is divided by and, for 32-bit division, their magic numbers."""
     if count == 0:
         return []
     if wide:
-        return [FieldContext(f"long long extent[{count}]", of)]
+        return [FieldContext(f"long long {prefix}extent[{count}]", of)]
     return [
-        FieldContext(f"unsigned int extent[{count}]", of),
-        FieldContext(f"unsigned int magic[{count}]", "2^32 * (2^shift - extent) / extent + 1, in integers"),
+        FieldContext(f"unsigned int {prefix}extent[{count}]", of),
+        FieldContext(f"unsigned int {prefix}magic[{count}]", "2^32 * (2^shift - extent) / extent + 1, in integers"),
         FieldContext(
-            f"unsigned int shift[{count}]",
+            f"unsigned int {prefix}shift[{count}]",
             "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31",
         ),
     ]
 
 
-def decomposition(rank: int, wanted: Set[int], wide: bool, *, across: bool = False) -> list[str]:
-    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of index ``$i``; c1 is the fastest if ``across``.
+def decomposition(
+    rank: int,
+    wanted: Set[int],
+    wide: bool,
+    index: str = "$i",
+    letters: tuple[str, str] = ("c", "q"),
+    prefix: str = "",
+    *,
+    across: bool = False,
+) -> list[str]:
+    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of an index.
 
-    Divides by each extent but the slowest.
+    Divides by each extent but the slowest.  ``letters`` begin the names of coordinates and quotients, ``prefix`` those
+    of the struct's fields.
     """
+    coordinate_name, quotient_name = letters
     signed = "long long" if wide else "int"
-    index = "long long" if wide else "unsigned int"
+    unsigned = "long long" if wide else "unsigned int"
     lines: list[str] = []
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
             shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
-            lines.append(f"const {signed} c{1 - d if across and d < 2 else d} = {shown};")
+            name = 1 - d if across and d < 2 else d
+            lines.append(f"const {signed} {coordinate_name}{name} = {shown};")
 
-    rest = "$i"
+    rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
         if wide:
-            lines.append(f"const {index} q{d} = {rest} / layout.extent[{d}];")
+            lines.append(f"const {unsigned} {quotient_name}{d} = {rest} / layout.{prefix}extent[{d}];")
         else:
-            lines.append(f"const {index} q{d} = (__umulhi({rest}, layout.magic[{d}]) + {rest}) >> layout.shift[{d}];")
-        coordinate(d, f"{rest} - q{d} * layout.extent[{d}]")
-        rest = f"q{d}"
+            high = f"__umulhi({rest}, layout.{prefix}magic[{d}])"
+            lines.append(f"const {unsigned} {quotient_name}{d} = ({high} + {rest}) >> layout.{prefix}shift[{d}];")
+        coordinate(d, f"{rest} - {quotient_name}{d} * layout.{prefix}extent[{d}]")
+        rest = f"{quotient_name}{d}"
     coordinate(rank - 1, rest)
     return lines
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgen.diagnostics import error
 from kgen.schedule.plan import Schedule
+from kgen.schedule.reductions import RowSchedule, has_steps
 from kgen.schedule.target import PORTABLE
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def check_parameters(name: str, schedule: Schedule, parameters: Sequence[Paramet
     limit = PORTABLE.parameter_bytes
     size = parameter_bytes(schedule, parameters)
     if size > limit:
-        arrays = sum(p.kind == "pointer" for p in parameters)
+        arrays = sum(p.kind in ("pointer", "buffer") for p in parameters)
         what = (
             f"`{name}` passes {arrays} arrays and {size:,} bytes of parameters; a CUDA kernel takes at most {limit:,}"
         )
@@ -39,13 +40,18 @@ def parameter_bytes(schedule: Schedule, parameters: Sequence[Parameter]) -> int:
 def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
     word = schedule.index_bits // 8
     match parameter.kind:
-        case "pointer" | "size":
+        case "pointer" | "buffer" | "partial" | "arrived" | "size":
             return 8, 8
         case "scalar":
             assert parameter.dtype is not None
             return parameter.dtype.size, parameter.dtype.size
         case "n":
             return word, word
+        case "layout" if isinstance(schedule, RowSchedule):
+            rank, kept, reduced = schedule.rank, schedule.kept, schedule.reduced
+            extents = (rank - 2) * (3 if word == 4 else 1)
+            steps = sum(has_steps(schedule, t) for t in schedule.touches) * reduced
+            return 8 * schedule.patterns * kept + (1 + steps + extents) * word, 8
         case "layout":
             # Narrow extents come with a multiplier and a shift each, to divide by.
             extents = (schedule.rank - 1) * (3 if word == 4 else 1)

@@ -44,6 +44,36 @@ def offset(name: str) -> str:
     return f"{name}_at"
 
 
+def state(name: str) -> str:
+    """What a reduction accumulates in."""
+    return f"{name}_acc"
+
+
+def of_reduction(state: str, what: str) -> str:
+    """Something that belongs to a reduction: ``sum_part`` beside ``sum_acc``."""
+    return f"{state.removesuffix('_acc')}_{what}"
+
+
+def left(state: str) -> str:
+    """What blocks leave for the last one."""
+    return of_reduction(state, "of_blocks")
+
+
+def kept(name: str) -> str:
+    """A value that a thread keeps for a later part of a kernel."""
+    return f"{name}_kept"
+
+
+def inverse(value: str) -> str:
+    """1 / x of a value, so that dividing by it is cheap."""
+    return f"{value.removesuffix('_v')}_inverse"
+
+
+def row(name: str) -> str:
+    """Where a row of an operand begins."""
+    return f"{name}_row"
+
+
 def kernel_base(text: str) -> str:
     """A kernel's base name from a file's stem: ``my-op.v2`` gives ``my_op_v2``."""
     base = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "kernel"

@@ -17,7 +17,7 @@ from kgen.syntax.tree import RoundingMode
 
 Dim = Literal[1] | str  #: a dimension: one element, or a symbol such as ``n0`` for any other extent
 Shape = tuple[Dim, ...]
-Role = Literal["input", "inout", "output"]
+Role = Literal["input", "inout", "output", "buffer"]  #: a buffer is kgen's own, written by one kernel for others
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,9 @@ class Reduction:
     keepdims: bool
     correction: int = 0
 
+
+#: Reductions that have no value for an empty axis.
+NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
 
 Attr = int | str | Access | CastMode | Reduction | None
 

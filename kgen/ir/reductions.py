@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgen.dtypes import FLOAT64, DType
-from kgen.ir.kernel import CastMode, Reduction
+from kgen.ir.kernel import NO_IDENTITY, CastMode, Reduction
 from kgen.ir.rounding import Array, cast, numpy_dtype
 
 #: The kinds, in the order of the language's own list.
@@ -16,9 +16,6 @@ KINDS = (
     "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm",
     "logsumexp",
 )  # fmt: skip
-
-#: Kinds that have no value for an empty axis.
-NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
 
 _NEAREST = CastMode("rne", False)
 

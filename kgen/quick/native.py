@@ -38,7 +38,7 @@ def native_call(
 ) -> Quick | None:
     """The call, or None where there is no extension or it does not know one of the scalars."""
     module = extension()
-    if module is None or isinstance(seen.out, list):
+    if module is None or isinstance(seen.out, list) or seen.bound.has_scratch:
         return None
     given = [a.name for a in seen.engine.program.arguments][: len(seen.args)]
     passed = dict(zip(given, seen.args, strict=True)) | dict(seen.named)

@@ -175,6 +175,8 @@ def launches(
     else:
         text.miss_unless("stream is None")
         text.lines.append("at = 0")
+    if bound.has_scratch:
+        text.miss_unless(f"not {text.constant(module.is_capturing)}(at)")
     text.lines += ["try: slot = ready[at].pop()", "except (KeyError, IndexError): slot = new_slot(at)"]
     values = [_value(text, v, pointers, scalars) for v in bound.signature.variables]
     write = f"pack_into(slot[0], 0, {', '.join(values)})"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
 from kgen.runtime.frame import Frame, Memory, Signature
+from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
 from kgen.schedule.split import Step
 
@@ -35,6 +36,10 @@ class Module(Protocol):
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
 
+    def scratch(self, size: int) -> Any:
+        """Memory of zeros, at ``address``, for as long as the result lives."""
+
+    def is_capturing(self, stream: int) -> bool: ...
     def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
         """Address of the code, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
         ...
@@ -55,6 +60,7 @@ class Slot(NamedTuple):
     buffer: Any
     launches: tuple[tuple[Any, ...], ...]
     memory: Memory
+    scratch: Any  # owns the memory that the kernels share
 
 
 class Bound:
@@ -66,6 +72,7 @@ class Bound:
         kernels: Sequence[tuple[Entry, Launch]],
         extents: Mapping[str, int],
         steps: Sequence[Step],
+        buffers: Mapping[int, Array],
     ) -> None:
         """``loaded`` is None where there are no kernels to run: empty arrays compile nothing."""
         self.module: Any = loaded.module if loaded else None
@@ -73,9 +80,10 @@ class Bound:
         self.entries = tuple(entry for entry, _ in kernels)
         self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
-        self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps)
+        self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers)
         # Slots that no thread uses now, by stream; `pop` and `append` are what makes this safe among threads.
         self.ready: dict[int, list[Slot]] = {}
+        self._captured: list[Slot] = []
 
     def slot(self, stream: int) -> Slot:
         """A new slot; afterwards ``ready[stream]`` is there to take it."""
@@ -83,15 +91,33 @@ class Bound:
             while len(self.ready) >= _MOST_STREAMS:
                 self.ready.popitem()
             self.ready[stream] = []
-        memory = self._frame.memory()
+        return self._slot(stream)
+
+    @property
+    def has_scratch(self) -> bool:
+        """Whether the kernels share memory, which a graph must not share with other launches."""
+        return self._frame.scratch > 0
+
+    def _slot(self, stream: int) -> Slot:
+        scratch = self.module.scratch(self._frame.scratch) if self.has_scratch else None
+        memory = self._frame.memory(scratch.address if scratch is not None else 0)
         launches = tuple(
             self.module.prepared(name, launch, address, stream)
             for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
         )
-        return Slot(memory.buffer, launches, memory)
+        return Slot(memory.buffer, launches, memory, scratch)
 
     def run(self, stream: int, values: Sequence[Any]) -> None:
         """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""
+        if not self.names:
+            return
+        if self.has_scratch and self.module.is_capturing(stream):
+            # The graph may run beside other launches, whenever and as often as its owner likes.
+            slot = self._slot(stream)
+            self._captured.append(slot)
+            self.signature.packer.pack_into(slot.buffer, 0, *values)
+            self.start(slot)
+            return
         try:
             slot = self.ready[stream].pop()
         except (KeyError, IndexError):

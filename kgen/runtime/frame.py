@@ -7,6 +7,7 @@ behind it what the plan fixes (extents, strides, counts), and then each kernel's
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from functools import cached_property
 
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DType
+from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
 from kgen.schedule.split import Step
 
+SCRATCH = 256  # every buffer starts at a multiple of what allocators align to
 SLOT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
 
 _CODES = {
@@ -82,6 +85,8 @@ class Frame:
     fixed: bytes
     fixed_at: int
     tables: tuple[tuple[int, ...], ...]
+    scratch: int  # bytes of memory that the kernels share
+    scratch_at: tuple[tuple[int, int], ...]  # offset of a pointer, and what it points at within that memory
 
     @staticmethod
     def of(
@@ -90,8 +95,15 @@ class Frame:
         launches: Sequence[Launch],
         extents: Mapping[str, int],
         steps: Sequence[Step],
+        buffers: Mapping[int, Array],
     ) -> Frame:
-        """``entries`` and ``launches`` of the kernels that have anything to do."""
+        """``entries`` and ``launches`` of the kernels that have anything to do; ``buffers``: by operand."""
+        starts: dict[int, int] = {}
+        scratch = 0
+        for operand, array in buffers.items():
+            starts[operand] = scratch
+            scratch += -(-max(math.prod(array.shape), 1) * array.itemsize // SCRATCH) * SCRATCH
+        patches: list[tuple[int, int]] = []
         start = SLOT * len(signature.variables)
         fixed = bytearray()
         tables: list[tuple[int, ...]] = []
@@ -108,6 +120,14 @@ class Frame:
                 match parameter.kind:
                     case "pointer":
                         table.append(signature.offsets[Variable(int(parameter.key))])
+                    case "buffer":
+                        patches.append((place(bytes(8)), starts[int(parameter.key)]))
+                        table.append(patches[-1][0])
+                    case "partial" | "arrived":
+                        each = int(parameter.key) * launch.partials if parameter.kind == "partial" else 4 * launch.tiles
+                        patches.append((place(bytes(8)), scratch))
+                        table.append(patches[-1][0])
+                        scratch += -(-each // SCRATCH) * SCRATCH
                     case "scalar":
                         scalar = steps[entry.step].kernel.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])
@@ -118,11 +138,12 @@ class Frame:
                     case "n":
                         table.append(place(launch.n.to_bytes(entry.schedule.index_bits // 8, "little")))
             tables.append(tuple(table))
-        return Frame(start + len(fixed) + 8 * sum(map(len, tables)), bytes(fixed), start, tuple(tables))
+        size = start + len(fixed) + 8 * sum(map(len, tables))
+        return Frame(size, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
 
-    def memory(self) -> Memory:
-        """A copy for one launch at a time."""
-        return Memory(self)
+    def memory(self, scratch: int) -> Memory:
+        """A copy for one launch at a time; ``scratch`` is the address of the kernels' own memory."""
+        return Memory(self, scratch)
 
 
 class Memory:
@@ -130,7 +151,7 @@ class Memory:
 
     __slots__ = ("_raw", "addresses", "buffer")
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, scratch: int) -> None:
         self._raw = ctypes.create_string_buffer(frame.size + SLOT)
         base = -(-ctypes.addressof(self._raw) // SLOT) * SLOT
         self.buffer = (ctypes.c_char * frame.size).from_address(base)
@@ -138,6 +159,8 @@ class Memory:
         pointers = [base + offset for table in frame.tables for offset in table]
         content = frame.fixed + struct.pack(f"<{len(pointers)}Q", *pointers)
         ctypes.memmove(base + frame.fixed_at, content, len(content))
+        for offset, start in frame.scratch_at:
+            struct.pack_into("<Q", self.buffer, offset, scratch + start)
         addresses: list[int] = []
         for table in frame.tables:
             addresses.append(base + at)

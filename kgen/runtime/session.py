@@ -39,7 +39,7 @@ class Session:
         """The arrays that the kernels read (or update), one for each operand; None for outputs."""
         arrays: list[Array | None] = []
         for operand in specialised.kernel.operands:
-            value = values.get(operand.name) if operand.role != "output" else None
+            value = values.get(operand.name) if operand.role in ("input", "inout") else None
             if not isinstance(value, ArrayValue):
                 arrays.append(None)
                 continue

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from kgen.ir.kernel import Access, Kernel, Shape
-from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space, output_strides
+from kgen.layout.iterator import (
+    IterationSpace,
+    OperandLayout,
+    contiguous_strides,
+    iteration_space,
+    output_strides,
+)
+from kgen.schedule.cut import RowStep
 from kgen.schedule.policy import kept_axes
+from kgen.schedule.reductions import row_space
 from kgen.schedule.split import Step, Touch
 from kgen.schedule.target import PORTABLE
 
@@ -34,6 +43,12 @@ class Placed:
     itemsizes: tuple[int, ...]
     addresses: tuple[int, ...]  # modulo what the widest access needs
     aliased: tuple[bool, ...]
+    reduced: int = 0  # dimensions of the space, the first ones, that a kernel with reductions reduces
+
+    @property
+    def points(self) -> int:
+        """What there is to compute: elements, or rows, which have a result even where they are empty."""
+        return prod(self.space.shape[self.reduced :])
 
 
 def extents_of(kernel: Kernel, shapes: Sequence[tuple[int, ...] | None]) -> Extents | None:
@@ -71,22 +86,41 @@ def view(touch: Touch, array: Array, shape: tuple[int, ...]) -> OperandLayout:
 def allocated_strides(step: Step, operand: int, arrays: Sequence[Array | None], extents: Extents) -> tuple[int, ...]:
     """The strides of an output that kgen allocates: TensorIterator over what its expression reads, in input order."""
     kernel = step.kernel
-    shape = concrete(step.shape, extents)
     store = next(op for op in kernel.stores if isinstance(op.attr, Access) and op.attr.operand == operand)
+    shape = concrete(store.shape, extents)
     reachable: set[int] = set()
     stack = list(store.args)
     while stack:
         number = stack.pop()
         if number not in reachable:
             reachable.add(number)
-            stack.extend(kernel.ops[number].args)
+            if kernel.ops[number].name != "reduce":
+                stack.extend(kernel.ops[number].args)
     loads = {(a.operand, a.axes) for n in reachable if isinstance(a := kernel.ops[n].attr, Access)}
     inputs: list[OperandLayout] = []
+    results = [kernel.ops[n].shape for n in sorted(reachable) if kernel.ops[n].name == "reduce"]
     for source, axes in sorted(loads, key=lambda pair: pair[0]):
         array = arrays[source]
+        if kernel.operands[source].role == "buffer":
+            results.append(kernel.operands[source].shape)
+            continue
         assert array is not None
         inputs.append(view(Touch(source, axes, True, False), array, shape))
+    # The result of a reduction is contiguous, wherever it is kept, and comes after the arrays.
+    for result in results:
+        own = concrete(result, extents)
+        inputs.append(OperandLayout(own, contiguous_strides(own)))
     return output_strides(shape, inputs)
+
+
+def buffers(kernel: Kernel, extents: Extents) -> dict[int, Array]:
+    """The arrays between the kernels of a program, by operand: contiguous, and aligned."""
+    found: dict[int, Array] = {}
+    for number, operand in enumerate(kernel.operands):
+        if operand.role == "buffer":
+            shape = concrete(operand.shape, extents)
+            found[number] = Array(shape, contiguous_strides(shape), operand.dtype.size)
+    return found
 
 
 def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequence[bool]) -> Placed:
@@ -94,11 +128,16 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
     shape = concrete(step.shape, extents)
     touched = [arrays[t.operand] for t in step.touches]
     layouts = tuple(view(t, a, shape) for t, a in zip(step.touches, touched, strict=True))
+    if isinstance(step, RowStep):
+        space, reduced = row_space(step, shape, layouts)
+    else:
+        space, reduced = iteration_space(shape, layouts, keep=kept_axes(step)), 0
     return Placed(
         shape,
-        iteration_space(shape, layouts, keep=kept_axes(step)),
+        space,
         layouts,
         tuple(a.itemsize for a in touched),
         tuple(a.pointer % PORTABLE.vector_bytes for a in touched),
         tuple(aliased),
+        reduced,
     )

@@ -19,14 +19,17 @@ from typing import Any, Literal
 #: transposed  consecutive along another dimension: a tile at a time, turned in shared memory
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
-AccessKind = Literal["vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided"]
+#: row         one element for each row of a kernel with reductions
+AccessKind = Literal["vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row"]
 
 #: contiguous  every operand is dense in one order, or a single element: no offsets
 #: flat        outputs dense in one order, a group of elements a thread; others at an offset computed for each element
 #: rows        a group of elements of one row a thread; where rows begin is computed once for the group
 #: tiled       square tiles of two dimensions, one a block, for operands that are consecutive along the second
 #: strided     one element a thread, its offsets computed from its coordinates: covers every layout
-Template = Literal["contiguous", "flat", "rows", "tiled", "strided"]
+#: row_reduce     reductions: some threads share a row
+#: column_reduce  reductions over a slow dimension: a thread has some rows, which are consecutive in memory
+Template = Literal["contiguous", "flat", "rows", "tiled", "strided", "row_reduce", "column_reduce"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,16 +34,24 @@ class Step:
 def split(kernel: Kernel) -> tuple[Step, ...]:
     """The steps of a program, in the order in which they have to run."""
     shapes = list(dict.fromkeys(store.shape for store in kernel.stores))
-    shapes.sort(key=lambda shape: (-len(shape), sum(dim == 1 for dim in shape)))
+    shapes.sort(key=order_key)
     return tuple(_step(kernel, shape) for shape in shapes)
 
 
-def _step(kernel: Kernel, shape: Shape) -> Step:
-    last = len(kernel.ops)
-    ops = tuple(op for op in kernel.ops[:last] if op.name != "store" or op.shape == shape)
-    # Stores stand last and nothing reads them, so leaving some out renumbers nothing before them.
-    part = dce(Kernel(kernel.operands, kernel.scalars, ops))
+def order_key(shape: Shape) -> tuple[int, int]:
+    """Sorts larger shapes first."""
+    return (-len(shape), sum(dim == 1 for dim in shape))
+
+
+def step_of(part: Kernel, shape: Shape) -> Step:
+    """A kernel without reductions, all of whose stores have ``shape``."""
     return Step(part, shape, _touches(part))
+
+
+def _step(kernel: Kernel, shape: Shape) -> Step:
+    ops = tuple(op for op in kernel.ops if op.name != "store" or op.shape == shape)
+    # Stores stand last and nothing reads them, so leaving some out renumbers nothing before them.
+    return step_of(dce(Kernel(kernel.operands, kernel.scalars, ops)), shape)
 
 
 def _touches(kernel: Kernel) -> tuple[Touch, ...]:

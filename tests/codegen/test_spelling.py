@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from kgen import resources
+from kgen.codegen.accumulators import accumulator
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
 from kgen.codegen.helpers import HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
-from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT32, INT32, DType
-from kgen.ir.kernel import Attr, CastMode, from_bits, to_bits
+from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT32, FLOAT64, INT32, DType
+from kgen.ir.kernel import Attr, CastMode, Reduction, from_bits, to_bits
 from kgen.ir.ops import OPS
+from kgen.ir.reductions import KINDS
 
 from .cases import all_cases
 
@@ -40,7 +42,11 @@ def test_helpers_and_files_agree() -> None:
     """Each helper is one file of templates/device, each file one helper that some spelling or helper uses."""
     files = {path.stem for path in (resources.folder("templates") / "device").glob("*.cu")}
     used = {h for c in all_cases() for h in spell(c.name, c.attr, c.dtype, [A, B, C, A][: len(c.of)], c.of).helpers}
-    used |= {LOAD_SHIFTED, SHIFT_BLOCKS}
+    for kind in KINDS:
+        for dtype in (FLOAT32, FLOAT64):
+            found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
+            used |= {*found.helpers, *found.loop_helpers}
+    used |= {LOAD_SHIFTED, SHIFT_BLOCKS, "divide"}
     used |= {required for name in used for required in HELPERS[name].requires}
     assert files == set(HELPERS) == used
 

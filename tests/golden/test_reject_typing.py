@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import kgen
 from kgen import pipeline
 from kgen.diagnostics import KgenError
 from tests.golden.headers import checked, files
@@ -22,13 +20,3 @@ def test_reject(path: Path, bless: Callable[[Path, str], None]) -> None:
     with pytest.raises(KgenError) as caught:
         checked(text, path.name)
     bless(path.with_suffix(".txt"), f"{caught.value}\n")
-
-
-def test_reductions_at_the_call() -> None:
-    """Reductions type and evaluate, but no kernel is made of them yet: a call says so, and marks the first one."""
-    x = np.zeros((3, 4), np.float32)
-    with pytest.raises(KgenError) as caught:
-        kgen.jit("let m = max(x, axis=1, keepdims=true)\nout = x - m", device="cpu")(x)
-    assert caught.value.code == "reductions-not-yet"
-    assert "max(x, axis=1, keepdims=true)" in str(caught.value)
-    assert "elementwise is `max(a, b)`" in str(caught.value)

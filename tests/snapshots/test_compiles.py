@@ -27,7 +27,9 @@ except KgenError as problem:
 
 NVCC = shutil.which("nvcc")
 CUOBJDUMP = shutil.which("cuobjdump")
-TRIGONOMETRY = re.compile(r"\b(sin|cos|tan|sincos)f?\(")  # reduces large arguments by way of a table in local memory
+TRIGONOMETRY = re.compile(
+    r"\b(sin|cos|tan|sincos)f?\(|\bdivide\("
+)  # reduces large arguments by way of a table in local memory
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
 
 

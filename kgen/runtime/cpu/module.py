@@ -20,6 +20,14 @@ _ARGUMENTS: list[Any] = [*_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uin
 _schedulers: dict[Path, ctypes.CDLL] = {}
 
 
+class Scratch:
+    """Memory of zeros at ``address``, as aligned as a device's."""
+
+    def __init__(self, size: int) -> None:
+        self._memory = ctypes.create_string_buffer(size + 256)
+        self.address = -(-ctypes.addressof(self._memory) // 256) * 256
+
+
 class CpuModule:
     """The kernels of one text."""
 
@@ -65,6 +73,15 @@ class CpuModule:
     @staticmethod
     def status(result: Any) -> Any:
         return result
+
+    @staticmethod
+    def scratch(size: int) -> Scratch:
+        """Memory of zeros for kernels that share some."""
+        return Scratch(size)
+
+    @staticmethod
+    def is_capturing(stream: int) -> bool:
+        return False
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
         raise self._error(kernel, status)

@@ -111,6 +111,23 @@ class DeviceBuffer:
                 return
 
 
+def zeros(device: int, size: int) -> DeviceBuffer:
+    """A buffer of zeros.  May be called while some stream is captured: it becomes no part of that."""
+    from cuda.bindings import driver
+
+    stream = own_stream(device)
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    with on(device), explained("allocating memory for a kernel"):
+        before = check("cuThreadExchangeStreamCaptureMode", driver.cuThreadExchangeStreamCaptureMode(relaxed))
+        try:
+            buffer = DeviceBuffer(device, size)
+            check("cuMemsetD8Async", driver.cuMemsetD8Async(buffer.address, 0, size, stream))
+            check("cuStreamSynchronize", driver.cuStreamSynchronize(stream))
+        finally:
+            driver.cuThreadExchangeStreamCaptureMode(before)
+    return buffer
+
+
 class Staging:
     """Device copies of host arrays for one call::
 

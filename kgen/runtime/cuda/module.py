@@ -9,7 +9,7 @@ into a graph, and a launch on another device's stream is an error instead of a s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen.runtime.cuda.context import on, primary
 from kgen.runtime.cuda.driver import (
@@ -23,6 +23,9 @@ from kgen.runtime.cuda.driver import (
     require,
 )
 from kgen.schedule.launch import Launch
+
+if TYPE_CHECKING:
+    from kgen.runtime.cuda.memory import DeviceBuffer
 
 Dim3 = tuple[int, int, int]
 
@@ -99,6 +102,16 @@ class CudaModule:
     @staticmethod
     def status(result: Any) -> Any:
         return result[0]
+
+    def scratch(self, size: int) -> DeviceBuffer:
+        """Memory of zeros for kernels that share some, also while a stream is captured."""
+        from kgen.runtime.cuda.memory import zeros
+
+        return zeros(self.device, size)
+
+    def is_capturing(self, stream: int) -> bool:
+        status = self._driver.cuStreamIsCapturing(self._driver.CUstream(stream))
+        return int(status[0]) == 0 and int(status[1]) != 0
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
         """Launches again where the thread had no context or another one; raises what cannot be helped."""

@@ -1,0 +1,112 @@
+"""Workloads with reductions: over rows, columns, everything, middle axes, and chains that keep rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.workloads import Workload
+
+N = 2**28
+LENGTHS = (256, 1024, 4096, 8192, 16384, 32768, 131072)
+AWKWARD = (1, 3, 7, 8, 100, 1000, 50257)
+
+SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e / sum(e, axis=-1, keepdims=true)"
+RMSNORM = "out = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6) * w"
+LAYERNORM = (
+    "let d = x - mean(x, axis=-1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
+)
+STATISTICS = "m = mean(x, axis=(0, 2, 3))\nv = var(x, axis=(0, 2, 3))"
+QUANTISE = "scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127\nq = cast<i8, sat, rne>(x / scale)"
+
+Reference = Callable[[Any], Callable[..., Any]]
+
+
+def _randn(torch: Any, *shape: int, dtype: str = "float32") -> Any:
+    return torch.randn(*shape, device="cuda", dtype=getattr(torch, dtype))
+
+
+def _one(
+    name: str, kind: str, program: str, shape: tuple[int, ...], reference: Reference, target: float,
+    dtype: str = "float32", inputs: str = "x",
+) -> Workload:  # fmt: skip
+    """Of some arrays of one shape."""
+
+    def make(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+        return {i: _randn(torch, *shape, dtype=dtype) for i in inputs}, reference(torch)
+
+    return Workload(name, kind, program, make, target)
+
+
+def _rows(name: str, program: str, n: int, inputs: str, reference: Reference, target: float, total: int) -> Workload:
+    """Of half-precision rows, with weights as long as a row."""
+
+    def make(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+        args = {"x": _randn(torch, total // n, n, dtype="bfloat16")}
+        return args | {i: _randn(torch, n, dtype="bfloat16") for i in inputs}, reference(torch)
+
+    return Workload(f"{name}_{n}", "rows" if n in LENGTHS else "awkward rows", program, make, target)
+
+
+def _softmax(torch: Any) -> Callable[..., Any]:
+    return lambda x: torch.softmax(x, -1)
+
+
+def _rmsnorm(torch: Any) -> Callable[..., Any]:
+    return lambda x, w: torch.nn.functional.rms_norm(x, (x.shape[-1],), w, 1e-6)
+
+
+def _layernorm(torch: Any) -> Callable[..., Any]:
+    return lambda x, w, b: torch.nn.functional.layer_norm(x, (x.shape[-1],), w, b, 1e-5)
+
+
+def _statistics(torch: Any) -> Callable[..., Any]:
+    return lambda x: (x.mean((0, 2, 3)), x.var((0, 2, 3), unbiased=False))
+
+
+def _channels_last(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+    x = _randn(torch, 64, 256, 128, 128).to(memory_format=torch.channels_last)
+    return {"x": x}, _statistics(torch)
+
+
+def _quantise(torch: Any) -> Callable[..., Any]:
+    def reference(x: Any) -> Any:
+        # By a tensor: PyTorch divides by a number by multiplying with its inverse.
+        scale = x.float().abs().amax(-1, keepdim=True).clamp(min=1e-12) / torch.full((), 127.0, device="cuda")
+        return scale, torch.clamp(torch.round(x.float() / scale), -128, 127).to(torch.int8)
+
+    return reference
+
+
+def _target(n: int) -> float:
+    return 0.97 if n <= 16384 else 0.95 if n <= 32768 else 0.93
+
+
+_SQUARE = (32768, 8192)
+
+WORKLOADS: tuple[Workload, ...] = (
+    _one("sum_rows_f32", "over rows", "out = sum(x, axis=1)", _SQUARE, lambda t: lambda x: x.sum(1), 1.08),
+    _one("max_rows_f32", "over rows", "out = max(x, axis=1)", _SQUARE, lambda t: lambda x: x.amax(1), 1.08),
+    _one(
+        "dot_rows_f32", "over rows", "out = sum(x * y, axis=1)", (32768, 4096), lambda t: lambda x, y: (x * y).sum(1),
+        1.08, inputs="xy",
+    ),
+    _one("argmax_rows_f32", "over rows", "out = argmax(x, axis=1)", _SQUARE, lambda t: lambda x: x.argmax(1), 1.03),
+    _one("var_rows_f32", "over rows", "out = var(x, axis=1)", _SQUARE,
+         lambda t: lambda x: x.var(1, unbiased=False), 1.03),
+    _one("sum_columns_f32", "over columns", "out = sum(x, axis=0)", _SQUARE, lambda t: lambda x: x.sum(0), 1.03),
+    _one("max_columns_f32", "over columns", "out = max(x, axis=0)", _SQUARE, lambda t: lambda x: x.amax(0), 1.03),
+    _one("sum_all_f32", "over all", "out = sum(x)", _SQUARE, lambda t: lambda x: x.sum(), 1.06),
+    _one("max_all_f32", "over all", "out = max(x)", _SQUARE, lambda t: lambda x: x.amax(), 1.06),
+    _one("sum_middle_bf16", "over a middle axis", "out = sum(x, axis=1)", (64, 4096, 1024),
+         lambda t: lambda x: x.sum(1), 1.00, "bfloat16"),
+    _one("statistics_nchw", "over (N, H, W)", STATISTICS, (64, 256, 128, 128), _statistics, 1.00),
+    Workload("statistics_nhwc", "over (N, H, W)", STATISTICS, _channels_last, 1.00),
+    _one("quantise_rows_bf16", "rows", QUANTISE, (65536, 4096), _quantise, 0.97, "bfloat16"),
+    _one("softmax_one_row_f32", "one row", SOFTMAX, (1, N), _softmax, 0.60),
+    *(_rows("softmax", SOFTMAX, n, "", _softmax, _target(n), N) for n in LENGTHS),
+    *(_rows("rmsnorm", RMSNORM, n, "w", _rmsnorm, _target(n), N) for n in LENGTHS),
+    *(_rows("layernorm", LAYERNORM, n, "wb", _layernorm, _target(n), N) for n in LENGTHS),
+    *(_rows("softmax", SOFTMAX, n, "", _softmax, 0.0, N // 2) for n in AWKWARD),
+    *(_rows("sum", "out = sum(x, axis=-1)", n, "", lambda t: lambda x: x.sum(-1), 0.0, N // 2) for n in AWKWARD),
+)  # fmt: skip

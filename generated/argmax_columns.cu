@@ -1,0 +1,230 @@
+// Made by kgen 0.1.0 from argmax.k. Do not edit; remake it with
+//     kgen compile argmax.k -o argmax_columns.cu --dtype x=f32 --shape x=1000x65536 --strides x=1x1000 --name argmax_columns
+//
+//     # Where each row is greatest, and how great.
+//     at = argmax(x, axis=-1)
+//     top = max(x, axis=-1)
+//
+// Inputs:  x: float32
+// Outputs: at: int64, top: float32
+//
+// Chosen: columns: 32 threads across groups of 4 columns, 8 threads share each group.
+// Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// A value, and where in its row it is; at -1, none that beats the value it starts with.
+template <typename T>
+struct Found {
+    T value;
+    long long at;
+};
+
+template <typename T>
+static __device__ __forceinline__ Found<T> shuffled(const Found<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
+}
+
+// Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
+template <typename T>
+static __device__ __forceinline__ void take_greatest(Found<T>& found, T x, long long place)
+{
+    if (!(x <= found.value) && found.value == found.value) {
+        found.value = x;
+        found.at = place;
+    }
+}
+
+// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.
+template <typename T>
+static __device__ __forceinline__ void first_greatest(Found<T>& a, const Found<T>& b)
+{
+    const bool better = b.value > a.value || (b.value != b.value && a.value == a.value);
+    const bool as_good = b.value == a.value || (b.value != b.value && a.value != a.value);
+    if (better || (as_good && b.at < a.at)) {
+        a = b;
+    }
+}
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// Takes one element into argmax and max.
+static __device__ __forceinline__ void
+argmax_columns_pass(const float x_v, const long long place, Found<float>& argmax_acc, float& max_acc)
+{
+    // at = argmax(x, axis=-1)
+    take_greatest(argmax_acc, x_v, place);
+    // top = max(x, axis=-1)
+    max_acc = nan_max(max_acc, x_v);
+}
+
+// Where the columns lie; strides and steps in elements.
+struct argmax_columns_columns_split_layout {
+    int height;  // elements of a column
+    int columns;
+    int span;  // elements of a column that a block takes
+    int at_step[2];  // down a column, then across
+    int top_step[2];  // down a column, then across
+    int x_step[2];  // down a column, then across
+};
+
+// Columns, 128 a block: 32 threads across, 8 share a group; several blocks share them.
+// Launch: (groups of columns, ceil(height / span)) blocks of 256 threads; `arrived` begins as zeros.
+// Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
+// Alignment, in bytes: 16 for at, top and x.
+// Columns are a multiple of 4.
+// No other operand may overlap at and top in memory.
+extern "C" __global__ void __launch_bounds__(256)
+argmax_columns_columns_split(const float* __restrict__ x_ptr,
+                             long long* __restrict__ at_ptr,
+                             float* __restrict__ top_ptr,
+                             Found<float>* argmax_of_blocks,
+                             float* max_of_blocks,
+                             unsigned int* arrived,
+                             const argmax_columns_columns_split_layout layout)
+{
+    const int share = threadIdx.x / 32;  // of a group's elements
+    const int column = 128 * blockIdx.x + 4 * (threadIdx.x % 32);
+    const bool live = column < layout.columns;
+    long long* const at_row = at_ptr + column;
+    float* const top_row = top_ptr + column;
+    const float* const x_row = x_ptr + column;
+    const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
+    const int last = first + min(layout.span, layout.height - first);
+
+    __shared__ Found<float> argmax_shared[4][256];
+    __shared__ float max_shared[4][256];
+    Found<float> argmax_acc[4];
+    float max_acc[4];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        argmax_acc[j] = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
+        max_acc[j] = __int_as_float(0xff800000 /* -inf */);
+    }
+    if (live) {
+        int e = first + share;
+        for (; e + 56 < last; e += 64) {
+            Pack<float, 4, 16> x_vec[8];
+            #pragma unroll
+            for (int u = 0; u < 8; ++u) {
+                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + (e + u * 8) * layout.x_step[0]);
+            }
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                #pragma unroll
+                for (int u = 0; u < 8; ++u) {
+                    argmax_columns_pass(x_vec[u].at[j], e + u * 8, argmax_acc[j], max_acc[j]);
+                }
+            }
+        }
+        for (; e < last; e += 8) {
+            Pack<float, 4, 16> x_vec;
+            x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + e * layout.x_step[0]);
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                argmax_columns_pass(x_vec.at[j], e, argmax_acc[j], max_acc[j]);
+            }
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        argmax_shared[j][threadIdx.x] = argmax_acc[j];
+        max_shared[j][threadIdx.x] = max_acc[j];
+    }
+    __syncthreads();
+    for (int s = 4; s > 0; s /= 2) {
+        if (share < s) {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                first_greatest(argmax_acc[j], argmax_shared[j][threadIdx.x + 32 * s]);
+                argmax_shared[j][threadIdx.x] = argmax_acc[j];
+                max_acc[j] = nan_max(max_acc[j], max_shared[j][threadIdx.x + 32 * s]);
+                max_shared[j][threadIdx.x] = max_acc[j];
+            }
+        }
+        __syncthreads();
+    }
+
+    // The last of the blocks that share these columns merges what all have left, always in the same order.
+    const unsigned mine = (blockIdx.x * unsigned(gridDim.y) + blockIdx.y) * 128 + 4 * (threadIdx.x % 32);
+    if (share == 0) {
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            argmax_of_blocks[mine + j] = argmax_acc[j];
+            max_of_blocks[mine + j] = max_acc[j];
+        }
+    }
+    __threadfence();
+    __syncthreads();
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+    }
+    __syncthreads();
+    if (!is_last) {
+        return;
+    }
+    __threadfence();
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        argmax_acc[j] = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
+        max_acc[j] = __int_as_float(0xff800000 /* -inf */);
+        for (unsigned int b = share; b < gridDim.y; b += 8) {
+            const unsigned theirs = (blockIdx.x * unsigned(gridDim.y) + b) * 128 + 4 * (threadIdx.x % 32);
+            first_greatest(argmax_acc[j], argmax_of_blocks[theirs + j]);
+            max_acc[j] = nan_max(max_acc[j], max_of_blocks[theirs + j]);
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        argmax_shared[j][threadIdx.x] = argmax_acc[j];
+        max_shared[j][threadIdx.x] = max_acc[j];
+    }
+    __syncthreads();
+    for (int s = 4; s > 0; s /= 2) {
+        if (share < s) {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                first_greatest(argmax_acc[j], argmax_shared[j][threadIdx.x + 32 * s]);
+                argmax_shared[j][threadIdx.x] = argmax_acc[j];
+                max_acc[j] = nan_max(max_acc[j], max_shared[j][threadIdx.x + 32 * s]);
+                max_shared[j][threadIdx.x] = max_acc[j];
+            }
+        }
+        __syncthreads();
+    }
+
+    if (share == 0 && live) {
+        Pack<long long, 4, 16> at_vec;
+        Pack<float, 4, 16> top_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const long long argmax_v = max(argmax_acc[j].at, 0ll);
+            const float max_v = max_acc[j];
+            // at = argmax(x, axis=-1)
+            at_vec.at[j] = argmax_v;
+            // top = max(x, axis=-1)
+            top_vec.at[j] = max_v;
+        }
+        *reinterpret_cast<Pack<long long, 4, 16>*>(at_row) = at_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(top_row) = top_vec;
+    }
+}

@@ -1,0 +1,259 @@
+// Made by kgen 0.1.0 from batch_stats.k. Do not edit; remake it with
+//     kgen compile batch_stats.k -o batch_stats_channels_last.cu --dtype image=f32 --shape image=64x256x56x56 --strides image=802816x1x14336x256 --name batch_stats_channels_last
+//
+//     # Mean and variance of each channel of a batch of images.
+//     mu = mean(image, axis=(0, 2, 3))
+//     sigma2 = var(image, axis=(0, 2, 3))
+//
+// Inputs:  image: float32
+// Outputs: mu: float32, sigma2: float32
+//
+// Chosen: columns: 32 threads across groups of 4 columns, 8 threads share each group.
+// Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Elements seen, their mean, and the sum of their squared distances from it.
+template <typename T>
+struct Moments {
+    T count, mean, distance;
+};
+
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.
+template <typename T>
+static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
+{
+    const T count = a.count + b.count, apart = b.mean - a.mean;
+    const T share = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
+    if (b.count != 0) {
+        a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
+        a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
+    }
+    a.count = count;
+}
+
+template <typename T>
+static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
+            __shfl_xor_sync(0xffffffffu, a.distance, d)};
+}
+
+// Takes the elements of a group into the moments, about the group's own mean.
+template <typename T, int N>
+static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N])
+{
+    T sum = 0, distance = 0;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sum += x[j];
+    }
+    const T mean = sum * (1 / (T)N);
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        distance += (x[j] - mean) * (x[j] - mean);
+    }
+    merge(all, Moments<T>{N, mean, distance});
+}
+
+// A sum that also keeps what rounding took away from it.
+template <typename T>
+struct Sum {
+    T sum, rest;
+};
+
+template <typename T>
+static __device__ __forceinline__ void add(Sum<T>& s, T x)
+{
+    const T sum = s.sum + x, gained = sum - s.sum;
+    s.rest += (s.sum - (sum - gained)) + (x - gained);
+    s.sum = sum;
+}
+
+template <typename T>
+static __device__ __forceinline__ T total(const Sum<T>& s)
+{
+    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
+}
+
+// Takes one element into mean and var.
+static __device__ __forceinline__ void
+batch_stats_channels_last_pass(const float image_v, float& mean_acc, float& var_acc)
+{
+    // mu = mean(image, axis=(0, 2, 3))
+    mean_acc += image_v;
+    // sigma2 = var(image, axis=(0, 2, 3))
+    var_acc = image_v;
+}
+
+// Where the columns lie; strides and steps in elements.
+struct batch_stats_channels_last_columns_split_layout {
+    int height;  // elements of a column
+    int columns;
+    int span;  // elements of a column that a block takes
+    int mu_step[2];  // down a column, then across
+    int sigma2_step[2];  // down a column, then across
+    int image_step[2];  // down a column, then across
+};
+
+// Columns, 128 a block: 32 threads across, 8 share a group; several blocks share them.
+// Launch: (groups of columns, ceil(height / span)) blocks of 256 threads; `arrived` begins as zeros.
+// Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
+// Alignment, in bytes: 16 for mu, sigma2 and image.
+// Columns are a multiple of 4.
+// No other operand may overlap mu and sigma2 in memory.
+extern "C" __global__ void __launch_bounds__(256)
+batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
+                                        float* __restrict__ mu_ptr,
+                                        float* __restrict__ sigma2_ptr,
+                                        float* mean_of_blocks,
+                                        Moments<float>* var_of_blocks,
+                                        unsigned int* arrived,
+                                        const batch_stats_channels_last_columns_split_layout layout)
+{
+    const int share = threadIdx.x / 32;  // of a group's elements
+    const int column = 128 * blockIdx.x + 4 * (threadIdx.x % 32);
+    const bool live = column < layout.columns;
+    float* const mu_row = mu_ptr + column;
+    float* const sigma2_row = sigma2_ptr + column;
+    const float* const image_row = image_ptr + column;
+    const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
+    const int last = first + min(layout.span, layout.height - first);
+
+    __shared__ float mean_shared[4][256];
+    __shared__ Moments<float> var_shared[4][256];
+    float mean_acc[4];
+    Sum<float> mean_sum[4];
+    Moments<float> var_acc[4];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        mean_sum[j] = Sum<float>{};
+        var_acc[j] = Moments<float>{};
+    }
+    if (live) {
+        int e = first + share;
+        for (; e + 56 < last; e += 64) {
+            Pack<float, 4, 16> image_vec[8];
+            #pragma unroll
+            for (int u = 0; u < 8; ++u) {
+                image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + (e + u * 8) * layout.image_step[0]);
+            }
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                float mean_part = 0.0f;
+                float var_part[8];
+                #pragma unroll
+                for (int u = 0; u < 8; ++u) {
+                    batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
+                }
+                add(mean_sum[j], mean_part);
+                add_group(var_acc[j], var_part);
+            }
+        }
+        for (; e < last; e += 8) {
+            Pack<float, 4, 16> image_vec;
+            image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + e * layout.image_step[0]);
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                float mean_part = 0.0f;
+                float var_part[1];
+                batch_stats_channels_last_pass(image_vec.at[j], mean_part, var_part[0]);
+                add(mean_sum[j], mean_part);
+                add_group(var_acc[j], var_part);
+            }
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        mean_acc[j] = total(mean_sum[j]);
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        mean_shared[j][threadIdx.x] = mean_acc[j];
+        var_shared[j][threadIdx.x] = var_acc[j];
+    }
+    __syncthreads();
+    for (int s = 4; s > 0; s /= 2) {
+        if (share < s) {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                mean_acc[j] += mean_shared[j][threadIdx.x + 32 * s];
+                mean_shared[j][threadIdx.x] = mean_acc[j];
+                merge(var_acc[j], var_shared[j][threadIdx.x + 32 * s]);
+                var_shared[j][threadIdx.x] = var_acc[j];
+            }
+        }
+        __syncthreads();
+    }
+
+    // The last of the blocks that share these columns merges what all have left, always in the same order.
+    const unsigned mine = (blockIdx.x * unsigned(gridDim.y) + blockIdx.y) * 128 + 4 * (threadIdx.x % 32);
+    if (share == 0) {
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            mean_of_blocks[mine + j] = mean_acc[j];
+            var_of_blocks[mine + j] = var_acc[j];
+        }
+    }
+    __threadfence();
+    __syncthreads();
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+    }
+    __syncthreads();
+    if (!is_last) {
+        return;
+    }
+    __threadfence();
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        mean_acc[j] = 0.0f;
+        var_acc[j] = Moments<float>{};
+        for (unsigned int b = share; b < gridDim.y; b += 8) {
+            const unsigned theirs = (blockIdx.x * unsigned(gridDim.y) + b) * 128 + 4 * (threadIdx.x % 32);
+            mean_acc[j] += mean_of_blocks[theirs + j];
+            merge(var_acc[j], var_of_blocks[theirs + j]);
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        mean_shared[j][threadIdx.x] = mean_acc[j];
+        var_shared[j][threadIdx.x] = var_acc[j];
+    }
+    __syncthreads();
+    for (int s = 4; s > 0; s /= 2) {
+        if (share < s) {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                mean_acc[j] += mean_shared[j][threadIdx.x + 32 * s];
+                mean_shared[j][threadIdx.x] = mean_acc[j];
+                merge(var_acc[j], var_shared[j][threadIdx.x + 32 * s]);
+                var_shared[j][threadIdx.x] = var_acc[j];
+            }
+        }
+        __syncthreads();
+    }
+
+    if (share == 0 && live) {
+        Pack<float, 4, 16> mu_vec;
+        Pack<float, 4, 16> sigma2_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const float mean_v = mean_acc[j] / (float)layout.height;
+            const float var_v = var_acc[j].distance / (float)layout.height;
+            // mu = mean(image, axis=(0, 2, 3))
+            mu_vec.at[j] = mean_v;
+            // sigma2 = var(image, axis=(0, 2, 3))
+            sigma2_vec.at[j] = var_v;
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(mu_row) = mu_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(sigma2_row) = sigma2_vec;
+    }
+}

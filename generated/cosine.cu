@@ -1,0 +1,99 @@
+// Made by kgen 0.1.0 from cosine.k. Do not edit; remake it with
+//     kgen compile cosine.k -o cosine.cu --dtype a=f32,b=f32 --shape a=65536x256,b=65536x256
+//
+//     # The cosine of the angle between each row of a and the same row of b.
+//     y = sum(a * b, axis=-1) / (norm(a, axis=-1) * norm(b, axis=-1))
+//
+// Inputs:  a: float32, b: float32
+// Outputs: y: float32
+//
+// Chosen: rows: 8 threads share a row of 256 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Takes one element into sum and norm.
+static __device__ __forceinline__ void
+cosine_pass(const float a_v, const float b_v, float& sum_acc, float& norm_acc, float& norm_acc2)
+{
+    sum_acc += a_v * b_v;
+    norm_acc += a_v * a_v;
+    norm_acc2 += b_v * b_v;
+}
+
+// Where the rows lie; strides and steps in elements.
+struct cosine_rows_held256_layout {
+    long long y_stride[1];
+    long long a_stride[1];  // of a and b
+    int width;  // elements of a row
+};
+
+// Rows of up to 256 elements, kept in registers: 32 rows a block, 8 threads a row.
+// Launch: ceil(n / 32) blocks of 256 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for a and b.
+// Rows are a multiple of 4 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+cosine_rows_held256(const float* __restrict__ a_ptr,
+                    const float* __restrict__ b_ptr,
+                    float* __restrict__ y_ptr,
+                    const cosine_rows_held256_layout layout,
+                    const unsigned int n)
+{
+    const int lane = threadIdx.x % 8;
+    const bool live = blockIdx.x * 32u + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 32u + threadIdx.x / 8 : 0;
+    const int width = live ? layout.width : 0;
+    const float* const a_row = a_ptr + row * layout.a_stride[0];
+    const float* const b_row = b_ptr + row * layout.a_stride[0];
+
+    Pack<float, 4, 16> a_vec[8];
+    Pack<float, 4, 16> b_vec[8];
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 4 * (v * 8 + lane);
+        if (i < width) {
+            a_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_row + i);
+            b_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(b_row + i);
+        }
+    }
+
+    float sum_acc = 0.0f;
+    float norm_acc = 0.0f;
+    float norm_acc2 = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 4 * (v * 8 + lane);
+        if (i < width) {
+            float sum_part = 0.0f;
+            float norm_part = 0.0f;
+            float norm_acc2_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                cosine_pass(a_vec[v].at[j], b_vec[v].at[j], sum_part, norm_part, norm_acc2_part);
+            }
+            sum_acc += sum_part;
+            norm_acc += norm_part;
+            norm_acc2 += norm_acc2_part;
+        }
+    }
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        norm_acc += __shfl_xor_sync(0xffffffffu, norm_acc, d);
+        norm_acc2 += __shfl_xor_sync(0xffffffffu, norm_acc2, d);
+    }
+    const float sum_v = sum_acc;
+    const float norm_v = sqrtf(norm_acc);
+    const float norm_v2 = sqrtf(norm_acc2);
+
+    if (lane == 0 && live) {
+        y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm_v2);
+    }
+}

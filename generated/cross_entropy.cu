@@ -1,0 +1,203 @@
+// Made by kgen 0.1.0 from cross_entropy.k. Do not edit; remake it with
+//     kgen compile cross_entropy.k -o cross_entropy.cu --dtype logits=f32,label=i64 --shape logits=4096x32000,label=4096
+//
+//     # Log-softmax, and the cross-entropy of each row with its label.
+//     input logits, label
+//     let total = logsumexp(logits, axis=-1, keepdims=true)
+//     log_p = logits - total
+//     loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
+//
+// Inputs:  logits: float32, label: int64
+// Outputs: log_p: float32, loss: float32
+//
+// Chosen: rows: 512 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+};
+
+template <typename T>
+static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
+}
+
+// Two sets of elements as one.  Equal greatest ones take no factor: both may be infinite.
+static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
+{
+    const float peak = a.peak < b.peak || b.peak != b.peak ? b.peak : a.peak;
+    const float mine = a.peak == peak ? a.sum : a.sum * expf(a.peak - peak);
+    a.sum = mine + (b.peak == peak ? b.sum : b.sum * expf(b.peak - peak));
+    a.peak = peak;
+}
+
+template <int N>
+static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
+{
+    float peak = x[0], sum = 0;
+    #pragma unroll
+    for (int j = 1; j < N; ++j) {
+        peak = peak < x[j] || x[j] != x[j] ? x[j] : peak;
+    }
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sum += x[j] == peak ? 1 : expf(x[j] - peak);
+    }
+    merge(all, LogSum<float>{peak, sum});
+}
+
+// A sum that also keeps what rounding took away from it.
+template <typename T>
+struct Sum {
+    T sum, rest;
+};
+
+template <typename T>
+static __device__ __forceinline__ void add(Sum<T>& s, T x)
+{
+    const T sum = s.sum + x, gained = sum - s.sum;
+    s.rest += (s.sum - (sum - gained)) + (x - gained);
+    s.sum = sum;
+}
+
+template <typename T>
+static __device__ __forceinline__ T total(const Sum<T>& s)
+{
+    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
+}
+
+// Takes one element into total.
+static __device__ __forceinline__ void
+cross_entropy_pass1(const float logits_v, float& total_acc)
+{
+    // let total = logsumexp(logits, axis=-1, keepdims=true)
+    total_acc = logits_v;
+}
+
+// Takes one element into sum.
+static __device__ __forceinline__ void
+cross_entropy_pass2(const float logits_v,
+                    const float total_v,
+                    const long long label_v,
+                    const long long index0,
+                    float& sum_acc)
+{
+    // loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
+    sum_acc += index0 == label_v ? total_v - logits_v : 0.0f;
+}
+
+// One element of log_p.
+static __device__ __forceinline__ void
+cross_entropy_element(const float logits_v, const float total_v, float& log_p_v)
+{
+    // log_p = logits - total
+    log_p_v = logits_v - total_v;
+}
+
+// Where the rows lie; strides and steps in elements.
+struct cross_entropy_rows_long_layout {
+    long long log_p_stride[1];  // of log_p and logits
+    long long loss_stride[1];  // of loss and label
+    int width;  // elements of a row
+};
+
+// Rows of any length, read again for each round of reductions: 512 threads a row.
+// Launch: a block of 512 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for log_p and logits.
+// Rows are a multiple of 4 elements.
+// No other operand may overlap log_p and loss in memory.
+extern "C" __global__ void __launch_bounds__(512)
+cross_entropy_rows_long(const float* __restrict__ logits_ptr,
+                        const long long* __restrict__ label_ptr,
+                        float* __restrict__ log_p_ptr,
+                        float* __restrict__ loss_ptr,
+                        const cross_entropy_rows_long_layout layout)
+{
+    const int lane = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    float* const log_p_row = log_p_ptr + row * layout.log_p_stride[0];
+    const float* const logits_row = logits_ptr + row * layout.log_p_stride[0];
+    const long long label_v = label_ptr[row * layout.loss_stride[0]];
+
+    __shared__ LogSum<float> total_of_warps[16];
+    LogSum<float> total_acc = {__int_as_float(0xff800000 /* -inf */), 0.0f};
+    #pragma unroll 4
+    for (int i = 4 * lane; i < layout.width; i += 2048) {
+        const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
+        float total_part[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            cross_entropy_pass1(logits_vec.at[j], total_part[j]);
+        }
+        add_group(total_acc, total_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        merge(total_acc, shuffled(total_acc, d));
+    }
+    if (threadIdx.x % 32 == 0) {
+        total_of_warps[threadIdx.x / 32] = total_acc;
+    }
+    __syncthreads();
+    total_acc = total_of_warps[threadIdx.x % 16];
+    #pragma unroll
+    for (int d = 8; d > 0; d /= 2) {
+        merge(total_acc, shuffled(total_acc, d));
+    }
+    const float total_v = logf(total_acc.sum) + total_acc.peak;
+
+    __shared__ float sum_of_warps[16];
+    Sum<float> sum_sum = {};
+    #pragma unroll 4
+    for (int i = 4 * lane; i < layout.width; i += 2048) {
+        const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
+        float sum_part = 0.0f;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            cross_entropy_pass2(logits_vec.at[j], total_v, label_v, i + j, sum_part);
+        }
+        add(sum_sum, sum_part);
+    }
+    float sum_acc = total(sum_sum);
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+    }
+    if (threadIdx.x % 32 == 0) {
+        sum_of_warps[threadIdx.x / 32] = sum_acc;
+    }
+    __syncthreads();
+    sum_acc = sum_of_warps[threadIdx.x % 16];
+    #pragma unroll
+    for (int d = 8; d > 0; d /= 2) {
+        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+    }
+    const float sum_v = sum_acc;
+
+    #pragma unroll 4
+    for (int i = 4 * lane; i < layout.width; i += 2048) {
+        const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
+        Pack<float, 4, 16> log_p_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            cross_entropy_element(logits_vec.at[j], total_v, log_p_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(log_p_row + i) = log_p_vec;
+    }
+
+    if (lane == 0) {
+        // loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
+        loss_ptr[row * layout.loss_stride[0]] = sum_v;
+    }
+}

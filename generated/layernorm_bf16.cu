@@ -1,0 +1,169 @@
+// Made by kgen 0.1.0 from layernorm.k. Do not edit; remake it with
+//     kgen compile layernorm.k -o layernorm_bf16.cu --dtype x=bf16,weight=bf16,bias=bf16 --shape x=16384x4096,weight=4096,bias=4096 --name layernorm_bf16
+//
+//     # Layer normalisation over the last axis.
+//     input x, weight, bias
+//     param eps = 1e-5
+//     let d = x - mean(x, axis=-1, keepdims=true)
+//     y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+//
+// Inputs:  x: bfloat16, weight: bfloat16, bias: bfloat16, eps: float32 (by value)
+// Outputs: y: bfloat16
+//
+// Chosen: rows: 128 threads share a row of 4096 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Takes one element into mean.
+static __device__ __forceinline__ void
+layernorm_bf16_pass1(const __nv_bfloat16 x_v, float& mean_acc)
+{
+    // let d = x - mean(x, axis=-1, keepdims=true)
+    mean_acc += __bfloat162float(x_v);
+}
+
+// Takes one element into mean.
+static __device__ __forceinline__ void
+layernorm_bf16_pass2(const __nv_bfloat16 x_v, const float mean_v, float& mean_acc2)
+{
+    // let d = x - mean(x, axis=-1, keepdims=true)
+    const float d_v = __bfloat162float(x_v) - mean_v;
+    // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+    mean_acc2 += d_v * d_v;
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+layernorm_bf16_element(const __nv_bfloat16 x_v,
+                       const __nv_bfloat16 weight_v,
+                       const __nv_bfloat16 bias_v,
+                       const float mean_v,
+                       const float t2,
+                       __nv_bfloat16& y_v)
+{
+    // let d = x - mean(x, axis=-1, keepdims=true)
+    const float d_v = __bfloat162float(x_v) - mean_v;
+    // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+    const float t = d_v * t2 * __bfloat162float(weight_v) + __bfloat162float(bias_v);
+    y_v = __float2bfloat16_rn(t);
+}
+
+// Where the rows lie; strides and steps in elements.
+struct layernorm_bf16_rows_held4096_layout {
+    long long y_stride[1];  // of y and x
+    int width;  // elements of a row
+};
+
+// Rows of up to 4096 elements, kept in registers: 128 threads a row.
+// Launch: a block of 128 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for y, x, weight and bias.
+// Rows are a multiple of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(128)
+layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
+                             const __nv_bfloat16* __restrict__ weight_ptr,
+                             const __nv_bfloat16* __restrict__ bias_ptr,
+                             __nv_bfloat16* __restrict__ y_ptr,
+                             const float eps_v,
+                             const layernorm_bf16_rows_held4096_layout layout)
+{
+    const int lane = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    __shared__ float mean_of_warps[4];
+    float mean_acc = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            float mean_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                layernorm_bf16_pass1(x_vec[v].at[j], mean_part);
+            }
+            mean_acc += mean_part;
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    if (threadIdx.x % 32 == 0) {
+        mean_of_warps[threadIdx.x / 32] = mean_acc;
+    }
+    __syncthreads();
+    mean_acc = mean_of_warps[threadIdx.x % 4];
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    const float mean_v = mean_acc / (float)layout.width;
+
+    __shared__ float mean_acc2_of_warps[4];
+    float mean_acc2 = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            float mean_acc2_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                layernorm_bf16_pass2(x_vec[v].at[j], mean_v, mean_acc2_part);
+            }
+            mean_acc2 += mean_acc2_part;
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc2 += __shfl_xor_sync(0xffffffffu, mean_acc2, d);
+    }
+    if (threadIdx.x % 32 == 0) {
+        mean_acc2_of_warps[threadIdx.x / 32] = mean_acc2;
+    }
+    __syncthreads();
+    mean_acc2 = mean_acc2_of_warps[threadIdx.x % 4];
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        mean_acc2 += __shfl_xor_sync(0xffffffffu, mean_acc2, d);
+    }
+    const float mean_v2 = mean_acc2 / (float)layout.width;
+    // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+    const float t = mean_v2 + eps_v;
+    const float t2 = rsqrtf(t);
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+            const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                layernorm_bf16_element(x_vec[v].at[j], weight_vec.at[j], bias_vec.at[j], mean_v, t2,
+                                       y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+}

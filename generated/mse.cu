@@ -1,0 +1,140 @@
+// Made by kgen 0.1.0 from mse.k. Do not edit; remake it with
+//     kgen compile mse.k -o mse.cu --dtype predicted=f32,target=f32 --shape predicted=16384x16384,target=16384x16384
+//
+//     # Mean squared error over everything: one number, in one launch.
+//     let d = predicted - target
+//     loss = mean(d * d)
+//
+// Inputs:  predicted: float32, target: float32
+// Outputs: loss: float32
+//
+// Chosen: rows: 1024 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// A sum that also keeps what rounding took away from it.
+template <typename T>
+struct Sum {
+    T sum, rest;
+};
+
+template <typename T>
+static __device__ __forceinline__ void add(Sum<T>& s, T x)
+{
+    const T sum = s.sum + x, gained = sum - s.sum;
+    s.rest += (s.sum - (sum - gained)) + (x - gained);
+    s.sum = sum;
+}
+
+template <typename T>
+static __device__ __forceinline__ T total(const Sum<T>& s)
+{
+    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
+}
+
+// Takes one element into mean.
+static __device__ __forceinline__ void
+mse_pass(const float predicted_v, const float target_v, float& mean_acc)
+{
+    // let d = predicted - target
+    const float d_v = predicted_v - target_v;
+    // loss = mean(d * d)
+    mean_acc += d_v * d_v;
+}
+
+// Where the rows lie; strides and steps in elements.
+struct mse_rows_long_split_layout {
+    int width;  // elements of a row
+    int span;  // elements of a row that a block takes
+};
+
+// Rows of any length, each shared by several blocks: 1024 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for predicted and target.
+// Rows are a multiple of 4 elements.
+// No other operand may overlap loss in memory.
+extern "C" __global__ void __launch_bounds__(1024)
+mse_rows_long_split(const float* __restrict__ predicted_ptr,
+                    const float* __restrict__ target_ptr,
+                    float* __restrict__ loss_ptr,
+                    float* mean_of_blocks,
+                    unsigned int* arrived,
+                    const mse_rows_long_split_layout layout)
+{
+    const int lane = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    const int first = blockIdx.y * layout.span;  // of what this block takes of the row
+    const int last = first + min(layout.span, layout.width - first);
+
+    __shared__ float mean_of_warps[32];
+    Sum<float> mean_sum = {};
+    #pragma unroll 4
+    for (int i = first + 4 * lane; i < last; i += 4096) {
+        const auto predicted_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(predicted_ptr + i);
+        const auto target_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(target_ptr + i);
+        float mean_part = 0.0f;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            mse_pass(predicted_vec.at[j], target_vec.at[j], mean_part);
+        }
+        add(mean_sum, mean_part);
+    }
+    float mean_acc = total(mean_sum);
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    if (threadIdx.x % 32 == 0) {
+        mean_of_warps[threadIdx.x / 32] = mean_acc;
+    }
+    __syncthreads();
+    mean_acc = mean_of_warps[threadIdx.x % 32];
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+
+    // The last of the blocks that share this row merges what all have left, always in the same order.
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        mean_of_blocks[row * gridDim.y + blockIdx.y] = mean_acc;
+        __threadfence();
+        is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
+    }
+    __syncthreads();
+    if (!is_last) {
+        return;
+    }
+    __threadfence();
+    mean_acc = 0.0f;
+    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
+        mean_acc += mean_of_blocks[row * gridDim.y + b];
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    if (threadIdx.x % 32 == 0) {
+        mean_of_warps[threadIdx.x / 32] = mean_acc;
+    }
+    __syncthreads();
+    mean_acc = mean_of_warps[threadIdx.x % 32];
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    const float mean_v = mean_acc / (float)layout.width;
+
+    if (lane == 0) {
+        // loss = mean(d * d)
+        loss_ptr[0] = mean_v;
+    }
+}

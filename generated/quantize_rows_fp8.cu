@@ -1,0 +1,152 @@
+// Made by kgen 0.1.0 from quantize_rows_fp8.k. Do not edit; remake it with
+//     kgen compile quantize_rows_fp8.k -o quantize_rows_fp8.cu --dtype x=bf16 --shape x=16384x4096
+//
+//     # Rows as fp8, each with the scale that makes its largest magnitude 448.
+//     scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
+//     q = cast<float8_e4m3fn, sat>(x / scale)
+//
+// Inputs:  x: bfloat16
+// Outputs: scale: float32, q: float8_e4m3fn
+//
+// Chosen: rows: 128 threads share a row of 4096 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
+static __device__ __forceinline__ float inverse(float b)
+{
+    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
+}
+
+// a / b, rounded to nearest as ever, where r = inverse(b) (P. Markstein, 1990): one division serves a whole row.
+static __device__ __forceinline__ float divide(float a, float b, float r)
+{
+    const float q = a * r;
+    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
+        return fmaf(fmaf(-q, b, a), r, q);
+    }
+    return a == 0 && r == r ? q : a / b;
+}
+
+// Takes one element into max.
+static __device__ __forceinline__ void
+quantize_rows_fp8_pass(const __nv_bfloat16 x_v, float& max_acc)
+{
+    // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
+    max_acc = nan_max(max_acc, fabsf(__bfloat162float(x_v)));
+}
+
+// One element of q.
+static __device__ __forceinline__ void
+quantize_rows_fp8_element(const __nv_bfloat16 x_v,
+                          const float t2,
+                          const float t2_inverse,
+                          __nv_fp8_e4m3& q_v)
+{
+    // q = cast<float8_e4m3fn, sat>(x / scale)
+    q_v = __nv_fp8_e4m3(divide(__bfloat162float(x_v), t2, t2_inverse));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct quantize_rows_fp8_rows_held4096_layout {
+    long long scale_stride[1];
+    long long q_stride[1];  // of q and x
+    int width;  // elements of a row
+};
+
+// Rows of up to 4096 elements, kept in registers: 128 threads a row.
+// Launch: a block of 128 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for x; 8 for q.
+// Rows are a multiple of 8 elements.
+// No other operand may overlap scale and q in memory.
+extern "C" __global__ void __launch_bounds__(128)
+quantize_rows_fp8_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
+                                float* __restrict__ scale_ptr,
+                                __nv_fp8_e4m3* __restrict__ q_ptr,
+                                const quantize_rows_fp8_rows_held4096_layout layout)
+{
+    const int lane = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    __nv_fp8_e4m3* const q_row = q_ptr + row * layout.q_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.q_stride[0];
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    __shared__ float max_of_warps[4];
+    float max_acc = __int_as_float(0xff800000 /* -inf */);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                quantize_rows_fp8_pass(x_vec[v].at[j], max_acc);
+            }
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        max_acc = nan_max(max_acc, __shfl_xor_sync(0xffffffffu, max_acc, d));
+    }
+    if (threadIdx.x % 32 == 0) {
+        max_of_warps[threadIdx.x / 32] = max_acc;
+    }
+    __syncthreads();
+    max_acc = max_of_warps[threadIdx.x % 4];
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        max_acc = nan_max(max_acc, __shfl_xor_sync(0xffffffffu, max_acc, d));
+    }
+    const float max_v = max_acc;
+    // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
+    const float t = nan_max(max_v, 1e-12f);
+    const float t2 = t / 448.0f;
+    const float t2_inverse = inverse(t2);
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            Pack<__nv_fp8_e4m3, 8, 8> q_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                quantize_rows_fp8_element(x_vec[v].at[j], t2, t2_inverse, q_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(q_row + i) = q_vec;
+        }
+    }
+
+    if (lane == 0) {
+        scale_ptr[row * layout.scale_stride[0]] = t2;
+    }
+}

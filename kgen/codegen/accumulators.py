@@ -1,0 +1,225 @@
+"""How each kind of reduction accumulates: the state of a row, and the lines that update, merge and finish it.
+
+Sums of floats add the elements of one group first, so that long chains of additions are short ones; a thread that
+walks a long row also keeps what rounding took away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kgen.codegen.c_types import register_type
+from kgen.codegen.literals import constant, integer
+from kgen.dtypes import INT32, DType
+from kgen.ir.kernel import Reduction, to_bits
+
+#: direct  each element updates the state
+#: part    the elements of a group are combined, then the state takes the result
+#: group   the elements of a group are collected, then the state takes them together
+Mode = Literal["direct", "part", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """``{a}`` stands for a state, ``{b}`` for another, ``{x}`` for a value (``{p}``: in
+    parentheses where it needs them), ``{count}`` for the elements of a row.
+
+    ``update`` puts ``{x}`` into ``{a}``: the state, a part, or the place in a group, by ``mode``; ``value`` is the type
+    of a part or of a group's elements.  ``fold`` takes a finished part or group ``{x}`` into the state.  ``loop_*``
+    replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.
+    """
+
+    type: str
+    init: str
+    update: str
+    merge: str
+    result: str
+    mode: Mode = "direct"
+    value: str = ""
+    start: str = ""
+    fold: str = ""
+    loop_type: str = ""
+    loop_init: str = ""
+    loop_fold: str = ""
+    collapse: str = ""
+    helpers: tuple[str, ...] = ()
+    loop_helpers: tuple[str, ...] = ()
+    is_struct: bool = False
+    places: bool = False  # whether updates need to know where an element is
+
+    @property
+    def initial(self) -> str:
+        """The first state, as a value to assign."""
+        return f"{self.type}{self.init}" if self.init.startswith("{") else self.init
+
+    @property
+    def size(self) -> int:
+        """Bytes of a state."""
+        outer, _, inner = self.type.rstrip(">").rpartition("<")
+        word = 4 if inner in ("float", "int", "unsigned int") else 8
+        return {"Moments": 3 * word, "LogSum": 2 * word, "Found": 16}.get(outer, word)
+
+    @property
+    def shuffled(self) -> str:
+        """The state ``{a}`` of the thread whose number differs by the bit ``d``."""
+        return "shuffled({a}, d)" if self.is_struct else "__shfl_xor_sync(0xffffffffu, {a}, d)"
+
+
+def accumulator(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    """The accumulator of a reduction of ``source`` values that gives ``target``."""
+    return _KINDS[attr.kind](attr, source, target)
+
+
+def _number(value: float, dtype: DType) -> str:
+    return constant(to_bits(value, dtype), dtype).code
+
+
+def _sum_of_floats(dtype: DType, *, square: bool = False, result: str = "{a}") -> Accumulator:
+    c_type, zero = register_type(dtype), _number(0.0, dtype)
+    return Accumulator(
+        c_type,
+        zero,
+        "{a} += {p} * {p};" if square else "{a} += {x};",
+        "{a} += {b};",
+        result,
+        mode="part",
+        value=c_type,
+        start=zero,
+        fold="{a} += {x};",
+        loop_type=f"Sum<{c_type}>",
+        loop_init="{}",
+        loop_fold="add({a}, {x});",
+        collapse="total({a})",
+        loop_helpers=("running_sum",),
+    )
+
+
+def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    if target.is_float:
+        return _sum_of_floats(target)
+    return _integers("{a} += ({t}){p};", "{a} += {b};", "0ull", target)
+
+
+def _prod(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    if target.is_float:
+        c_type = register_type(target)
+        return Accumulator(c_type, _number(1.0, target), "{a} *= {x};", "{a} *= {b};", "{a}")
+    return _integers("{a} *= ({t}){p};", "{a} *= {b};", "1ull", target)
+
+
+def _integers(update: str, merge: str, init: str, target: DType) -> Accumulator:
+    """In unsigned arithmetic, which wraps."""
+    wide = "unsigned long long"
+    result = "{a}" if target.name == "uint64" else f"({register_type(target)}){{a}}"
+    return Accumulator(wide, init, update.replace("{t}", wide), merge, result)
+
+
+def _mean(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    return _sum_of_floats(target, result=f"{{a}} / ({register_type(target)}){{count}}")
+
+
+def _norm(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    root = "sqrtf" if target.size == 4 else "sqrt"
+    return _sum_of_floats(target, square=True, result=f"{root}({{a}})")
+
+
+def _grouped(struct: str, init: str, result: str, helper: str, dtype: DType) -> Accumulator:
+    c_type = register_type(dtype)
+    return Accumulator(
+        f"{struct}<{c_type}>",
+        init,
+        "{a} = {x};",
+        "merge({a}, {b});",
+        result,
+        mode="group",
+        value=c_type,
+        fold="add_group({a}, {x});",
+        helpers=(helper,),
+        is_struct=True,
+    )
+
+
+def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    c_type = register_type(target)
+    degrees = f"({c_type})max({{count}} - {attr.correction}, {{zero}})" if attr.correction else f"({c_type}){{count}}"
+    result = f"{{a}}.distance / {degrees}"
+    if attr.kind == "std":
+        result = f"{'sqrtf' if target.size == 4 else 'sqrt'}({result})"
+    return _grouped("Moments", "{}", result, "moments_group", target)
+
+
+def _logsumexp(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    lowest, log = _number(float("-inf"), target), "logf" if target.size == 4 else "log"
+    init = f"{{{lowest}, {_number(0.0, target)}}}"
+    helper = "log_sum_f32" if target.size == 4 else "log_sum_f64"
+    return _grouped("LogSum", init, f"{log}({{a}}.sum) + {{a}}.peak", helper, target)
+
+
+def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    low = attr.kind == "min"
+    if source.is_bool:
+        return _logical("&" if low else "|", "1" if low else "0")
+    if source.is_float:
+        name, init = f"nan_{attr.kind}", _number(float("inf") if low else float("-inf"), source)
+        held, helpers = source, [f"nan_{attr.kind}_{source.short}"]
+    else:
+        name, helpers = attr.kind, []
+        held = INT32 if source.size < 4 else source
+        init = integer(source.int_max if low else source.int_min, held).code
+    result = "{a}" if held is source else f"({register_type(source)}){{a}}"
+    return Accumulator(
+        register_type(held), init, f"{{a}} = {name}({{a}}, {{x}});", f"{{a}} = {name}({{a}}, {{b}});", result,
+        helpers=tuple(helpers),
+    )  # fmt: skip
+
+
+def _logical(symbol: str, init: str) -> Accumulator:
+    return Accumulator("int", init, f"{{a}} {symbol}= {{x}};", f"{{a}} {symbol}= {{b}};", "{a} != 0")
+
+
+def _count(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    return Accumulator("long long", "0ll", "{a} += {x};", "{a} += {b};", "{a}")
+
+
+def _place(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    low = attr.kind == "argmin"
+    held = INT32 if not source.is_float and source.size < 4 else source
+    c_type = "int" if held is INT32 else register_type(held)
+    if source.is_float:
+        init = _number(float("inf") if low else float("-inf"), source)
+    else:
+        top = 1 if source.is_bool else source.int_max
+        init = integer(top if low else 0 if source.is_bool else source.int_min, held).code
+    word = "least" if low else "greatest"
+    return Accumulator(
+        f"Found<{c_type}>",
+        f"{{{init}, -1}}",
+        f"take_{word}({{a}}, {'{x}' if held is source else f'({c_type}){{p}}'}, place);",
+        f"first_{word}({{a}}, {{b}});",
+        "max({a}.at, 0ll)",
+        helpers=(f"take_{word}", f"first_{word}"),
+        is_struct=True,
+        places=True,
+    )
+
+
+_Row = Callable[[Reduction, DType, DType], Accumulator]
+
+_KINDS: Mapping[str, _Row] = {
+    "sum": _sum,
+    "prod": _prod,
+    "mean": _mean,
+    "var": _var,
+    "std": _var,
+    "min": _extreme,
+    "max": _extreme,
+    "argmin": _place,
+    "argmax": _place,
+    "any": lambda attr, source, target: _logical("|", "0"),
+    "all": lambda attr, source, target: _logical("&", "1"),
+    "count_nonzero": _count,
+    "norm": _norm,
+    "logsumexp": _logsumexp,
+}

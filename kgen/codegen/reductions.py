@@ -1,0 +1,562 @@
+"""Kernels with reductions: what their template sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kgen.codegen import names
+from kgen.codegen.accumulators import Accumulator, accumulator
+from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
+from kgen.codegen.element import PRIMARY, Argument, Element, Statement
+from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.sections import Parts, RowWriter, kept_name, label_of, touch_of, write_section
+from kgen.codegen.spelling import Expr, register_type, storage_type
+from kgen.ir.kernel import Access, Operand, Reduction
+from kgen.schedule.cut import RowStep
+from kgen.schedule.plan import TouchSchedule
+from kgen.schedule.reductions import WARP, RowSchedule, has_steps, wide_touches
+
+#: Values of elements, one register each, that a thread keeps instead of computing them twice.
+MOST_KEPT = 32
+
+Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
+States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
+
+
+def states_of(step: RowStep) -> States:
+    unique = names.Unique()
+    found: States = {}
+    for n, op in enumerate(step.kernel.ops):
+        if isinstance(op.attr, Reduction):
+            mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
+            found[n] = (mine, unique(names.state(label_of(step, op))))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A kernel: its context, the scalars and sizes that are its parameters (op numbers), and what its text needs."""
+
+    context: ReduceContext | ColumnContext
+    headers: tuple[str, ...]
+    helpers: tuple[str, ...]
+
+
+def block_place(block: str) -> str:
+    """Where a block leaves its results."""
+    return f"row * gridDim.y + {block}"
+
+
+@dataclass(slots=True)
+class RowsWriter:
+    step: RowStep
+    schedule: RowSchedule
+    parts: Parts
+    base: str
+    statements: Sequence[Statement]
+    declare: Declare
+    unique: names.Unique = field(default_factory=names.Unique)
+    labels: tuple[str, ...] = ()
+    wide: tuple[bool, ...] = ()
+    states: States = field(default_factory=dict)
+    sections: list[Element] = field(default_factory=list)
+    kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones
+
+    # --- text for one touch -------------------------------------------------------------------------
+
+    @property
+    def signed(self) -> str:
+        return "int" if self.schedule.index_bits == 32 else "long long"
+
+    @property
+    def width(self) -> str:
+        return "width" if self.schedule.rows > 1 else "layout.width"
+
+    def operand(self, touch: int) -> Operand:
+        return self.step.kernel.operands[self.step.touches[touch].operand]
+
+    def planned(self, touch: int) -> TouchSchedule:
+        return self.schedule.touches[touch]
+
+    def type_of(self, touch: int) -> str:
+        return storage_type(self.operand(touch).dtype)
+
+    def pack(self, touch: int) -> str:
+        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {self.planned(touch).alignment}>"
+
+    def pattern_label(self, pattern: int) -> str:
+        """A stride pattern bears the name of the first touch that has it."""
+        return next(self.labels[i] for i, t in enumerate(self.schedule.touches) if t.pattern == pattern)
+
+    def row_offset(self, touch: int) -> list[str]:
+        """The terms of where an operand's row begins."""
+        pattern = self.planned(touch).pattern
+        if pattern is None:
+            return []
+        label, kept = self.pattern_label(pattern), self.schedule.kept
+        return [f"{'row' if kept == 1 else f'c{d}'} * layout.{label}_stride[{d}]" for d in range(kept)]
+
+    def base_of(self, touch: int) -> str:
+        """The name of where an operand's row begins."""
+        if self.planned(touch).pattern is None:
+            return names.pointer(self.operand(touch).name)
+        return names.row(self.labels[touch])
+
+    def along(self, touch: int, j: str) -> str:
+        """Where an element of a row is, ``j`` elements after the first of its group."""
+        planned, label = self.planned(touch), self.labels[touch]
+        plus = f" + {j}" if j else ""
+        if self.schedule.reduced == 1:
+            if planned.access == "vector":
+                return f"i{plus}"
+            return f"(i{plus}) * layout.{label}_step[0]" if j else f"i * layout.{label}_step[0]"
+        first = f"r0{plus}" if planned.access == "vector" else f"(r0{plus}) * layout.{label}_step[0]"
+        rest = [f"r{d} * layout.{label}_step[{d}]" for d in range(1, self.schedule.reduced)]
+        return " + ".join([first, *rest])
+
+    def held_name(self, touch: int) -> str:
+        return names.vector(self.labels[touch]) if self.schedule.group > 1 else f"{self.labels[touch]}_in"
+
+    def element(self, touch: int, *, held: bool) -> str:
+        """An element that was read, at ``j`` of its group."""
+        array = "[v]" if held and self.schedule.vectors > 1 else ""
+        return f"{self.held_name(touch)}{array}" + (".at[j]" if self.schedule.group > 1 else "")
+
+    def read(self, touch: int, *, held: bool) -> list[str]:
+        """Lines that read a group of elements, into registers that are there (``held``) or new ones."""
+        group, planned, base = self.schedule.group, self.planned(touch), self.base_of(touch)
+        name = self.held_name(touch) + ("[v]" if held and self.schedule.vectors > 1 else "")
+        if group == 1:
+            start = f"{name} = " if held else f"const {self.type_of(touch)} {name} = "
+            return [f"{start}{base}[{self.along(touch, '')}];"]
+        if planned.access == "vector":
+            start = f"{name} = " if held else f"const auto {name} = "
+            return [f"{start}*reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
+        declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
+        return [
+            *declared,
+            "#pragma unroll",
+            f"for (int j = 0; j < {group}; ++j) {{",
+            f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
+            "}",
+        ]
+
+    def gather_pack(self, touch: int) -> str:
+        size = self.operand(touch).dtype.size
+        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {size}>"
+
+    # --- arguments of the element functions ---------------------------------------------------------
+
+    def argument(self, argument: Argument, held: bool) -> str:
+        group = self.schedule.group
+        match argument.kind:
+            case "read":
+                return self.element(int(argument.key), held=held and self.is_held(int(argument.key)))
+            case "given" | "keep":
+                array = "[v]" if self.schedule.vectors > 1 else ""
+                return self.kept_array(int(argument.key)) + array + ("[j]" if group > 1 else "")
+            case "row":
+                return self.row_names[int(argument.key)]
+            case "inverse":
+                return self.inverses[int(argument.key)]
+            case "scalar" | "size":
+                return self.parameters[argument.kind, argument.key]
+            case "index":
+                return self.coordinate(int(argument.key))
+            case "place":
+                return "i + j" if group > 1 else "i"
+            case "state":
+                mine, name = self.states[int(argument.key)]
+                if mine.mode == "direct":
+                    return name
+                return (
+                    names.of_reduction(name, "part")
+                    if mine.mode == "part"
+                    else f"{names.of_reduction(name, 'part')}[{'j' if group > 1 else 0}]"
+                )
+            case _:
+                touch = int(argument.key)
+                if self.planned(touch).access == "vector" and group > 1:
+                    return f"{self.written(touch)}.at[j]"
+                return f"{self.base_of(touch)}[{self.along(touch, 'j' if group > 1 else '')}]"
+
+    def written(self, touch: int) -> str:
+        label = self.labels[touch]
+        return names.new_vector(label) if self.step.touches[touch].reads else names.vector(label)
+
+    def coordinate(self, number: int) -> str:
+        """``index()``: a coordinate of the row, or of the element in it."""
+        op = self.step.kernel.ops[number]
+        assert isinstance(op.attr, int)
+        place = self.step.places[number][op.attr]
+        if place is None:
+            return "0"
+        dimension, reduced = dict(self.schedule.coordinates)[place], self.schedule.reduced
+        if dimension >= reduced:
+            return "row" if self.schedule.kept == 1 else f"c{dimension - reduced}"
+        plus = " + j" if self.schedule.group > 1 and dimension == 0 else ""
+        return f"i{plus}" if reduced == 1 else f"r{dimension}{plus}"
+
+    row_names: dict[int, str] = field(default_factory=dict)
+    inverses: dict[int, str] = field(default_factory=dict)
+    parameters: dict[tuple[str, int | str], str] = field(default_factory=dict)
+
+    # --- the whole ----------------------------------------------------------------------------------
+
+    def write(self, name: str, parameters: Sequence[str]) -> Described:
+        schedule, parts, ops = self.schedule, self.parts, self.step.kernel.ops
+        held = schedule.vectors > 0
+        parts_of_row = [*parts.rounds, *([parts.wide_stores] if parts.wide_stores else [])]
+        if held and schedule.vectors * schedule.group <= MOST_KEPT:
+            self.kept = parts.kept(parts_of_row)
+        row_writer = RowWriter(self.step, self.statements, unique=self.unique)
+        start = self.start(row_writer)
+        row_writer.wanted = parts.common
+        before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
+        rounds: list[RoundContext] = []
+        for number, sinks in enumerate(parts.rounds, 1):
+            section = self.section(f"{self.base}_pass{number}" if len(parts.rounds) > 1 else f"{self.base}_pass", sinks)
+            reads = [line for t in self.reads_of(section) if not self.is_held(t) for line in self.read(t, held=False)]
+            results: list[str] = []
+            for n in sinks:
+                mine, state = self.states[n]
+                value = self.unique(names.value(label_of(self.step, ops[n])))
+                text = mine.result.format(
+                    a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll"
+                )
+                results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
+                row_writer.exprs[n] = Expr(value, PRIMARY)
+                row_writer.helpers += mine.helpers
+                row_writer.helpers += [] if held else mine.loop_helpers
+            results += [*row_writer.lines(parts.of_row(number)), *self.named(row_writer)]
+            rounds.append(self.round(sinks, section, tuple(reads), tuple(results)))
+        final = self.section(f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
+        row_writer.wanted = frozenset()
+        stores = self.stores(row_writer)
+        late = [] if final is None else [t for t in self.reads_of(final) if not self.is_held(t)]
+        looped = [line for t in late for line in self.read(t, held=False)]
+        packs, writes = self.final_writes()
+        loads = [t for t in self.reads_anywhere() if self.is_held(t)]
+        return Described(
+            ReduceContext(
+                template=f"{schedule.template}.cu.j2",
+                name=name,
+                comment=self.comment(),
+                parameters=tuple(parameters),
+                block=schedule.block,
+                threads=schedule.threads,
+                group=schedule.group,
+                layout=self.layout(f"{name}_layout"),
+                packs=schedule.group > 1 and any(self.wide),
+                start=(*start, *before),
+                open=self.loop()[0],
+                close=self.loop()[1],
+                depth=self.loop()[2],
+                lanes=min(schedule.threads, WARP),
+                held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
+                loads=tuple(line for t in loads for line in self.read(t, held=True)),
+                rounds=tuple(rounds),
+                final_reads=tuple(looped),
+                final_packs=tuple(packs) if final else (),
+                final_call=self.call(final) if final else (),
+                final_writes=tuple(writes) if final else (),
+                store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
+                stores=stores,
+                split=schedule.split,
+                leave=tuple(f"{names.left(a)}[{block_place('blockIdx.y')}] = {a};" for _, a in self.states.values()),
+                reset=tuple(f"{a} = {m.initial};" for m, a in self.states.values()),
+                take=tuple(
+                    m.merge.format(a=a, b=f"{names.left(a)}[{block_place('b')}]") for m, a in self.states.values()
+                ),
+            ),
+            tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
+            tuple(h for e in self.sections for h in e.helpers) + tuple(row_writer.helpers),
+        )
+
+    def named(self, writer: RowWriter) -> list[str]:
+        """Take over the names of values of a row; lines that invert those that elements are divided by."""
+        lines: list[str] = []
+        for n in sorted(self.parts.common):
+            if n in writer.exprs and self.step.kernel.ops[n].name not in ("const", "scalar", "size"):
+                self.row_names[n] = writer.exprs[n].code
+                if n in self.parts.divisors and n not in self.inverses:
+                    self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
+                    lines.append(f"const float {self.inverses[n]} = inverse({self.row_names[n]});")
+        return lines
+
+    def start(self, writer: RowWriter) -> tuple[str, ...]:
+        """What this thread works on, where its row begins, and what it reads once a row."""
+        schedule = self.schedule
+        threads, rows, wide = schedule.threads, schedule.rows, schedule.index_bits == 64
+        index = "unsigned int" if not wide else "long long"
+        many = f"{rows}{'ll' if wide else 'u'}"
+        lines: list[str] = []
+        if rows == 1:
+            lines.append("const int lane = threadIdx.x;")
+            lines.append(f"const {index} row = blockIdx.x;")
+        else:
+            if threads > 1:
+                lines.append(f"const int lane = threadIdx.x % {threads};")
+            place = f"blockIdx.x * {many} + threadIdx.x" + (f" / {threads}" if threads > 1 else "")
+            lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
+            lines.append(f"const {index} row = live ? {place} : 0;")
+            lines.append(f"const {self.signed} width = live ? layout.width : 0;")
+        if schedule.split:
+            lines.append(
+                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row"
+            )
+            lines.append(f"const {self.signed} last = first + min(layout.span, layout.width - first);")
+        if schedule.kept > 1:
+            lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
+        for touch, is_wide in enumerate(self.wide):
+            if is_wide and self.planned(touch).pattern is not None:
+                read_only = "" if self.step.touches[touch].writes else "const "
+                pointer = names.pointer(self.operand(touch).name)
+                first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
+                lines += sum_lines(first, self.row_offset(touch))
+        if schedule.vectors == 1:
+            lines.append(f"const {self.signed} i = {self.place('')};")
+            lines += self.along_lines()
+        for number, op in enumerate(self.step.kernel.ops):
+            if op.name in ("scalar", "size"):
+                writer.exprs[number] = Expr(self.parameters[op.name, self._key(number)], PRIMARY)
+            elif op.name == "index" and not self.parts.wide[number]:
+                name = self.unique(f"index{self.step.places[number][int(str(op.attr))] or 0}")
+                writer.exprs[number] = Expr(name, PRIMARY)
+                if number in self.parts.common or any(
+                    number in self.step.kernel.ops[n].args for n in self.parts.last()
+                ):
+                    lines.append(f"const long long {name} = {self.coordinate(number)};")
+            elif op.name == "load" and not self.parts.wide[number] and number in self.parts.common:
+                lines.append(self.row_load(writer, number))
+        return tuple(lines)
+
+    def _key(self, number: int) -> int | str:
+        key = self.step.kernel.ops[number].attr
+        assert isinstance(key, int | str)
+        return key
+
+    def row_load(self, writer: RowWriter, number: int) -> str:
+        touch = touch_of(self.step, number)
+        value = self.unique(names.value(self.operand(touch).name))
+        writer.exprs[number] = Expr(value, PRIMARY)
+        return f"const {register_type(self.operand(touch).dtype)} {value} = {self.row_element(touch)};"
+
+    def row_element(self, touch: int) -> str:
+        return f"{names.pointer(self.operand(touch).name)}[{' + '.join(self.row_offset(touch)) or '0'}]"
+
+    def place(self, v: str) -> str:
+        """The first element of a thread's group ``v``."""
+        threads, group = self.schedule.threads, self.schedule.group
+        lane = "lane" if threads > 1 else "0"
+        number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
+        if group == 1:
+            return number
+        return f"{group} * ({number})" if " " in number else f"{group} * {number}"
+
+    def along_lines(self) -> list[str]:
+        reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
+        if reduced == 1:
+            return []
+        return decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_")
+
+    def loop(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+        """The loop over a thread's groups: its head, its end, and the columns of its body."""
+        schedule, signed = self.schedule, self.signed
+        if schedule.vectors == 1:
+            return (f"if (i < {self.width}) {{",), ("}",), 8
+        inner = [f"    {line}" for line in self.along_lines()]
+        if schedule.vectors == 0:
+            step = schedule.group * schedule.threads
+            first, last = self.place(""), self.width
+            if schedule.split:
+                first, last = f"first + {first}", "last"
+            return (
+                ("#pragma unroll 4", f"for ({signed} i = {first}; i < {last}; i += {step}) {{", *inner),
+                ("}",),
+                8,
+            )
+        head = (
+            "#pragma unroll",
+            f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
+            f"    const {signed} i = {self.place('v')};",
+            f"    if (i < {self.width}) {{",
+            *(f"    {line}" for line in inner),
+        )
+        return head, ("    }", "}"), 12
+
+    def reads_of(self, section: Element) -> list[int]:
+        return [int(a.key) for a in section.arguments if a.kind == "read"]
+
+    def reads_anywhere(self) -> list[int]:
+        found = {t for s in self.sections for t in self.reads_of(s)}
+        return sorted(found, key=lambda t: self.step.touches[t].operand)
+
+    def held_declaration(self, touch: int) -> str:
+        array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
+        if self.schedule.group == 1:
+            return f"{self.type_of(touch)} {self.held_name(touch)}{array};"
+        pack = self.pack(touch) if self.planned(touch).access == "vector" else self.gather_pack(touch)
+        return f"{pack} {self.held_name(touch)}{array};"
+
+    def is_held(self, touch: int) -> bool:
+        """Whether an operand's elements stay in registers.  What all rows share is near, and read when it is needed."""
+        shared = self.planned(touch).pattern is None and self.schedule.patterns > 0
+        return self.schedule.vectors > 0 and not shared
+
+    def kept_array(self, number: int) -> str:
+        return names.kept(kept_name(self.step, number))
+
+    def kept_declaration(self, number: int) -> str:
+        vectors, group = self.schedule.vectors, self.schedule.group
+        array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
+        return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
+
+    def section(self, name: str, sinks: Sequence[int]) -> Element:
+        ops = self.step.kernel.ops
+        number = len(self.sections)
+        given = {n for n, made in self.kept.items() if made < number}
+        kept = [n for n, made in self.kept.items() if made == number]
+        if all(ops[n].name == "reduce" for n in sinks):
+            states = {n: self.states[n] for n in sinks}
+            title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
+        else:
+            states = {}
+            title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
+        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept)
+        found = self.declare(element)
+        self.sections.append(found)
+        return found
+
+    def call(self, section: Element) -> tuple[str, ...]:
+        held = self.schedule.vectors > 0
+        return call_lines(section, [self.argument(a, held) for a in section.arguments])
+
+    def round(
+        self, sinks: Sequence[int], section: Element, reads: tuple[str, ...], results: tuple[str, ...]
+    ) -> RoundContext:
+        schedule = self.schedule
+        group, warps = schedule.group, schedule.threads // WARP
+        looped = schedule.vectors == 0
+        text: dict[str, list[str]] = {
+            k: [] for k in ("declare", "parts", "fold", "collapse", "merge", "shared", "publish", "gather")
+        }
+        for n in sinks:
+            mine, state = self.states[n]
+            part, thread = names.of_reduction(state, "part"), state
+            if looped and mine.loop_type:
+                thread = names.of_reduction(state, "sum")
+                text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
+                text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
+            else:
+                text["declare"].append(f"{mine.type} {state} = {mine.init};")
+            if mine.mode == "part":
+                text["parts"].append(f"{mine.value} {part} = {mine.start};")
+                text["fold"].append((mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part))
+            elif mine.mode == "group":
+                text["parts"].append(f"{mine.value} {part}[{group}];")
+                text["fold"].append(mine.fold.format(a=state, x=part))
+            text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
+            if warps > 1:
+                shared = names.of_reduction(state, "of_warps")
+                text["shared"].append(f"__shared__ {mine.type} {shared}[{warps}];")
+                text["publish"].append(f"{shared}[threadIdx.x / 32] = {state};")
+                text["gather"].append(f"{state} = {shared}[threadIdx.x % {warps}];")
+        found = {key: tuple(lines) for key, lines in text.items()}
+        return RoundContext(reads=reads, call=self.call(section), results=results, **found)
+
+    def final_writes(self) -> tuple[list[str], list[str]]:
+        """Packs that outputs are gathered in, and the lines that write them."""
+        packs: list[str] = []
+        writes: list[str] = []
+        for n in self.parts.wide_stores:
+            touch = touch_of(self.step, n)
+            if self.planned(touch).access == "vector" and self.schedule.group > 1:
+                pack, value = self.pack(touch), self.written(touch)
+                packs.append(f"{pack} {value};")
+                place = f"{self.base_of(touch)} + {self.along(touch, '')}"
+                writes.append(f"*reinterpret_cast<{pack}*>({place}) = {value};")
+        return packs, writes
+
+    def stores(self, writer: RowWriter) -> tuple[str, ...]:
+        """One element a row."""
+        ops = self.step.kernel.ops
+        lines: list[str] = []
+        last = self.parts.last()
+        lines += [self.row_load(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
+        for n in self.parts.row_stores:
+            attr = ops[n].attr
+            assert isinstance(attr, Access)
+            writer.places[attr.operand] = self.row_element(touch_of(self.step, n))
+        return (*lines, *writer.lines(last))
+
+    # --- comment and layout -------------------------------------------------------------------------
+
+    def comment(self) -> tuple[str, ...]:
+        schedule = self.schedule
+        rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
+        share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
+        most = schedule.threads * schedule.vectors * schedule.group
+        if schedule.vectors:
+            what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
+        elif schedule.split:
+            what = f"Rows of any length, each shared by several blocks: {share} and block."
+        else:
+            what = f"Rows of any length, read again for each round of reductions: {share}."
+        launch = f"Launch: a block of {schedule.block} threads for each row."
+        if schedule.split:
+            launch = (
+                f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
+            )
+        if schedule.rows > 1:
+            launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
+        text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
+        if schedule.index_bits == 32:
+            text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
+        aligned: dict[int, list[str]] = {}
+        for i, t in enumerate(schedule.touches):
+            if t.access == "vector" and schedule.group > 1:
+                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
+        if aligned:
+            needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
+            text.append(f"Alignment, in bytes: {needed}.")
+        if schedule.group > 1:
+            text.append(f"Rows are a multiple of {schedule.group} elements.")
+        return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
+
+    def layout(self, name: str) -> LayoutContext:
+        schedule, wide = self.schedule, self.schedule.index_bits == 64
+        fields: list[FieldContext] = []
+        for pattern in range(schedule.patterns):
+            sharers = [self.operand(i).name for i, t in enumerate(schedule.touches) if t.pattern == pattern]
+            shared = f"of {names.listed(sharers)}" if len(set(sharers)) > 1 else ""
+            fields.append(FieldContext(f"long long {self.pattern_label(pattern)}_stride[{schedule.kept}]", shared))
+        fields.append(FieldContext(f"{self.signed} width", "elements of a row"))
+        if schedule.split:
+            fields.append(FieldContext(f"{self.signed} span", "elements of a row that a block takes"))
+        for i, t in enumerate(schedule.touches):
+            if has_steps(schedule, t):
+                fields.append(FieldContext(f"{self.signed} {self.labels[i]}_step[{schedule.reduced}]", "along a row"))
+        fields += divisor_fields(schedule.reduced - 1, wide, "of places in a row", "place_")
+        fields += divisor_fields(schedule.kept - 1, wide, "of rows")
+        return LayoutContext(name, "Where the rows lie; strides and steps in elements.", tuple(fields), ())
+
+
+def describe_rows(
+    kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
+    statements: Sequence[Statement], declare: Declare,
+    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
+) -> Described:  # fmt: skip
+    """The context of a kernel with reductions.
+
+    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes.
+    """
+    parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
+    writer = kind(
+        step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
+        parameters=values, states=states,
+    )  # fmt: skip
+    for value in values.values():
+        writer.unique(value)
+    return writer.write(name, parameters)

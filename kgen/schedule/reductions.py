@@ -1,0 +1,417 @@
+"""Schedules of kernels with reductions: how many threads share a row, and whether they keep it in registers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kgen.ir.kernel import Access, Reduction
+from kgen.layout.access import stride_patterns
+from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
+from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.divide import divisors, packed
+from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
+from kgen.schedule.policy import Choice
+from kgen.schedule.target import PORTABLE, Target
+
+if TYPE_CHECKING:
+    from kgen.schedule.bind import Array
+
+#: Threads of a block whose rows are shorter than a block's worth.
+BLOCK = 256
+WARP = 32
+
+#: Elements of a row that a thread keeps in registers: enough for several loads in flight, and for rounds of reductions
+#: to be a small part of the work.
+ELEMENTS = 32
+
+#: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
+#: an SM until then.
+LOOP_THREADS = 512
+LONGEST_NEAR = 1 << 16
+
+#: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
+#: before another kernel could start.
+FEWEST_ROWS = 64
+LONGEST_ALONE = 1 << 16
+
+#: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
+ENOUGH_BLOCKS = 1024
+
+#: Blocks that share columns: more of them leave too much for the last one to merge.
+COLUMN_BLOCKS = 512
+
+#: Columns that are worth going across.
+FEWEST_COLUMNS = 16
+
+#: Elements of a column that a thread reads at once.
+IN_FLIGHT = 8
+
+_MOST = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class RowSchedule(Schedule):
+    """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
+    where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
+    that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
+    it; the last to arrive merges their results.
+
+    In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` of the block share it.
+    """
+
+    threads: int = WARP
+    vectors: int = 0
+    reduced: int = 1
+    split: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows of a block."""
+        rows = self.block // self.threads
+        return rows * self.group if self.template == "column_reduce" else rows
+
+    @property
+    def kept(self) -> int:
+        """Dimensions that are kept."""
+        return self.rank - self.reduced
+
+    def suffix(self, itemsizes: Sequence[int]) -> str:
+        wide = "_64bit" if self.index_bits == 64 else ""
+        held = f"held{self.threads * self.vectors * self.group}" if self.vectors else "long"
+        shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
+        return f"{shape}{'_split' if self.split else ''}{wide}"
+
+
+# --- the space ------------------------------------------------------------------------------------------
+
+
+def row_space(step: RowStep, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
+    """The reduced dimensions, fastest first, then the kept ones; and how many are reduced.
+
+    Both are ordered after the operands that walk the most axes.  Where a reduction gives a place in its row, the
+    reduced axes keep the order of the program.
+    """
+    order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in step.touches[i].axes))
+    linear = any(isinstance(op.attr, Reduction) and op.attr.kind in ("argmin", "argmax") for op in step.kernel.ops)
+    parts: list[IterationSpace] = []
+    for first, last in ((step.kept, len(shape)), (0, step.kept)):
+        keep = frozenset(a - first for a in coordinate_axes(step) if first <= a < last)
+        seen = [OperandLayout(layouts[i].shape[first:last], layouts[i].strides[first:last]) for i in order]
+        part = iteration_space(shape[first:last], seen, keep=keep, linear=linear and first == step.kept)
+        axes = tuple(tuple(a + first for a in merged) for merged in part.axes)
+        strides = tuple(part.strides[order.index(i)] for i in range(len(layouts)))
+        parts.append(IterationSpace(part.shape, strides, axes))
+    reduced, kept = parts
+    space = IterationSpace(
+        reduced.shape + kept.shape,
+        tuple(a + b for a, b in zip(reduced.strides, kept.strides, strict=True)),
+        reduced.axes + kept.axes,
+    )
+    return space, len(reduced.shape)
+
+
+def coordinate_axes(step: RowStep) -> frozenset[int]:
+    """The axes of the space that ``index()`` reads."""
+    found: set[int] = set()
+    for number, op in enumerate(step.kernel.ops):
+        if op.name == "index" and isinstance(op.attr, int):
+            place = step.places[number][op.attr]
+            if place is not None:
+                found.add(place)
+    return frozenset(found)
+
+
+def wide_touches(step: RowStep) -> tuple[bool, ...]:
+    """For each touch, whether it moves along a row."""
+    rank = len(step.shape)
+    wide = {
+        (op.attr.operand, spread(op, step.places[n], rank))
+        for n, op in enumerate(step.kernel.ops)
+        if isinstance(op.attr, Access) and step.is_wide(n)
+    }
+    return tuple((t.operand, t.axes) in wide for t in step.touches)
+
+
+# --- the choice -----------------------------------------------------------------------------------------
+
+
+def choose_rows(
+    step: RowStep,
+    space: IterationSpace,
+    reduced: int,
+    itemsizes: Sequence[int],
+    addresses: Sequence[int],
+    aliased: Sequence[bool],
+    *,
+    bounded: bool = True,
+    target: Target = PORTABLE,
+) -> Choice:
+    """The schedule of a kernel with reductions.
+
+    ``addresses``: of the operands, modulo the widest access.  ``bounded``: whether the extents are known.
+    """
+    if is_plain(step):
+        by_columns = _columns(step, space, reduced, itemsizes, addresses, aliased, target)
+        if by_columns is not None:
+            return by_columns
+    wide = wide_touches(step)
+    walks = [w and space.strides[i][0] == 1 and space.shape[0] > 1 for i, w in enumerate(wide)]
+    moving = [itemsizes[i] for i, w in enumerate(wide) if w and _moves(space, i, reduced)]
+    group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
+    while space.shape[0] % group or (not bounded and group > 1):
+        group //= 2
+    width = math.prod(space.shape[:reduced])
+    threads, vectors = _shape(width, group, max(step.phase()), bounded)
+    block = threads if threads > WARP else max(threads, BLOCK)
+    rows = math.prod(space.shape[reduced:])
+    split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
+    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+    numbers = list(range(len(step.touches)))
+    _, found = stride_patterns(kept, numbers)
+    touches: list[TouchSchedule] = []
+    for i in numbers:
+        kind: AccessKind = "row" if not wide[i] else "vector" if walks[i] else "gather"
+        alignment = 0
+        if kind == "vector":
+            size = itemsizes[i]
+            full = min(target.vector_bytes, group * size)
+            outer = [s for n, s in zip(space.shape[1:], space.strides[i][1:], strict=True) if n > 1]
+            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
+        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+    bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, wide) else 64
+    coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
+    schedule = RowSchedule(
+        "row_reduce",
+        block,
+        group,
+        len(space.shape),
+        bits,
+        tuple(touches),
+        coordinates,
+        threads=threads,
+        vectors=vectors,
+        reduced=reduced,
+        split=split,
+    )
+    return Choice(schedule, space, _reasons(schedule, width))
+
+
+def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
+    return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
+
+
+def _shape(width: int, group: int, rounds: int, bounded: bool) -> tuple[int, int]:
+    """Threads that share a row, and groups that each holds."""
+    if not bounded:
+        return LOOP_THREADS, 0
+    count = max(1, -(-width // group))  # groups of a row
+    vectors = max(1, ELEMENTS // group)
+    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 512):
+        if count <= threads * vectors:
+            return threads, -(-count // threads)
+    if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
+        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
+    return (LOOP_THREADS if width <= LONGEST_NEAR else 2 * LOOP_THREADS), 0
+
+
+def _power(n: int) -> int:
+    return 1 << (n - 1).bit_length()
+
+
+def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wide: Sequence[bool]) -> bool:
+    """Whether rows are numbered below 2^31, and places within a row, in bytes, too."""
+    if math.prod(space.shape[reduced:]) >= _MOST or math.prod(space.shape[:reduced]) >= _MOST:
+        return False
+    for strides, size, is_wide in zip(space.strides, itemsizes, wide, strict=True):
+        span = sum((n - 1) * abs(s) for n, s in zip(space.shape[:reduced], strides[:reduced], strict=True))
+        if is_wide and (span + 1) * size >= _MOST:
+            return False
+    return True
+
+
+def _reasons(schedule: RowSchedule, width: int) -> tuple[str, ...]:
+    shared = f"{schedule.threads} threads share a row" if schedule.threads > 1 else "one thread a row"
+    if schedule.vectors:
+        held = schedule.vectors * schedule.group
+        what = (
+            f"rows: {shared} of {width} elements and keep it in registers, {held} elements each: one pass over memory"
+        )
+    else:
+        what = f"rows: {shared}, which is too long for their registers and read again for each round of reductions"
+    return (what, *_shared_reasons(schedule))
+
+
+def _shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
+    split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
+    bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
+    if schedule.index_bits == 64:
+        bits = "64-bit indices: a row, or their number, does not fit 32 bits"
+    return (split, bits) if schedule.split else (bits,)
+
+
+def is_plain(step: RowStep) -> bool:
+    """Whether a kernel has one round of reductions, and then writes one element a row."""
+    return max(step.phase()) == 1 and not any(
+        op.name == "store" and step.is_wide(n) for n, op in enumerate(step.kernel.ops)
+    )
+
+
+def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> bool:
+    """Whether a chain of rounds is better cut into kernels.
+
+    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory.
+    """
+    if is_plain(step):
+        return False
+    sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
+    rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
+    if rows < FEWEST_ROWS and width > LONGEST_ALONE:
+        return True
+    wide = [(t, arrays[t.operand]) for t, w in zip(step.touches, wide_touches(step), strict=True) if w]
+    strides = [
+        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
+        for t, x in wide
+        if x is not None
+    ]
+    whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
+    across = [any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole]
+    return bool(whole) and all(across) and width * rows > LONGEST_ALONE
+
+
+def _columns(
+    step: RowStep,
+    space: IterationSpace,
+    reduced: int,
+    itemsizes: Sequence[int],
+    addresses: Sequence[int],
+    aliased: Sequence[bool],
+    target: Target,
+) -> Choice | None:
+    """Rows that are consecutive in memory, element by element: vectors across them."""
+    wide = wide_touches(step)
+    reads = [i for i, w in enumerate(wide) if w]
+    across = [i for i in reads if space.strides[i][reduced] == 1]
+    if not across or space.shape[reduced] < FEWEST_COLUMNS:
+        return None
+    if any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in reads):
+        return None
+    group = max(1, target.vector_bytes // max(itemsizes[i] for i in across))
+    while space.shape[reduced] % group:
+        group //= 2
+    lanes = min(WARP, _power(-(-space.shape[reduced] // group)))
+    # The dimension that threads go across comes first among the kept ones, in groups.
+    touches: list[TouchSchedule] = []
+    _, found = stride_patterns(_across(space, reduced), list(range(len(wide))))
+    for i in range(len(wide)):
+        step_across = space.strides[i][reduced]
+        kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
+        alignment = 0
+        if kind == "vector":
+            size = itemsizes[i]
+            full = min(target.vector_bytes, group * size)
+            outer = [
+                s for d, (n, s) in enumerate(zip(space.shape, space.strides[i], strict=True)) if n > 1 and d != reduced
+            ]
+            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
+        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+    everywhere = [True] * len(wide)
+    bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, everywhere) else 64
+    coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
+    tiles = -(-space.shape[reduced] // (group * lanes)) * math.prod(space.shape[reduced + 1 :])
+    height = math.prod(space.shape[:reduced])
+    threads = BLOCK // lanes
+    split = tiles < COLUMN_BLOCKS // 2 and height > 2 * threads * IN_FLIGHT
+    schedule = RowSchedule(
+        "column_reduce",
+        BLOCK,
+        group,
+        len(space.shape),
+        bits,
+        tuple(touches),
+        coordinates,
+        threads=threads,
+        reduced=reduced,
+        split=split,
+    )
+    shared = f"columns: {lanes} threads across groups of {group} columns, {threads} threads share each group"
+    return Choice(schedule, space, (shared, *_shared_reasons(schedule)))
+
+
+def _across(space: IterationSpace, reduced: int) -> IterationSpace:
+    """The kept dimensions but the fastest, which threads go across."""
+    first = reduced + 1
+    return IterationSpace(space.shape[first:], tuple(s[first:] for s in space.strides), space.axes[first:])
+
+
+# --- the launch -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """``tiles``: blocks that have rows of their own.  ``spans``: blocks that share each of these; ``length`` of a span.
+
+    ``partials``: results of one reduction that blocks leave for the last one.
+    """
+
+    tiles: int
+    spans: int
+    length: int
+    rows: int
+    partials: int
+
+
+def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
+    """How rows and their elements are handed out."""
+    reduced = schedule.reduced
+    rows, width = math.prod(space.shape[reduced:]), math.prod(space.shape[:reduced])
+    if schedule.template == "column_reduce":
+        tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
+        each = schedule.threads * IN_FLIGHT
+    else:
+        tiles = -(-rows // schedule.rows)
+        each = schedule.threads * schedule.group * IN_FLIGHT
+    if not schedule.split:
+        return Grid(tiles, 1, width, rows, 0)
+    blocks = COLUMN_BLOCKS if schedule.template == "column_reduce" else 2 * ENOUGH_BLOCKS
+    spans = max(1, min(-(-width // each), -(-blocks // max(tiles, 1))))
+    length = -(-width // (spans * each)) * each
+    spans = -(-width // length)
+    return Grid(tiles, spans, length, rows, tiles * spans * schedule.rows)
+
+
+def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
+    """The layout struct: the width, what places and rows are divided by, strides of rows, and steps along a row."""
+    wide = schedule.index_bits == 64
+    signed = "q" if wide else "i"
+    reduced = schedule.reduced
+    if schedule.template == "column_reduce":
+        kept, across = _across(space, reduced), [space.shape[reduced]]
+    else:
+        kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+        across = []
+    patterns, _ = stride_patterns(kept, list(range(len(space.strides))))
+    parts = [packed("q", pattern) for pattern in patterns]
+    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
+    if schedule.split:
+        parts.append(packed(signed, [grid_of(schedule, space).length]))
+    for strides, touch in zip(space.strides, schedule.touches, strict=True):
+        if has_steps(schedule, touch):
+            walked = reduced + len(across)
+            steps = zip(strides[:walked], space.shape[:walked], strict=True)
+            parts.append(packed(signed, [s if n > 1 else 0 for s, n in steps]))
+    parts += divisors(space.shape[: reduced - 1], wide)
+    if across:
+        parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
+    else:
+        parts += divisors(kept.shape[:-1], wide)
+    return parts
+
+
+def has_steps(schedule: RowSchedule, touch: TouchSchedule) -> bool:
+    """Whether the struct holds an operand's strides along the row."""
+    if schedule.template == "column_reduce":
+        return True
+    return touch.access == "gather" or (touch.access == "vector" and schedule.reduced > 1)

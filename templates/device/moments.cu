@@ -1,0 +1,25 @@
+// Elements seen, their mean, and the sum of their squared distances from it.
+template <typename T>
+struct Moments {
+    T count, mean, distance;
+};
+
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.
+template <typename T>
+static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
+{
+    const T count = a.count + b.count, apart = b.mean - a.mean;
+    const T share = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
+    if (b.count != 0) {
+        a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
+        a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
+    }
+    a.count = count;
+}
+
+template <typename T>
+static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
+            __shfl_xor_sync(0xffffffffu, a.distance, d)};
+}

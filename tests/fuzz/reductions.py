@@ -1,0 +1,160 @@
+"""Random programs with reductions, over arrays of any layout, whose results are far from every discontinuity.
+
+Elements are small multiples of one half, so that sums are exact in every order; what is not exact after that may be
+off by a tolerance.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+
+from kgen.dtypes import BY_NAME, DType
+from kgen.ir.rounding import numpy_dtype
+
+from .arrays import Array, Recipe, build, random_recipe
+
+FLOATS = ("float32", "float32", "float64", "float16", "bfloat16")
+OTHERS = ("int8", "uint8", "int32", "int64", "bool")
+SMOOTH = ("sum", "mean", "var", "std", "min", "max", "norm", "logsumexp", "prod", "count_nonzero", "any", "all")
+PLACES = ("argmin", "argmax")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression with its shape; ``exact`` where it has no rounding in it."""
+
+    text: str
+    shape: tuple[int, ...]
+    is_float: bool
+    exact: bool
+    is_bool: bool = False
+
+    @property
+    def number(self) -> str:
+        """The text, as a number."""
+        return f"cast<i32>({self.text})" if self.is_bool else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A text, and the arrays to call it with."""
+
+    text: str
+    recipes: dict[str, Recipe]
+
+    def arrays(self, *, exact_size: bool = False) -> dict[str, Array]:
+        found: dict[str, Array] = {}
+        for name, recipe in self.recipes.items():
+            array = build(recipe, exact_size)
+            array[...] = _values(recipe.dtype, array.shape, recipe.seed)
+            found[name] = array
+        return found
+
+
+def _values(dtype: DType, shape: tuple[int, ...], seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    if dtype.is_bool:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    low = -4 if dtype.signed else 0
+    whole = rng.integers(low, 5, shape)
+    return np.asarray(whole / 2 if dtype.is_float else whole, numpy_dtype(dtype))
+
+
+class Generator:
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.recipes: dict[str, Recipe] = {}
+        self.lines: list[str] = []
+
+    def program(self) -> Program:
+        rng = self.rng
+        rank = rng.choice((1, 2, 2, 3, 3, 4))
+        long = rng.random() < 0.25
+        sizes = (1, 2, 3, 4, 5, 8, 16, 17)
+        shape = [rng.choice(sizes) for _ in range(rank)]
+        if long:
+            shape[rng.randrange(rank)] = rng.choice((64, 100, 257, 1000, 2048, 4099) if rank < 3 else (64, 130, 300))
+        if rng.random() < 0.04:
+            shape[rng.randrange(rank)] = 0
+        self.shape = tuple(shape)
+        pool = [self._input("x", self.shape)]
+        if rng.random() < 0.5:
+            part = self.shape[rng.randrange(rank + 1) :]
+            pool.append(self._input("y", tuple(1 if rng.random() < 0.3 else n for n in part)))
+        for step in range(rng.choice((1, 1, 2, 3))):
+            value = self._reduced(rng.choice(pool[:2] + pool[-1:]))
+            if value is None:
+                continue
+            if rng.random() < 0.6:
+                value = self._combined(value, rng.choice(pool))
+            if rng.random() < 0.5:
+                self.lines.append(f"let t{step} = {value.text}")
+                value = replace(value, text=f"t{step}")
+            pool.append(value)
+        outputs = [pool[-1]]
+        if len(pool) > 3 and rng.random() < 0.5:
+            outputs.append(rng.choice(pool[1:-1]))
+        if rng.random() < 0.2:
+            outputs.append(self._combined(pool[0], pool[-1]))
+        lines = [*self.lines, *(f"out{i} = {value.text}" for i, value in enumerate(outputs))]
+        text = "\n".join(lines)
+        used = set(re.findall(r"\w+", text))
+        return Program(text, {n: r for n, r in self.recipes.items() if n in used})
+
+    def _input(self, name: str, shape: tuple[int, ...]) -> Value:
+        rng = self.rng
+        dtype = BY_NAME[rng.choice(FLOATS) if rng.random() < 0.7 else rng.choice(OTHERS)]
+        self.recipes[name] = random_recipe(rng, dtype, shape, writable=True)
+        return Value(name, shape, dtype.is_float, True, dtype.is_bool)
+
+    def _reduced(self, value: Value) -> Value | None:
+        rng = self.rng
+        rank = len(value.shape)
+        kind = rng.choice(SMOOTH)
+        if value.exact and rng.random() < 0.15:
+            kind = rng.choice(PLACES)
+        text = value.number if kind in ("min", "max") else value.text
+        if value.exact and kind not in ("prod", *PLACES) and rng.random() < 0.4:
+            text = rng.choice(("{0} * {0}", "abs({0} - 1)", "({0} + {0}) * 0.5", "max({0}, 0)")).format(value.number)
+        axes = sorted(rng.sample(range(rank), rng.randrange(rank + 1)))
+        if kind in PLACES:
+            axes = axes[:1] or list(range(rank))
+        if kind in ("min", "max", *PLACES) and any(value.shape[a] == 0 for a in axes):
+            kind = "sum"
+        if kind == "prod" and np.prod([value.shape[a] for a in axes]) > 16:
+            kind = "sum"
+        if not value.exact and kind in ("any", "all", "count_nonzero", "var", "std"):
+            kind = "mean"
+        everything = len(axes) == rank and rng.random() < 0.5
+        keep = rng.random() < 0.5
+        words = [] if everything else [f"axis={self._axes(axes, rank)}"]
+        words += ["keepdims=true"] if keep else []
+        if kind in ("var", "std") and rng.random() < 0.3:
+            words.append("correction=1")
+        shape = tuple(1 if a in axes else n for a, n in enumerate(value.shape) if keep or a not in axes)
+        is_float = kind in ("mean", "var", "std", "norm", "logsumexp") or (
+            value.is_float and kind in ("sum", "prod", "min", "max")
+        )
+        exact = kind in ("sum", "min", "max") and value.exact and value.is_float
+        return Value(f"{kind}({', '.join([text, *words])})", shape, is_float, exact, kind in ("any", "all"))
+
+    def _axes(self, axes: list[int], rank: int) -> str:
+        shown = [a if self.rng.random() < 0.5 else a - rank for a in axes]
+        return str(shown[0]) if len(shown) == 1 else f"({', '.join(map(str, shown))})"
+
+    def _combined(self, value: Value, other: Value) -> Value:
+        """With another value, where shapes broadcast."""
+        try:
+            shape = np.broadcast_shapes(value.shape, other.shape)
+        except ValueError:
+            return value
+        form = self.rng.choice(("{0} + {1}", "({1} - {0}) * 0.5", "{0} * 0.25 + {1}", "exp({1} * 0.125 - 1) + {0}"))
+        return Value(f"({form.format(value.number, other.number)})", shape, True, False)
+
+
+def generate(seed: int) -> Program:
+    return Generator(Random(seed)).program()

@@ -1,0 +1,90 @@
+"""Reductions on the GPU: random programs, accuracy, one answer always, graphs and streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.runtime.cuda.driver import probe
+from tests.fuzz.reductions import generate
+from tests.fuzz.test_reductions import assert_close, expected
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
+]
+
+torch: Any = pytest.importorskip("torch", reason="these tests pass torch's CUDA tensors")
+
+SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e / sum(e, axis=-1, keepdims=true)"
+
+
+@pytest.mark.parametrize("group", range(5))
+def test_random_reductions(group: int) -> None:
+    """What the oracle says, over any axes and layouts."""
+    with np.errstate(all="ignore"):
+        for seed in range(50_000 + 40 * group, 50_040 + 40 * group):
+            program = generate(seed)
+            arrays: dict[str, Any] = dict(program.arrays())
+            assert_close(program, kgen.jit(program.text, device="cuda")(**arrays), expected(program.text, arrays))
+
+
+@pytest.mark.parametrize("axis", ["", ", axis=0", ", axis=1"])
+def test_sums_are_accurate(axis: str) -> None:
+    """A float32 sum is within (16 + log2 n) roundings of the sum of magnitudes."""
+    x = torch.rand(4096, 3072, device="cuda") * 3 - 1
+    got = kgen.jit(f"out = sum(x{axis})")(x).double()
+    over = None if not axis else int(axis[-1])
+    exact, size = (x.double().sum(), x.numel()) if over is None else (x.double().sum(over), x.shape[over])
+    magnitude = x.double().abs().sum() if over is None else x.double().abs().sum(over)
+    assert bool(((got - exact).abs() <= (16 + np.log2(size)) * 2.0**-24 * magnitude).all())
+
+
+@pytest.mark.parametrize(
+    "text", ["out = sum(x)", "out = sum(x, axis=0)", "out = var(x)", "out = x / sum(x)", SOFTMAX, "out = argmax(x)"]
+)
+def test_one_answer(text: str) -> None:
+    """The same input a thousand times, one answer."""
+    x = torch.randn(512, 4096, device="cuda")
+    kernel = kgen.jit(text)
+    first = kernel(x)
+    for _ in range(1000):
+        assert torch.equal(kernel(x), first)
+
+
+def test_captured() -> None:
+    """A graph with reductions of several blocks gives the right answer while the same kernel runs beside it."""
+    x, y = (torch.randn(512, 4096, device="cuda") for _ in range(2))
+    kernel = kgen.jit("out = x / sum(abs(x))")
+    expected_x, expected_y = kernel(x), kernel(y)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = kernel(x)
+    beside = torch.cuda.Stream()
+    for _ in range(200):
+        graph.replay()
+        with torch.cuda.stream(beside):
+            other = kernel(y)
+    torch.cuda.synchronize()
+    assert torch.equal(captured, expected_x)
+    assert torch.equal(other, expected_y)
+
+
+def test_streams() -> None:
+    """Many streams at once share nothing."""
+    arrays = [torch.randn(256, 4096, device="cuda") for _ in range(8)]
+    kernel = kgen.jit("out = sum(x * x)")
+    single = [kernel(a) for a in arrays]
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in arrays]
+    for _ in range(50):
+        results = []
+        for stream, a in zip(streams, arrays, strict=True):
+            with torch.cuda.stream(stream):
+                results.append(kernel(a))
+    torch.cuda.synchronize()
+    assert all(torch.equal(a, b) for a, b in zip(results, single, strict=True))
