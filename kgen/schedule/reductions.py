@@ -196,7 +196,7 @@ def choose_rows(
         reduced=reduced,
         split=split,
     )
-    return Choice(schedule, space, _reasons(schedule, width))
+    return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
 
 
 def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
@@ -232,13 +232,15 @@ def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wid
     return True
 
 
-def _reasons(schedule: RowSchedule, width: int) -> tuple[str, ...]:
+def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ...]:
     shared = f"{schedule.threads} threads share a row" if schedule.threads > 1 else "one thread a row"
     if schedule.vectors:
         held = schedule.vectors * schedule.group
         what = (
             f"rows: {shared} of {width} elements and keep it in registers, {held} elements each: one pass over memory"
         )
+    elif plain:
+        what = f"rows: {shared} and walk it once"
     else:
         what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
     return (what, *_shared_reasons(schedule))
