@@ -1,10 +1,14 @@
-"""Other ways to compute a workload, each as a function that runs it once on arguments that are there already."""
+"""Other ways to compute a workload, each as a function that runs it once on arguments that are there already.
+
+A run gives its result, as the reference does, so that it can be checked; None stands for a peer that cannot.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks import cub as cub_
 from benchmarks.timing import Run
 from benchmarks.workloads import Workload
 
@@ -24,7 +28,7 @@ def compiled(torch: Any, workload: Workload, reference: Reference, args: dict[st
 
 
 def autotuned(torch: Any, workload: Workload, reference: Reference, args: dict[str, Any]) -> Run:
-    """``torch.compile`` with every configuration tried."""
+    """``torch.compile`` with every configuration tried; CUDA graphs are ours, the same for all."""
     torch._dynamo.reset()
     function = torch.compile(reference, mode="max-autotune-no-cudagraphs")
     return lambda: function(*args.values())
@@ -36,12 +40,25 @@ def cupy(torch: Any, workload: Workload, reference: Reference, args: dict[str, A
         return None
     import cupy as cp
 
-    arrays = [cp.asarray(a) for a in args.values()]
-    out = cp.asarray(reference(*args.values()))
+    arrays = [cp.asarray(a) for a in (workload.sees(args) if workload.sees else args).values()]
+    result = torch.empty_like(reference(*args.values()))
+    out = cp.asarray(result)
     declared = ", ".join(f"{letter} {name}" for letter, name in zip("ABCDEF", args, strict=False))
     kernel = cp.ElementwiseKernel(declared, "Z out", workload.cupy)
-    # Both libraries are on the legacy default stream here.
-    return lambda: kernel(*arrays, out)
+
+    def run() -> Any:  # both libraries are on the legacy default stream here
+        kernel(*arrays, out)
+        return result
+
+    return run
+
+
+def cub(torch: Any, workload: Workload, reference: Reference, args: dict[str, Any]) -> Run | None:
+    """``cub::DeviceTransform``, where all is contiguous."""
+    result = reference(*args.values())
+    outputs = [torch.empty_like(r) for r in (result if isinstance(result, tuple) else (result,))]
+    run: Run | None = cub_.function(workload.name, list(args.values()), outputs)
+    return run
 
 
 PEERS: dict[str, Callable[..., Run | None]] = {
@@ -49,4 +66,33 @@ PEERS: dict[str, Callable[..., Run | None]] = {
     "compile": compiled,
     "autotune": autotuned,
     "cupy": cupy,
+    "cub": cub,
 }
+
+
+def usable(names: list[str], notes: list[str]) -> list[str]:
+    """The peers that can run here, with a note on each that cannot."""
+    found: list[str] = []
+    for name in names:
+        why = _missing(name)
+        if why is None:
+            found.append(name)
+        else:
+            notes.append(f"no column {name}: {why}")
+    return found
+
+
+def _missing(name: str) -> str | None:
+    if name not in PEERS:
+        return f"it is none of {', '.join(PEERS)}"
+    if name == "cupy":
+        try:
+            import cupy  # noqa: F401
+        except ImportError:
+            return "CuPy is not installed"
+    if name == "cub":
+        try:
+            cub_.library()
+        except cub_.Unavailable as problem:
+            return str(problem)
+    return None

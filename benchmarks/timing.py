@@ -1,4 +1,4 @@
-"""Device times: CUDA events around queued launches, medians; graphs of many launches for small sizes."""
+"""Device times: CUDA events around queued launches, medians; graphs of many launches, to leave the host's time out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def device_time(torch: Any, run: Run, repeats: int = 25) -> float:
     for _ in range(3):
         run()
     torch.cuda.synchronize()
-    pairs = []
+    pairs: list[tuple[Any, Any]] = []
     for _ in range(repeats):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
@@ -22,19 +22,27 @@ def device_time(torch: Any, run: Run, repeats: int = 25) -> float:
         end.record()
         pairs.append((start, end))
     torch.cuda.synchronize()
-    return median(start.elapsed_time(end) for start, end in pairs) * 1e-3
+    return float(median(start.elapsed_time(end) for start, end in pairs)) * 1e-3
 
 
-def graph_time(torch: Any, runs: Sequence[Run], launches: int = 50, repeats: int = 10) -> float:
-    """Median seconds of one launch in a replayed graph, which takes the runs (each on buffers of its own) in turn."""
-    for run in runs:
-        run()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for number in range(launches):
-            runs[number % len(runs)]()
-    return device_time(torch, graph.replay, repeats) / launches
+class Graph:
+    """A graph of ``launches``, which takes the runs (each on buffers of its own) in turn."""
+
+    def __init__(self, torch: Any, runs: Sequence[Run], launches: int) -> None:
+        self.torch = torch
+        self.launches = launches
+        self.runs = runs  # kept, with the memory that they use
+        for run in runs:
+            run()
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            for number in range(launches):
+                runs[number % len(runs)]()
+
+    def time(self, repeats: int = 10) -> float:
+        """Median seconds of one launch in it."""
+        return device_time(self.torch, self.graph.replay, repeats) / self.launches
 
 
 class Copy:

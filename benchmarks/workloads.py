@@ -16,17 +16,18 @@ Make = Callable[[Any], tuple[dict[str, Any], Callable[..., Any]]]
 class Workload:
     """``make(torch)`` gives the arguments by name, and the same computation as a torch function of them in order.
 
-    ``target`` is the share of a copy of the same bytes that kgen should reach; ``cupy`` is the body of CuPy's
-    ElementwiseKernel where its types allow one.
+    ``target`` is the share of a copy of the same bytes that kgen should reach, None where only peers are the measure;
+    ``cupy`` is the body of CuPy's ElementwiseKernel where its types allow one.
     """
 
     name: str
     kind: str
     program: str
     make: Make
-    target: float
+    target: float | None
     cupy: str | None = None
-    out: str | None = None  # "reference": results go into arrays laid out as torch's
+    like_reference: bool = False  # results go into arrays laid out as torch's
+    sees: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # kgen's and CuPy's views, where torch has none
 
 
 def _randn(torch: Any, *shape: int, dtype: str = "float32") -> Any:
@@ -37,20 +38,36 @@ def _pair(n: int, dtype: str = "float32") -> Callable[[Any], dict[str, Any]]:
     return lambda torch: {"x": _randn(torch, n, dtype=dtype), "y": _randn(torch, n, dtype=dtype)}
 
 
+def _pair_yx(torch: Any) -> dict[str, Any]:
+    return {"y": _randn(torch, N), "x": _randn(torch, N)}
+
+
 def _of(arrays: Callable[[Any], dict[str, Any]], reference: Callable[[Any], Callable[..., Any]]) -> Make:
     return lambda torch: (arrays(torch), reference(torch))
 
 
-def _rows(torch: Any) -> dict[str, Any]:
-    return {
-        "x": _randn(torch, 32768, 8192, dtype="bfloat16"),
-        "w": _randn(torch, 8192, dtype="bfloat16"),
-        "b": _randn(torch, 8192, dtype="bfloat16"),
+def _rows(dtype: str) -> Callable[[Any], dict[str, Any]]:
+    return lambda torch: {
+        "x": _randn(torch, 32768, 8192, dtype=dtype),
+        "w": _randn(torch, 8192, dtype=dtype),
+        "b": _randn(torch, 8192, dtype=dtype),
     }
 
 
-def _columns(torch: Any) -> dict[str, Any]:
-    return {"x": _randn(torch, 32768, 8192), "m": _randn(torch, 32768, 1), "s": _randn(torch, 32768, 1)}
+def _columns(dtype: str) -> Callable[[Any], dict[str, Any]]:
+    return lambda torch: {
+        "x": _randn(torch, 32768, 8192, dtype=dtype),
+        "m": _randn(torch, 32768, 1, dtype=dtype),
+        "s": _randn(torch, 32768, 1, dtype=dtype),
+    }
+
+
+def _channels(torch: Any) -> dict[str, Any]:
+    return {
+        "x": _randn(torch, 64, 64, 224, 224, dtype="float16"),
+        "w": _randn(torch, 64, dtype="float16"),
+        "b": _randn(torch, 64, dtype="float16"),
+    }
 
 
 def _sliced(dtype: str, left: int, right: int) -> Callable[[Any], dict[str, Any]]:
@@ -85,7 +102,7 @@ def _adam_reference(torch: Any) -> Callable[..., Any]:
     def step(p: Any, m: Any, v: Any, g: Any) -> Any:
         m2 = 0.9 * m + 0.1 * g
         v2 = 0.999 * v + 0.001 * g * g
-        return p - 0.001 * m2 / (torch.sqrt(v2) + 1e-8), m2, v2
+        return m2, v2, p - 0.001 * m2 / (torch.sqrt(v2) + 1e-8)
 
     return step
 
@@ -96,6 +113,26 @@ def _permuted(torch: Any) -> dict[str, Any]:
 
 def _image(torch: Any) -> dict[str, Any]:
     return {"x": _randn(torch, 32, 64, 224, 224)}
+
+
+def _photos(torch: Any) -> dict[str, Any]:
+    """Three channels next to each other, as decoders give them, seen as NCHW."""
+    pixels = torch.randint(0, 256, (256, 720, 960, 3), device="cuda", dtype=torch.uint8)
+    return {"x": pixels.permute(0, 3, 1, 2)}
+
+
+def _swapped(torch: Any) -> dict[str, Any]:
+    return {
+        "x": _randn(torch, 64, 2048, 1024, dtype="float16"),
+        "y": _randn(torch, 64, 1024, 2048, dtype="float16").transpose(1, 2),
+    }
+
+
+def _reversed(args: dict[str, Any]) -> dict[str, Any]:
+    """PyTorch has no negative strides, CuPy has."""
+    import cupy as cp
+
+    return {"y": args["y"], "x": cp.asarray(args["x"])[::-1]}
 
 
 N = 2**28
@@ -173,14 +210,42 @@ WORKLOADS: tuple[Workload, ...] = (
         0.95,
         "out = ((float)x - 127.5f) * 0.0078f",
     ),
-    Workload("bcast_row_bf16", "broadcast", "out = x * w + b", _of(_rows, lambda t: lambda x, w, b: x * w + b), 0.98),
+    Workload(
+        "bcast_row_bf16",
+        "broadcast",
+        "out = x * w + b",
+        _of(_rows("bfloat16"), lambda t: lambda x, w, b: x * w + b),
+        0.98,
+    ),
+    Workload(
+        "bcast_row_f32",
+        "broadcast",
+        "out = x * w + b",
+        _of(_rows("float32"), lambda t: lambda x, w, b: x * w + b),
+        0.98,
+        "out = x * w + b",
+    ),
     Workload(
         "bcast_col_f32",
         "broadcast",
         "out = (x - m) * s",
-        _of(_columns, lambda t: lambda x, m, s: (x - m) * s),
+        _of(_columns("float32"), lambda t: lambda x, m, s: (x - m) * s),
         0.98,
         "out = (x - m) * s",
+    ),
+    Workload(
+        "bcast_col_bf16",
+        "broadcast",
+        "out = (x - m) * s",
+        _of(_columns("bfloat16"), lambda t: lambda x, m, s: (x - m) * s),
+        0.98,
+    ),
+    Workload(
+        "bcast_channel_f16",
+        "broadcast",
+        "out = x * expand(w, axis=(1, 2)) + expand(b, axis=(1, 2))",
+        _of(_channels, lambda t: lambda x, w, b: x * w[:, None, None] + b[:, None, None]),
+        0.98,
     ),
     Workload(
         "sliced_f32",
@@ -192,6 +257,9 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     Workload(
         "sliced_bf16", "slices", "out = x * y", _of(_sliced("bfloat16", 1, 3), lambda t: lambda x, y: x * y), 0.98
+    ),
+    Workload(
+        "padded_bf16", "slices", "out = x * y", _of(_sliced("bfloat16", 0, 0), lambda t: lambda x, y: x * y), 0.98
     ),
     Workload(
         "misaligned_f32",
@@ -210,7 +278,7 @@ WORKLOADS: tuple[Workload, ...] = (
         "out = b",
         _of(lambda t: {"b": _square("float32")(t)["b"]}, lambda t: lambda b: b.contiguous()),
         0.97,
-        out="reference",
+        like_reference=True,
     ),
     Workload(
         "transpose_copy_bf16",
@@ -218,7 +286,7 @@ WORKLOADS: tuple[Workload, ...] = (
         "out = b",
         _of(lambda t: {"b": _square("bfloat16")(t)["b"]}, lambda t: lambda b: b.contiguous()),
         0.95,
-        out="reference",
+        like_reference=True,
     ),
     Workload(
         "transposed_f32",
@@ -240,14 +308,43 @@ WORKLOADS: tuple[Workload, ...] = (
         "out: half = x",
         _of(_image, lambda t: lambda x: x.half().contiguous(memory_format=t.channels_last)),
         0.95,
-        out="reference",
+        like_reference=True,
+    ),
+    Workload("swapped3d_f16", "transposed", "out = x + y", _of(_swapped, lambda t: lambda x, y: x + y), 0.95),
+    Workload(
+        "narrow_transposed_f32",
+        "transposed",
+        "out = a + b",
+        _of(
+            lambda t: {"a": _randn(t, 2**22, 48), "b": _randn(t, 48, 2**22).t()},
+            lambda t: lambda a, b: a + b,
+        ),
+        0.95,
+        "out = a + b",
+    ),
+    Workload(
+        "photos_to_nchw",
+        "transposed",
+        "out = (cast<float>(x) - 127.5) * 0.0078",
+        _of(_photos, lambda t: lambda x: ((x.float() - 127.5) * 0.0078).contiguous()),
+        0.95,
+        like_reference=True,
+    ),
+    Workload(
+        "reversed_f32",
+        "strided",
+        "out = y * x",
+        _of(_pair_yx, lambda t: lambda y, x: y * x.flip(0)),
+        0.98,
+        "out = y * x",
+        sees=_reversed,
     ),
     Workload(
         "stride2_f32",
         "strided",
         "out = x * y",
         _of(lambda t: {"x": _randn(t, N)[::2], "y": _randn(t, N)[::2]}, lambda t: lambda x, y: x * y),
-        0.0,
+        None,
         "out = x * y",
     ),
 )

@@ -40,9 +40,9 @@ gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
                          const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
-    const float bias_v = bias_ptr[0];
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        const float bias_v = bias_ptr[0];
         Pack<float, 4, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -50,6 +50,7 @@ gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
     } else {
+        const float bias_v = bias_ptr[0];
         for (unsigned int e = i; e < n; ++e) {
             gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
         }

@@ -71,10 +71,10 @@ normalize_nchw_rows3(const unsigned char* __restrict__ image_ptr,
     const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1];
     const int mu_at = c1 * layout.mu_stride[0] + c2 * layout.mu_stride[1];
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
-    const float mu_v = mu_ptr[mu_at];
-    const float sigma_v = sigma_ptr[mu_at];
     if (layout.width - i >= 8) {
         const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + out_at + i);
+        const float mu_v = mu_ptr[mu_at];
+        const float sigma_v = sigma_ptr[mu_at];
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -82,6 +82,8 @@ normalize_nchw_rows3(const unsigned char* __restrict__ image_ptr,
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + out_at + i) = out_vec;
     } else {
+        const float mu_v = mu_ptr[mu_at];
+        const float sigma_v = sigma_ptr[mu_at];
         for (int e = i; e < layout.width; ++e) {
             normalize_nchw_element(image_ptr[out_at + e], mu_v, sigma_v, out_ptr[out_at + e]);
         }

@@ -270,10 +270,10 @@ softmax_one_y_contiguous(const float* __restrict__ x_ptr,
                          const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
-    const float m_buffer_v = m_buffer_ptr[0];
-    const float sum_buffer_v = sum_buffer_ptr[0];
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+        const float m_buffer_v = m_buffer_ptr[0];
+        const float sum_buffer_v = sum_buffer_ptr[0];
         Pack<float, 4, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -281,6 +281,8 @@ softmax_one_y_contiguous(const float* __restrict__ x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
     } else {
+        const float m_buffer_v = m_buffer_ptr[0];
+        const float sum_buffer_v = sum_buffer_ptr[0];
         for (unsigned int e = i; e < n; ++e) {
             softmax_one_y_element(x_ptr[e], m_buffer_v, sum_buffer_v, y_ptr[e]);
         }

@@ -319,7 +319,8 @@ static int start(Call *self, uint64_t stream, unsigned char *memory) {
 static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
     uint64_t pointers[MOST_OPERANDS], stream;
     unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
-    if (!self->current && given_stream != Py_None) return miss();
+    /* Outputs are allocated for the current stream: for another one, that takes more care. */
+    if (given_stream != Py_None && (!self->current || PyTuple_GET_SIZE(self->fresh))) return miss();
     if (!gather(self, values, pointers, memory)) return forget();
     if (find_stream(self, given_stream, &stream)) return NULL;
     for (Py_ssize_t i = 0; i < self->operands; i++) {

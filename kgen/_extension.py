@@ -10,6 +10,11 @@ import sysconfig
 from pathlib import Path
 
 
+def has_headers() -> bool:
+    """Whether this Python came with its C headers; some distributions keep them apart (python3-dev)."""
+    return Path(sysconfig.get_paths()["include"], "Python.h").is_file()
+
+
 def compile_extension(source: Path, folder: Path) -> Path | None:
     """The extension module for this Python, or None where it cannot be compiled."""
     target = folder / f"_call{sysconfig.get_config_var('EXT_SUFFIX')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
 from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, Kind
+from kgen.ir.kernel import Kernel
 from kgen.program import Parameter, Program
 from kgen.schedule.bind import Array, allocated_strides, buffers, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
@@ -130,17 +131,7 @@ def _placed(
 ) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:
     """The cut and the variants that these shapes call for, extents that are not stated standing in as large ones."""
     kernel = specialised.kernel
-    extents: dict[str, int] = {}
-    arguments = [o for o in kernel.operands if o.role != "buffer"]
-    for operand in arguments:
-        stated = shapes.get(operand.name if operand.role != "output" else "", ())
-        pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
-        extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
-    stated_dims = frozenset(extents)
-    for operand in arguments:
-        for dim in operand.shape:
-            if dim != 1:
-                extents.setdefault(dim, STAND_INS[len(extents) % len(STAND_INS)])
+    extents, stated_dims = _stood_in(kernel, shapes)
     arrays: list[Array | None] = []
     for operand in kernel.operands:
         shape = concrete(operand.shape, extents)
@@ -176,6 +167,27 @@ def _placed(
 _NOWHERE = Array((), (), 1)
 
 
+def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> tuple[dict[str, int], frozenset[str]]:
+    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them).
+
+    Also the dimensions that are stated.
+    """
+    extents: dict[str, int] = {}
+    for operand in kernel.operands:
+        if operand.role == "buffer":
+            continue
+        stated = shapes.get(operand.name if operand.role != "output" else "", ())
+        pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
+        extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
+    known = frozenset(extents)
+    for operand in kernel.operands:
+        for dim in reversed(operand.shape):
+            if dim != 1 and dim not in extents:
+                n = len(extents)
+                extents[dim] = STAND_INS[n % len(STAND_INS)] if large is None or n < large else 2
+    return extents, known
+
+
 def _refuse_unshaped(specialised: pipeline.Specialised) -> None:
     for op, what in (("index", "reads index()"), ("reduce", "reduces")):
         if any(o.name == op for o in specialised.kernel.ops):
@@ -196,11 +208,6 @@ def ir_ahead(
     return print_kernel(pipeline.specialise(program, types, tuple((shapes or {}).get("", ()))).kernel)
 
 
-def _stand_in(axis: int) -> int:
-    """What ``?`` is taken as on an axis, counted from the last; beyond five, 2: arrays have a largest size."""
-    return STAND_INS[-1 - axis] if axis < 5 else 2
-
-
 def explain_ahead(
     program: Program,
     base: str,
@@ -208,27 +215,35 @@ def explain_ahead(
     dtypes: Any = None,
     shapes: Shapes | None = None,
     strides: Mapping[str, tuple[int, ...]] | None = None,
+    arch: str | None = None,
 ) -> Explanation:
     """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
     from kgen.execute import Engine
-    from kgen.explain import Explanation
 
-    by_name = _dtypes(program, dtypes, {})
+    by_name, stated = _dtypes(program, dtypes, {}), shapes or {}
+    given = stated.get("")
+    kernel = pipeline.specialise(program, _types(program, by_name, stated, {}), given or ()).kernel
+    extents, _ = _stood_in(kernel, stated, large=5)  # arrays have a largest size
+    used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role in ("input", "inout")}
     specs: dict[str, Any] = {}
     assumed: list[tuple[str, str, tuple[int, ...]]] = []
     for argument in program.arguments:
-        stated = (shapes or {}).get(argument.name, (None,))
-        # Extents that are not stated are equal where axes align, so that shapes broadcast.
-        shape = tuple(_stand_in(i) if n is None else n for i, n in enumerate(reversed(stated)))[::-1]
-        if None in stated:
-            assumed.append((argument.name, joined(stated), shape))
+        known = stated.get(argument.name, (None,))
+        shape = _filled(known, used.get(argument.name, ()))
+        if None in known:
+            assumed.append((argument.name, joined(known), shape))
         specs[argument.name] = spec(shape, by_name[argument.name], (strides or {}).get(argument.name))
     for parameter in program.parameters:
         if parameter.default is None:
             specs[parameter.name] = 1 if parameter.dtype is not None else 1.0
-    given = (shapes or {}).get("")
-    engine = Engine(program, base, None, Options())
-    whole = None if given is None else tuple(STAND_INS[0] if n is None else n for n in given)
+    whole = None if given is None else _filled(given, ())
     if given is not None and whole is not None and None in given:
         assumed.append(("the result", joined(given), whole))
-    return replace(Explanation.of(program, engine.described((), specs, whole)), assumed=tuple(assumed))
+    engine = Engine(program, base, None, Options())
+    return replace(engine.explain((), specs, whole, None, arch), assumed=tuple(assumed))
+
+
+def _filled(stated: Sequence[int | None], found: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with each ``?`` as found, else as a stand-in: an argument that nothing reads has no dimensions."""
+    whole = found or (STAND_INS[0],) * len(stated)
+    return tuple(f if n is None else n for n, f in zip(stated, whole, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from kgen.spec import Shape, Spec, as_shape, c_strides
 if TYPE_CHECKING:
     from kgen.arguments import ArrayValue, Value
     from kgen.codegen.emit import Module
+    from kgen.explain import Explanation
     from kgen.outputs import Outputs
     from kgen.pipeline import Specialised
     from kgen.plan import Plan
@@ -298,9 +299,9 @@ class Engine:
             reasons.append(choice.reasons)
         return Layouted(specialised, extents, tuple(arrays), tuple(placed), tuple(schedules), tuple(reasons))
 
-    def module(self, plan: Layouted, command: Sequence[str]) -> Module:
+    def module(self, plan: Layouted, command: Sequence[str], notes: Sequence[str] = ()) -> Module:
         """The text for one combination of schedules."""
-        chosen = [f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]
+        chosen = [*notes, *[f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]]
         head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
         return pipeline.source(self.program, plan.specialised, list(enumerate(plan.schedules)), self.name, head)
 
@@ -315,16 +316,33 @@ class Engine:
 
     # --- metadata ---------------------------------------------------------------------------------
 
-    def described(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Layouted:
+    def described(
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        shape: Shape | None,
+        out: Any = None,
+        *,
+        address: Callable[[ArrayValue], int] = lambda value: 0,
+    ) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
-        from kgen.arguments import bind, describe
+        from kgen.arguments import ArrayValue, bind, describe
+        from kgen.outputs import check_shape, given_outputs
 
         values = describe(self.program, bind(self.program, args, named))
-        program_shape = _program_shape(self.program, values, (), shape)
-        specialised = self.specialise(values, program_shape)
+        outs = given_outputs(self.program, out)
+        program_shape = _program_shape(self.program, values, outs, shape)
+        specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
         specialised = pipeline.fit(specialised, extents, _given(specialised, values))
-        full = allocate_layouts(specialised, extents, _given(specialised, values))
+        known = {**values, **{o.name: o for o in outs if o is not None}}
+        arrays: list[Array | None] = []
+        for operand in specialised.kernel.operands:
+            value = known.get(operand.name)
+            if operand.role == "output" and isinstance(value, ArrayValue):
+                check_shape(value, concrete(operand.shape, extents))
+            arrays.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
+        full = allocate_layouts(specialised, extents, arrays)
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
 
     def meta(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
@@ -335,14 +353,27 @@ class Engine:
     def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> str:
         from kgen.arguments import bind, describe
 
-        plan = self.described(args, named, shape)
+        plan = self.described(args, named, shape, address=self._address)
         values = describe(self.program, bind(self.program, args, named))
-        return self.module(plan, remake_command(self.program, self.name, plan, values, self.options)).text
+        command = remake_command(self.program, self.name, plan, values, self.options)
+        return self.module(plan, command, _bases(plan)).text
 
-    def explain(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> Any:
+    def explain(
+        self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
+    ) -> Explanation:
         from kgen.explain import Explanation
+        from kgen.runtime.backend import usage_for
 
-        return Explanation.of(self.program, self.described(args, named, shape))
+        plan = self.described(args, named, shape, out, address=self._address)
+        module = self.module(plan, ["kgen", "compile", "-"])
+        return Explanation.of(self.program, plan, module, usage_for(module.text, self.name, self.options, arch))
+
+    def _address(self, value: ArrayValue) -> int:
+        """Where a kernel finds an array; 0 for specs, and for NumPy arrays that are copied to a GPU."""
+        from kgen.runtime.cuda.driver import probe
+
+        copied = value.device is None and self.device != "cpu" and probe().available
+        return 0 if value.adapter is None or copied else value.adapter.pointer(value.array)
 
     def compiled(
         self,
@@ -368,6 +399,13 @@ def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequenc
                 strides = allocated_strides(step, touch.operand, arrays, extents)
                 full[touch.operand] = Array(concrete(operand.shape, extents), strides, operand.dtype.size)
     return [a if a is not None else Array((), (), 1) for a in full]
+
+
+def _bases(plan: Layouted) -> list[str]:
+    """What no command line says: where arrays begin that are not aligned."""
+    operands = zip(plan.specialised.kernel.operands, plan.arrays, strict=True)
+    off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
+    return [f"Made for bases past multiples of 16 bytes, unlike the command's: {', '.join(off)}."] if off else []
 
 
 def remake_command(

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kgen.program import Program
+from kgen.schedule.classes import classes
 
 if TYPE_CHECKING:
+    from kgen.codegen.emit import Module
     from kgen.execute import Layouted
+    from kgen.runtime.cuda.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class OperandFact:
-    """One operand: what it is, and how the kernel reads or writes it."""
+    """One operand: what it is, its class, how it moves, and what of the kernel would be otherwise without it."""
 
     name: str
     role: str
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    kind: str
     access: str
+    limits: tuple[str, ...]
     bytes: int
 
 
@@ -36,6 +42,7 @@ class StepFact:
     reasons: tuple[str, ...]
     operands: tuple[OperandFact, ...]
     schedule: dict[str, Any]
+    usage: Usage | None  # None: no compiler was at hand
 
     @property
     def bytes(self) -> int:
@@ -54,44 +61,31 @@ class Explanation:
     assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # what a shape with `?` stands for here
 
     @staticmethod
-    def of(program: Program, plan: Layouted) -> Explanation:
+    def of(program: Program, plan: Layouted, module: Module, usage: Mapping[str, Usage]) -> Explanation:
         kernel = plan.specialised.kernel
         types = [(o.name, f"{o.role} {o.dtype}") for o in kernel.operands]
         types += [(s.name, f"by value {s.dtype}") for s in kernel.scalars]
         steps: list[StepFact] = []
-        for step, placed, schedule, reasons in zip(
-            plan.specialised.steps, plan.placed, plan.schedules, plan.reasons, strict=True
+        for step, placed, entry, reasons in zip(
+            plan.specialised.steps, plan.placed, module.entries, plan.reasons, strict=True
         ):
             operands: list[OperandFact] = []
-            for touch, chosen in zip(step.touches, schedule.touches, strict=True):
+            found = classes(entry.schedule, placed.space, placed.itemsizes)
+            for touch, of in zip(step.touches, found, strict=True):
                 operand, array = kernel.operands[touch.operand], plan.arrays[touch.operand]
-                access = (
-                    chosen.access
-                    if chosen.access != "vector"
-                    else f"vector of {schedule.group}, {chosen.alignment}-byte accesses"
-                )
-                times = touch.reads + touch.writes
+                size = (touch.reads + touch.writes) * _distinct(array.shape, array.strides) * array.itemsize
                 operands.append(
                     OperandFact(
-                        operand.name,
-                        operand.role,
-                        str(operand.dtype),
-                        array.shape,
-                        array.strides,
-                        access,
-                        times * _distinct(array.shape, array.strides) * array.itemsize,
+                        operand.name, operand.role, str(operand.dtype), array.shape, array.strides,
+                        of.name, of.moves, of.limits, size,
                     )
-                )
+                )  # fmt: skip
             steps.append(
                 StepFact(
-                    schedule.suffix(placed.itemsizes),
-                    placed.shape,
-                    placed.space.shape,
-                    reasons,
-                    tuple(operands),
-                    schedule.to_dict(),
+                    entry.schedule.suffix(placed.itemsizes), placed.shape, placed.space.shape, reasons,
+                    tuple(operands), entry.schedule.to_dict(), usage.get(entry.name),
                 )
-            )
+            )  # fmt: skip
         return Explanation(
             program.source.text.strip(), tuple(types), tuple(steps), tuple(d.render() for d in plan.specialised.lints)
         )
@@ -117,12 +111,15 @@ class Explanation:
                             "dtype": o.dtype,
                             "shape": list(o.shape),
                             "strides": list(o.strides),
+                            "class": o.kind,
                             "access": o.access,
+                            "limits": list(o.limits),
                             "bytes": o.bytes,
                         }
                         for o in s.operands
                     ],
                     "schedule": s.schedule,
+                    "usage": None if s.usage is None else asdict(s.usage),
                 }
                 for s in self.steps
             ],
@@ -142,12 +139,24 @@ class Explanation:
             lines += ["", f"kernel {number} of {len(self.steps)}: {step.kernel}, {amount}"]
             wide = max(len(o.name) for o in step.operands)
             for o in step.operands:
-                lines.append(f"  {o.name:<{wide}}  {o.dtype} {list(o.shape)} strides {list(o.strides)}: {o.access}")
+                lines.append(f"  {o.name:<{wide}}  {o.dtype} {list(o.shape)} strides {list(o.strides)}")
+                lines.append(f"  {'':<{wide}}  {'; '.join([f'{o.kind}: {o.access}', *o.limits])}")
             lines += [f"  - {reason}" for reason in step.reasons]
+            if step.usage is not None:
+                lines.append(f"  - {_taken(step.usage)}")
         return "\n".join([*lines, *(["", *self.lints] if self.lints else [])])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _taken(usage: Usage) -> str:
+    text = f"on {usage.arch}: {usage.registers} registers a thread, {usage.shared:,} bytes of shared memory a block"
+    if usage.spilled:
+        return f"SPILLS {text}, {usage.spilled} bytes moved to local memory and back: please report this"
+    if usage.local:
+        return f"LOCAL MEMORY {text}, {usage.local} bytes of local memory a thread"
+    return f"{text}, no local memory"
 
 
 def _distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:

@@ -14,6 +14,7 @@ from kgen.diagnostics import error
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from kgen.banner import Options
     from kgen.dtypes import DType
+    from kgen.explain import Explanation
     from kgen.plan import Plan
     from kgen.program import Program
     from kgen.spec import Shape, Spec
@@ -190,9 +191,14 @@ class Kernel:
 
         return module_ahead(self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank).text
 
-    def explain(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Any:
-        """What was decided for these arrays (or specs), and why; prints well, and has ``to_dict()``."""
-        return self._engine.explain(args, named, shape)
+    def explain(
+        self, /, *args: Any, out: Any = None, shape: Shape | None = None, arch: str | None = None, **named: Any
+    ) -> Explanation:
+        """What was decided for these arrays (or specs), and why; prints well, and has ``to_dict()``.
+
+        ``arch`` such as ``"sm_90"`` (default: the GPU that is here, if any): where to count registers and memory.
+        """
+        return self._engine.explain(args, named, shape, out, arch)
 
     def cubin(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> bytes:
         """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""

@@ -83,7 +83,7 @@ class Outputs:
                 shape = concrete(operand.shape, extents)
                 given = by_name.get(operand.name)
                 if given is not None:
-                    _check_shape(given, shape)
+                    check_shape(given, shape)
                     full[touch.operand] = session.given(given)
                 else:
                     strides = allocated_strides(step, touch.operand, seen, extents)
@@ -171,7 +171,8 @@ class Outputs:
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 
 
-def _check_shape(given: ArrayValue, shape: tuple[int, ...]) -> None:
+def check_shape(given: ArrayValue, shape: tuple[int, ...]) -> None:
+    """Raises :class:`~kgen.KgenError` (``shape-mismatch``)."""
     if given.spec.shape != shape:
         raise error(
             "shape-mismatch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -123,6 +124,10 @@ class Adapter(Protocol):
         """:meth:`stream` of one device as a function, as cheap as the library allows."""
         ...
 
+    def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
+        """Inside it :meth:`empty` gives memory that ``stream`` may write at once, and that is reused in its order."""
+        ...
+
     def ready(self, x: Any, stream: int) -> None:
         """Lets ``stream`` wait for whatever still writes ``x``, where the library says so."""
         ...
@@ -171,6 +176,9 @@ class Defaults:
 
     def current_stream(self, device: Device) -> Callable[[], int]:
         return partial(self.stream, device)
+
+    def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
+        return nullcontext()
 
     def ready(self, x: Any, stream: int) -> None:
         return

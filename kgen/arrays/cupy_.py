@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from math import prod
 from typing import Any
@@ -78,6 +78,10 @@ class CupyAdapter(Defaults):
         devices = [Fact(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays if several]
         stream = self.current_stream(cuda(arrays[0][1].data.device_id))
         return Look((*dtypes, *devices, *facts), ("data", "ptr"), False, stream)
+
+    def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
+        found: AbstractContextManager[Any] = self._cupy.cuda.ExternalStream(stream, device.index)
+        return found
 
     def current_stream(self, device: Device) -> Callable[[], int]:
         current, index = self._cupy.cuda.get_current_stream, device.index

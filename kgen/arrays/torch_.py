@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -96,6 +97,10 @@ class TorchAdapter(Defaults):
 
     def stream(self, device: Device) -> int:
         return self._raw_stream(device.index) if device.kind == "cuda" else 0
+
+    def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
+        cuda = self._torch.cuda
+        return cuda.stream(cuda.ExternalStream(stream, device.index))  # type: ignore[no-any-return]
 
     def current_stream(self, device: Device) -> Callable[[], int]:
         return partial(self._raw_stream, device.index) if device.kind == "cuda" else int

@@ -17,7 +17,13 @@ _LAYOUTS = ("any", "contiguous", "strided")
 
 @click.command("compile")
 @options.program_argument
-@click.option("-o", "--out", "out", metavar="PATH", help="where to write [default: standard output]")
+@click.option(
+    "-o",
+    "--out",
+    "out",
+    metavar="PATH",
+    help="the file to write, named as it stands; several kinds have suffixes of their own [default: standard output]",
+)
 @options.layout_options
 @click.option(
     "--scalar", "scalar_text", metavar="alpha=int", help="kinds of Python scalars that stand for inputs or params"

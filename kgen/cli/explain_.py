@@ -13,8 +13,16 @@ from kgen.diagnostics import error
 @click.command("explain")
 @options.program_argument
 @options.layout_options
+@click.option("--arch", metavar="sm_90", help="count registers and memory for it [default: the GPU that is here]")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
-def command(file: str, dtype_text: str | None, shape_text: str | None, strides_text: str | None, as_json: bool) -> None:
+def command(
+    file: str,
+    dtype_text: str | None,
+    shape_text: str | None,
+    strides_text: str | None,
+    arch: str | None,
+    as_json: bool,
+) -> None:
     """Say what kgen decides for the program FILE (`-`: standard input), and why."""
     from kgen.ahead import explain_ahead
 
@@ -23,5 +31,6 @@ def command(file: str, dtype_text: str | None, shape_text: str | None, strides_t
         raise error("shape-needed", "without inputs, nothing gives the output's shape", "--shape 4x3")
     shapes = options.parse_shapes(shape_text, program)
     strides = options.parse_strides(strides_text, program, shapes)
-    explanation = explain_ahead(program, base, dtypes=options.parse_dtypes(dtype_text), shapes=shapes, strides=strides)
+    dtypes = options.parse_dtypes(dtype_text)
+    explanation = explain_ahead(program, base, dtypes=dtypes, shapes=shapes, strides=strides, arch=arch)
     click.echo(json.dumps(explanation.to_dict(), indent=2) if as_json else str(explanation))

@@ -199,8 +199,12 @@ def _targets(program: Program, outs: tuple[str, ...]) -> dict[str, str]:
             raise error("bad-option", message, " ".join(f"-o {n}={n}.npy" for n in names[:3]))
         return {names[0]: outs[0]}
     found = options.pairs("-o", outs)
-    for name in found:
+    places: dict[Path, str] = {}
+    for name, path in found.items():
         options.known_name("-o", name, names, "result")
+        other = places.setdefault(Path(path).resolve(), name)
+        if path != "-" and other != name:
+            raise error("bad-option", f"-o {path} is the file of both `{other}` and `{name}`", "name two files")
     return found
 
 

@@ -88,6 +88,8 @@ def _memory(text: Text, seen: Seen, local: Mapping[str, str], looked: Look) -> l
             else:
                 apart = f"{names[i]} + n * {one.array.itemsize} <= {names[j]}"
                 text.miss_unless(f"{apart} or {names[j]} + n * {other.array.itemsize} <= {names[i]}")
+    if fresh:
+        text.miss_unless("stream is None")  # outputs are allocated for the current one
     for number, i in enumerate(fresh):
         make = text.constant(seen.adapter.dense_allocator(seen.operands[i].dtype, seen.like))
         text.lines.append(f"y{number} = {make}(shape)")

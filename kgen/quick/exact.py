@@ -46,6 +46,8 @@ def _memory(text: Text, seen: Seen, local: Mapping[str, str], looked: Look) -> l
             text.miss_unless(f"{names[i]} - {names[j]} == {first}")
         else:
             text.miss_unless(f"{names[i]} + {first} <= {names[j]} or {names[j]} + {second} <= {names[i]}")
+    if fresh:
+        text.miss_unless("stream is None")  # outputs are allocated for the current one
     for number, i in enumerate(fresh):
         operand = seen.operands[i]
         array = operand.array

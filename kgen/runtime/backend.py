@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kgen.arguments import ArrayValue, Value
 from kgen.arrays.base import Device
 from kgen.banner import Options
 from kgen.codegen.emit import Module
-from kgen.diagnostics import error
+from kgen.diagnostics import KgenError, error
 from kgen.runtime.bound import Loaded
 from kgen.runtime.frame import Signature
 from kgen.schedule.split import Step
+
+if TYPE_CHECKING:
+    from kgen.runtime.cuda.usage import Usage
 
 CPU = Device("cpu", 0)
 
@@ -132,6 +136,27 @@ def backend_of(device: Device) -> HostBackend | CudaBackend:
     if device.index >= state.device_count:
         raise error("wrong-device", f"there is no {device}: this machine has {state.device_count} CUDA device(s)")
     return CudaBackend(device, ("cuda", device.index, device_info(device.index).arch))
+
+
+def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[str, Usage]:
+    """What each kernel of a text takes of a multiprocessor, for ``arch`` or the first GPU that is here.
+
+    Without ``arch`` nothing is said where there is no GPU, or no compiler.
+    """
+    from kgen.runtime.cuda.compiler import flags
+    from kgen.runtime.cuda.device import device_info
+    from kgen.runtime.cuda.driver import probe
+    from kgen.runtime.cuda.usage import usage
+
+    chosen = arch or (device_info(0).arch if probe().available else None)
+    if chosen is None:
+        return {}
+    try:
+        return usage(text, name=f"{name}.cu", arch=chosen, options=flags(chosen, options.fmad, options.fast))
+    except KgenError:
+        if arch is None:
+            return {}
+        raise
 
 
 def compile_for(text: str, name: str, options: Options, kind: str, arch: str | None) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ class Session:
     adapter: Adapter
     like: Any
     stream: int
+    is_given: bool = False  # the stream is the caller's choice, not the current one of its library
     staging: Any = None  # runtime.cuda.memory.Staging, when NumPy arrays run on a GPU
     memory: dict[str, Array] = field(default_factory=dict)  # operands where the caller has them, for overlap tests
     _results: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +55,9 @@ class Session:
 
     def allocate(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Array:
         """A new array of the caller's library."""
-        made = self.adapter.empty(shape, strides, dtype, self.like)
+        elsewhere = self.adapter.allocating_on(self.stream, self.backend.device) if self.is_given else nullcontext()
+        with elsewhere:
+            made = self.adapter.empty(shape, strides, dtype, self.like)
         self._results[name] = made
         self._made.add(name)
         # Not every library can give the strides that were asked for.
@@ -141,14 +144,15 @@ def open_session(backend: HostBackend | CudaBackend, values: Sequence[ArrayValue
         from kgen.runtime.cuda.memory import Staging
 
         with Staging(device.index) as staging:
-            session = Session(backend, adapter, like, staging.stream, staging)
+            session = Session(backend, adapter, like, staging.stream, staging=staging)
             yield session
             session.download()
         session.scatter()
     else:
-        session = Session(
-            backend, adapter, like, stream_handle(stream) if stream is not None else adapter.stream(device)
-        )
+        if stream is None:
+            session = Session(backend, adapter, like, adapter.stream(device))
+        else:
+            session = Session(backend, adapter, like, stream_handle(stream), is_given=True)
         yield session
         if any(v.adapter is not None and v.adapter.waits for v in values):
             from kgen.runtime.cuda.memory import synchronise

@@ -16,10 +16,12 @@ SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
 @pytest.fixture(scope="session")
 def extension(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """``_call.c``, compiled now, with every warning an error would deserve."""
-    from kgen._extension import compile_extension
+    from kgen._extension import compile_extension, has_headers
 
+    if not has_headers():
+        pytest.skip("this Python has no Python.h (python3-dev)")
     built = compile_extension(SOURCE, tmp_path_factory.mktemp("call"))
-    assert built is not None, "the C extension does not compile: is there a C compiler, and Python.h?"
+    assert built is not None, "the C extension does not compile: is there a C compiler?"
     spec = importlib.util.spec_from_file_location("kgen._call", built)
     assert spec is not None
     assert spec.loader is not None

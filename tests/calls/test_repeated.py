@@ -16,13 +16,20 @@ import kgen
 from kgen.jit import Kernel
 from kgen.runtime.cuda.driver import probe
 
-torch: Any = pytest.importorskip("torch", reason="these tests pass torch's CPU tensors")
+torch: Any
+try:
+    import torch
+except ImportError:
+    torch = None
 
 Make = Callable[..., Any]
 
 
 def numpy_array(*shape: int) -> Any:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
 
 
 def tensor(*shape: int) -> Any:
@@ -39,7 +46,12 @@ def cupy_array(*shape: int) -> Any:
 
 cupy: Any = None
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
-LIBRARIES = [numpy_array, tensor, pytest.param(cuda_tensor, marks=on_gpu), pytest.param(cupy_array, marks=on_gpu)]
+LIBRARIES = [
+    numpy_array,
+    pytest.param(tensor, marks=needs_torch),
+    pytest.param(cuda_tensor, marks=[*on_gpu, needs_torch]),
+    pytest.param(cupy_array, marks=on_gpu),
+]
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -57,8 +69,12 @@ def jit(text: str, make: Make = numpy_array) -> Kernel:
     return kgen.jit(text, device="cpu" if make in (numpy_array, tensor) else None, fmad=False)
 
 
+def is_tensor(x: Any) -> bool:
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
 def host(x: Any) -> Any:
-    return x.get() if hasattr(x, "get") else x.cpu().numpy() if isinstance(x, torch.Tensor) else x
+    return x.get() if hasattr(x, "get") else x.cpu().numpy() if is_tensor(x) else x
 
 
 def learnt(kernel: Kernel, *args: Any, **named: Any) -> Kernel:
@@ -99,7 +115,7 @@ def test_other_dtypes(make: Make) -> None:
     """An argument of another dtype is typed anew."""
     a = make(40)
     kernel = learnt(jit("out = a + 1", make), a)
-    whole = a.int() if isinstance(a, torch.Tensor) else a.astype(np.int32)
+    whole = a.int() if is_tensor(a) else a.astype(np.int32)
     for _ in range(3):
         assert kernel(whole).dtype == whole.dtype
         assert kernel(a).dtype == a.dtype
@@ -168,7 +184,7 @@ def test_scalars_for_inputs(make: Make) -> None:
     assert same(kernel(a, 3.5), a + np.float32(3.5))
     assert same(kernel(a, 3), a + 3)
     assert same(kernel(a, a), a + a)
-    half = a.half() if isinstance(a, torch.Tensor) else a.astype(np.float16)
+    half = a.half() if is_tensor(a) else a.astype(np.float16)
     for _ in range(3):
         assert kernel(half, 1.5).dtype == half.dtype
 
@@ -219,6 +235,7 @@ def test_read_only_numpy() -> None:
     assert not (out != 2).any()
 
 
+@needs_torch
 def test_tensors_with_grad() -> None:
     """A tensor that requires grad is refused while gradients are recorded, learnt or not."""
     x = torch.ones(8, requires_grad=True)
@@ -232,6 +249,7 @@ def test_tensors_with_grad() -> None:
         kernel(x)
 
 
+@needs_torch
 def test_lazy_views() -> None:
     """A conjugate view of a tensor that is recognised is not the tensor."""
     z = torch.randn(8, dtype=torch.complex64)
@@ -240,6 +258,7 @@ def test_lazy_views() -> None:
         kernel(z.conj())
 
 
+@needs_torch
 def test_fake_tensors_and_vmap() -> None:
     """Tensors without data, and those inside transformations of torch, never reach a kernel."""
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -252,7 +271,7 @@ def test_fake_tensors_and_vmap() -> None:
         torch.func.vmap(kernel)(torch.ones(3, 8))
 
 
-@pytest.mark.parametrize("make", [numpy_array, tensor])
+@pytest.mark.parametrize("make", [numpy_array, pytest.param(tensor, marks=needs_torch)])
 def test_streams_are_for_cuda(make: Make) -> None:
     """``stream=`` on the CPU is refused, also by a kernel that recognises the arrays."""
     a = make(8)
@@ -319,6 +338,7 @@ def test_threads(make: Make) -> None:
     assert not wrong
 
 
+@needs_torch
 def test_without_torchs_private_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version of torch that was never tried is looked at through its public interface, as exactly."""
     monkeypatch.setattr("kgen.arrays.torch_._PROVEN", ((0, 0), (0, 0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from kgen.cli import main
+from kgen.runtime.cuda.driver import probe
 
 EXPR = "param alpha: float = 1.0\nlet s = a * b\nout = alpha * s + cast<float>(c)\n"
 SEVERAL = "inout p: float\ns = a + b\nq = a * b\np = p + a\n"
@@ -103,6 +105,7 @@ def test_compile_emits_every_kind_beside_the_other(run: Run, files: Any, tmp_pat
 def test_each_file_has_the_suffix_of_its_kind(run: Run, files: Any, tmp_path: Path) -> None:
     """One kind goes where ``-o`` says; several go beside it; no file gets the suffix of another kind."""
     few = ["compile", "expr.k", "--layout", "contiguous"]
+    assert run(*few, "--emit", "ir", "-o", "bare")[2].startswith("wrote bare:")
     assert run(*few, "--emit", "ir", "-o", "text.txt")[2].startswith("wrote text.txt:")
     assert run(*few, "--emit", "cu,ir", "-o", "x.v2")[2].startswith("wrote x.v2.cu, x.v2.ir:")
     assert run(*few, "--emit", "cu,ir", "-o", "y.ir")[2].startswith("wrote y.cu, y.ir:")
@@ -168,19 +171,34 @@ def test_explain_prints_and_is_json(run: Run, files: Any) -> None:
     facts = json.loads(out)
     assert facts["types"]["c"] == "input int64"
     assert facts["kernels"][0]["operands"][1]["strides"] == [1, 4]
+    assert facts["kernels"][0]["usage"] is None or probe().available
+
+
+def test_explain_counts_registers(run: Run, files: Any) -> None:
+    """For an architecture that is asked for, with or without a GPU of it."""
+    argv = ["explain", "expr.k", "--shape", "a=512x512,b=512x512,c=512", "--strides", "b=1x512", "--arch", "sm_80"]
+    status, text, _ = run(*argv)
+    assert status == 0
+    assert "transposed: turned in shared memory; makes the kernel work by tiles of 64 x 64" in text
+    assert re.search(r"on sm_80: \d+ registers a thread, 16,384 bytes of shared memory a block, no local memory", text)
+    usage = json.loads(run(*argv, "--json")[1])["kernels"][0]["usage"]
+    assert 16 < usage["registers"] < 128
+    assert (usage["arch"], usage["shared"], usage["local"], usage["spilled"]) == ("sm_80", 16384, 0, 0)
 
 
 def test_explain_says_what_a_question_mark_stands_for(run: Run, files: Any) -> None:
-    """Sizes that are not stated are large ones here, and the output says which."""
+    """Sizes that no operand states are large ones here, and the output says which."""
     for argv, name, shape in (
-        (["--shape", "a=?x8,b=8,c=8"], "a", [1039, 8]),
-        (["--shape", "a=?x8,b=8,c=?x8"], "c", [1039, 8]),
-        (["--shape", "a=?x?x?x?x?x?x?x?x?x?,b=?,c=?"], "b", [1049]),
-        ([], "c", [1049]),
+        (["--shape", "a=?x8,b=8,c=8"], "a", [1013, 8]),
+        (["--shape", "a=?x8,b=8,c=?x8"], "c", [1013, 8]),
+        (["--shape", "a=?x8,b=8,c=4x8"], "a", [4, 8]),
+        (["--shape", "a=?x?,b=?,c=4x8"], "b", [8]),
+        (["--shape", "a=?x?x?x?x?x?x?x?x?x?,b=?,c=?"], "b", [1009]),
+        ([], "c", [1009]),
     ):
         facts = json.loads(run("explain", "expr.k", *argv, "--json")[1])
         assert facts["assumed"][name] == shape
-    assert "a: ?x8 is taken as 1039 x 8" in run("explain", "expr.k", "--shape", "a=?x8,b=8,c=()")[1]
+    assert "a: ?x8 is taken as 1013 x 8" in run("explain", "expr.k", "--shape", "a=?x8,b=8,c=()")[1]
     assert "the result: ?x1 is taken as 1009 x 1" in run("explain", "-", "--shape", "?x1", stdin="out = index(0)")[1]
     out = run("explain", "expr.k", "--shape", "a=1,b=1,c=1")[1]
     assert "stands for" not in out
@@ -251,6 +269,8 @@ MISTAKES = [
     (["run", "expr.k", *INPUTS, "--dtype", "a=bf16"], "dtype-mismatch"),
     (["run", "expr.k", *INPUTS, "-o", "s=x.npy"], "unknown-argument"),
     (["run", "several.k", "--input", "a=a.npy,b=b.npy,p=p.npy", "-o", "x.npy"], "bad-option"),
+    (["run", "several.k", "--input", "a=a.npy,b=b.npy,p=p.npy", "-o", "s=x.npy", "-o", "q=./x.npy"], "bad-option"),
+    (["explain", "expr.k", "--arch", "sm_1"], "unknown-arch"),
     (["run", "expr.k", "--param", "a=1,b=1,c=1"], "shape-needed"),
     (["run", "expr.k", "--param", "a=1,b=1,c=1", "--shape", "?"], "bad-option"),
 ]

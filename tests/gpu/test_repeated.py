@@ -43,12 +43,27 @@ def test_streams_in_turn(pair: tuple[Any, Any]) -> None:
                 late.copy_(x)
                 out = kernel(late, y)
             given = kernel(late, y, stream=stream)
-            planned = plan(stream=stream).clone()
+            planned = plan(stream=stream)
             stream.synchronize()
-            assert torch.equal(out, expected)
-            assert torch.equal(given, expected)
-            torch.cuda.synchronize()
-            assert torch.equal(planned, expected)
+            for result in (out, given, planned):
+                assert torch.equal(result, expected)
+
+
+def test_outputs_on_a_stream_that_is_given(pair: tuple[Any, Any]) -> None:
+    """A result on ``stream=`` is not in memory that the current stream still uses, nor reused before it is written."""
+    x, y = pair
+    kernel = kgen.jit("out = a * b")
+    stream = torch.cuda.Stream()
+    expected = x * y
+    torch.cuda.synchronize()
+    for _ in range(4):
+        old = torch.empty_like(x)
+        torch.cuda._sleep(2_000_000)
+        old.fill_(7.0)  # late, on the current stream
+        del old  # its memory is free for this stream, and for no other
+        found = kernel(x, y, stream=stream)
+        torch.cuda.synchronize()
+        assert torch.equal(found, expected)
 
 
 def test_capture_and_replay(pair: tuple[Any, Any]) -> None:

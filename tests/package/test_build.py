@@ -6,13 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import kgen
+from kgen._extension import has_headers
 
 ROOT = Path(__file__).parents[2]
 PARTS = ["kgen", "grammar", "templates", "pyproject.toml", "README.md", "LICENSE"]
@@ -64,6 +64,8 @@ def use(site: Path) -> tuple[str, str, str, str]:
 
 def test_the_wheel_has_the_extension(built: Path, installed: Path) -> None:
     """Built where there is a C compiler, a wheel is of this Python and platform, and its calls go through C."""
+    if not has_headers():
+        pytest.skip("this Python has no Python.h (python3-dev)")
     (wheel,) = built.glob("*.whl")
     assert not wheel.name.endswith("-none-any.whl")
     code = """
@@ -133,8 +135,7 @@ def test_what_the_wheel_holds(built: Path) -> None:
 def test_the_same_tree_gives_the_same_wheel(built: Path, tmp_path: Path) -> None:
     """Byte for byte, when the sdist is built again."""
     (sdist,) = built.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xzf", str(sdist), "-C", str(tmp_path)], check=True)
     (tree,) = tmp_path.iterdir()
     argv = [sys.executable, "-m", "build", "--no-isolation", "-w", "-o", str(tmp_path / "dist"), str(tree)]
     subprocess.run(argv, capture_output=True, check=True)

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+import kgen
 from kgen.diagnostics import KgenError
+from kgen.runtime import backend
 from kgen.runtime.cuda import compiler, nvrtc
 from kgen.runtime.cuda.compiler import CompilerBug, compile_cubin, compile_ptx, flags
 from kgen.runtime.cuda.store import CubinStore
+from kgen.runtime.cuda.usage import Usage, usage
 from kgen.schedule.target import ARCHITECTURES
 
 PLAIN = 'extern "C" __global__ void plain(float* x) { x[threadIdx.x] = x[threadIdx.x] * 2.5f + 1.0f; }\n'
@@ -50,6 +53,49 @@ def test_every_architecture(arch: str, memory: CubinStore) -> None:
     cubin = compile_cubin(NARROW, name="narrow.cu", arch=arch, options=flags(arch), cache=memory)
     assert cubin.startswith(b"\x7fELF")
     assert b"narrow" in cubin
+
+
+LOCAL = """
+extern "C" __global__ void indexed(float* x) {
+  float kept[64];
+  for (int i = 0; i < 64; ++i) kept[(int)x[i]] = x[i + 64];
+  x[0] = kept[(int)x[64]];
+}
+extern "C" __global__ void squeezed(float* x) __launch_bounds__(1024, 2);
+extern "C" __global__ void squeezed(float* x) {
+  float kept[96];
+  #pragma unroll
+  for (int i = 0; i < 96; ++i) kept[i] = x[i * 1024 + threadIdx.x];
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < 96; ++i) x[threadIdx.x * 96 + 95 - i] = kept[i];
+}
+extern "C" __global__ void tidy(float* x) {
+  __shared__ float tile[256];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = tile[255 - threadIdx.x];
+}
+"""
+
+
+def test_usage() -> None:
+    """Each kernel of a text with its registers and shared memory; local memory and spills are told apart."""
+    found = usage(LOCAL, name="local.cu", arch="sm_90", options=flags("sm_90"))
+    assert set(found) == {"indexed", "squeezed", "tidy"}
+    assert (found["tidy"].shared, found["tidy"].local, found["tidy"].spilled) == (1024, 0, 0)
+    assert 0 < found["tidy"].registers < 32
+    assert (found["indexed"].local, found["indexed"].spilled) == (256, 0)
+    assert found["squeezed"].spilled > 0
+    assert found["squeezed"].registers <= 32
+
+
+def test_explain_is_loud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spills and local memory are the first word of their line."""
+    kernel, x = kgen.jit("out = a + 1"), kgen.spec((64,), "f32")
+    for usage_of, word in ((Usage("sm_90", 255, 0, 16, 32), "SPILLS"), (Usage("sm_90", 32, 0, 16, 0), "LOCAL MEMORY")):
+        monkeypatch.setattr(backend, "usage_for", lambda *_, found=usage_of: {"kernel_contiguous": found})
+        assert f"  - {word} on sm_90: {usage_of.registers} registers" in str(kernel.explain(x))
 
 
 def test_ptx(memory: CubinStore) -> None:

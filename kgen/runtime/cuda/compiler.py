@@ -42,7 +42,7 @@ def compile_cubin(
     found = kept.get(key)
     if found is not None:
         return found
-    _require_arch(arch)
+    require_arch(arch)
     with _compiling(key):  # one thread compiles, others that want the same wait for it
         found = kept.get(key)
         if found is None:
@@ -74,13 +74,14 @@ def _compiling(key: str) -> Iterator[None]:
 
 def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> bytes:
     """The PTX of a ``.cu`` text, for reading.  Not for loading: a driver older than NVRTC refuses it."""
-    _require_arch(arch)
+    require_arch(arch)
     # A virtual architecture keeps NVRTC from assembling machine code that nobody asked for.
     virtual = tuple(option.replace("-arch=sm_", "-arch=compute_") for option in options)
     return nvrtc.build(text, "ptx", name=name, options=virtual)[0].rstrip(b"\0")
 
 
-def _require_arch(arch: str) -> None:
+def require_arch(arch: str) -> None:
+    """Raises :class:`~kgen.KgenError` (``unknown-arch``)."""
     known = supported_archs()
     if known and arch not in known and arch.rstrip("af") not in known:
         close = f"sm_{re.sub(r'[^0-9]', '', arch)}"

@@ -1,0 +1,45 @@
+"""What a kernel takes of a multiprocessor: registers, shared memory, local memory.  From ptxas's own report."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kgen.runtime.cuda import nvrtc
+from kgen.runtime.cuda.compiler import require_arch
+
+_KERNEL = re.compile(
+    r"Function properties for (?P<name>\w+)\s+.*?(?P<local>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
+    r"(?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
+    re.DOTALL,
+)
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """``registers`` and ``local`` bytes are a thread's, ``shared`` bytes a block's; ``spilled`` bytes go to local
+    memory and back because registers do not suffice."""
+
+    arch: str
+    registers: int
+    shared: int
+    local: int
+    spilled: int
+
+
+def usage(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> dict[str, Usage]:
+    """By the names of a text's kernels; nothing where ptxas reports in another form than we know."""
+    require_arch(arch)
+    _, log = nvrtc.build(text, "cubin", name=name, options=(*options, "--ptxas-options=-v"))
+    found: dict[str, Usage] = {}
+    for kernel in _KERNEL.finditer(log):
+        shared = _SHARED.search(kernel["rest"])
+        found[kernel["name"]] = Usage(
+            arch,
+            int(kernel["registers"]),
+            int(shared[1]) if shared else 0,
+            int(kernel["local"]),
+            int(kernel["stores"]) + int(kernel["loads"]),
+        )
+    return found

@@ -1,0 +1,91 @@
+"""What each operand is to its kernel, in words: its class, how it moves, and what the kernel owes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgen.layout.access import Access, classify, index_bits
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.groups import tile_elements
+from kgen.schedule.plan import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """``name``: the layout, as the kernel walks it.  ``moves``: how it is read or written.  ``limits``: what of the
+    kernel would be otherwise without this operand."""
+
+    name: str
+    moves: str
+    limits: tuple[str, ...]
+
+
+def classes(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
+    """One for each touch of a step."""
+    return tuple(
+        Class(_name(space, i), _moves(schedule, space, i, size), tuple(_limits(schedule, space, i, itemsizes)))
+        for i, size in enumerate(itemsizes)
+    )
+
+
+def _name(space: IterationSpace, touch: int) -> str:
+    of = classify(space, touch)
+    if of is not Access.STRIDED:
+        return "contiguous" if of is Access.CONTIGUOUS else "scalar"
+    strides = space.strides[touch]
+    outer = [s for n, s in zip(space.shape[1:], strides[1:], strict=True) if n > 1]
+    inner = strides[0] if space.shape[0] > 1 else 0
+    if inner == 0:
+        return "column broadcast"
+    if inner == 1:
+        return "row broadcast" if 0 in outer else "inner contiguous"
+    if inner == -1:
+        return "reversed"
+    return "transposed" if 1 in outer else "strided"
+
+
+def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int) -> str:
+    planned = schedule.touches[touch]
+    width = min(16, schedule.group * itemsize)
+    unaligned = f"not aligned to {width} bytes"
+    groups = f"groups of {schedule.group}"
+    known = {
+        "scalar": "one load into a register",
+        "column": "one load for a group",
+        "gather": f"element by element, {space.strides[touch][0]} apart",
+        "transposed": "turned in shared memory" + ("" if planned.alignment >= width else f"; {unaligned}"),
+        "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
+        "linear": "one element a thread",
+        "strided": f"{groups}, each element at an offset of its own"
+        if schedule.group > 1
+        else "one element a thread, at an offset of its own",
+    }
+    if planned.access == "vector":
+        whole = planned.alignment >= width
+        return f"{groups}, {width}-byte accesses" if whole else f"{groups}, element by element: {unaligned}"
+    return known[planned.access]
+
+
+def _limits(schedule: Schedule, space: IterationSpace, touch: int, itemsizes: Sequence[int]) -> list[str]:
+    found: list[str] = []
+    planned = schedule.touches[touch]
+    if planned.access == "transposed":
+        side = tile_elements(schedule.group)
+        found.append(f"makes the kernel work by tiles of {side} x {side}")
+    elif schedule.template != "tiled" and classify(space, touch) is Access.STRIDED:
+        found.append(
+            "costs divisions for each element"
+            if schedule.template == "flat"
+            else "keeps the kernel from one run over all elements"
+        )
+    if schedule.lead == touch:
+        found.append("groups begin where it is aligned")
+    # Operands that move along rows: the widest of them fills one access.
+    moving = {i: size for i, size in enumerate(itemsizes) if space.shape[0] > 1 and space.strides[i][0] != 0}
+    if schedule.group > 1 and moving.get(touch) == max(moving.values(), default=0) > min(moving.values(), default=0):
+        found.append(f"being the widest, sets groups of {schedule.group}")
+    alone = IterationSpace(space.shape, (space.strides[touch],), space.axes)
+    if schedule.index_bits == 64 and space.numel < 2**31 and index_bits(alone, [itemsizes[touch]]) == 64:
+        found.append("makes offsets 64 bits wide")
+    return found
