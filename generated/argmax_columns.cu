@@ -125,7 +125,8 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
             Pack<float, 4, 16> x_vec[8];
             #pragma unroll
             for (int u = 0; u < 8; ++u) {
-                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + (e + u * 8) * layout.x_step[0]);
+                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                    x_row + (e + u * 8) * layout.x_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -137,7 +138,8 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         }
         for (; e < last; e += 8) {
             Pack<float, 4, 16> x_vec;
-            x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + e * layout.x_step[0]);
+            x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                x_row + e * layout.x_step[0]);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 argmax_columns_pass(x_vec.at[j], e, argmax_acc[j], max_acc[j]);

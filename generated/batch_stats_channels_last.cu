@@ -142,7 +142,8 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
             Pack<float, 4, 16> image_vec[8];
             #pragma unroll
             for (int u = 0; u < 8; ++u) {
-                image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + (e + u * 8) * layout.image_step[0]);
+                image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                    image_row + (e + u * 8) * layout.image_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -158,7 +159,8 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         }
         for (; e < last; e += 8) {
             Pack<float, 4, 16> image_vec;
-            image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + e * layout.image_step[0]);
+            image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                image_row + e * layout.image_step[0]);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 float mean_part = 0.0f;

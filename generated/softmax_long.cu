@@ -9,7 +9,7 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 512 threads share a row, which is too long for their registers and read again for each round of reductions.
+// Chosen: rows: 512 threads share a row, too long for their registers: read again for each round of reductions.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

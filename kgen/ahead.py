@@ -131,8 +131,7 @@ def _placed(
 ) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:
     """The cut and the variants that these shapes call for, extents that are not stated standing in as large ones."""
     kernel = specialised.kernel
-    stated_dims = frozenset(_stated(kernel, shapes))
-    extents = _stood_in(kernel, shapes)
+    extents, stated_dims = _stood_in(kernel, shapes)
     arrays: list[Array | None] = []
     for operand in kernel.operands:
         shape = concrete(operand.shape, extents)
@@ -168,26 +167,25 @@ def _placed(
 _NOWHERE = Array((), (), 1)
 
 
-def _stated(kernel: Kernel, shapes: Shapes) -> dict[str, int]:
-    """The extent of every dimension that some shape states."""
+def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> tuple[dict[str, int], frozenset[str]]:
+    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them).
+
+    Also the dimensions that are stated.
+    """
     extents: dict[str, int] = {}
     for operand in kernel.operands:
-        if operand.role != "buffer":
-            stated = shapes.get(operand.name if operand.role != "output" else "", ())
-            pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
-            extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
-    return extents
-
-
-def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> dict[str, int]:
-    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them)."""
-    extents = _stated(kernel, shapes)
+        if operand.role == "buffer":
+            continue
+        stated = shapes.get(operand.name if operand.role != "output" else "", ())
+        pairs = zip(operand.shape, stated or (None,) * len(operand.shape), strict=False)
+        extents |= {dim: extent for dim, extent in pairs if dim != 1 and extent is not None}
+    known = frozenset(extents)
     for operand in kernel.operands:
         for dim in reversed(operand.shape):
             if dim != 1 and dim not in extents:
                 n = len(extents)
                 extents[dim] = STAND_INS[n % len(STAND_INS)] if large is None or n < large else 2
-    return extents
+    return extents, known
 
 
 def _refuse_unshaped(specialised: pipeline.Specialised) -> None:
@@ -225,8 +223,8 @@ def explain_ahead(
     by_name, stated = _dtypes(program, dtypes, {}), shapes or {}
     given = stated.get("")
     kernel = pipeline.specialise(program, _types(program, by_name, stated, {}), given or ()).kernel
-    extents = _stood_in(kernel, stated, large=5)  # arrays have a largest size
-    used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role != "output"}
+    extents, _ = _stood_in(kernel, stated, large=5)  # arrays have a largest size
+    used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role in ("input", "inout")}
     specs: dict[str, Any] = {}
     assumed: list[tuple[str, str, tuple[int, ...]]] = []
     for argument in program.arguments:

@@ -326,7 +326,7 @@ class Engine:
         address: Callable[[ArrayValue], int] = lambda value: 0,
     ) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
-        from kgen.arguments import bind, describe
+        from kgen.arguments import ArrayValue, bind, describe
         from kgen.outputs import check_shape, given_outputs
 
         values = describe(self.program, bind(self.program, args, named))
@@ -334,13 +334,14 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents, _given(specialised, values, address))
-        arrays = _given(specialised, values, address)
-        given = {o.name: o for o in outs if o is not None}
-        for number, operand in enumerate(specialised.kernel.operands):
-            if operand.role == "output" and operand.name in given:
-                check_shape(given[operand.name], concrete(operand.shape, extents))
-                arrays[number] = _array(given[operand.name], address(given[operand.name]))
+        specialised = pipeline.fit(specialised, extents, _given(specialised, values))
+        known = {**values, **{o.name: o for o in outs if o is not None}}
+        arrays: list[Array | None] = []
+        for operand in specialised.kernel.operands:
+            value = known.get(operand.name)
+            if operand.role == "output" and isinstance(value, ArrayValue):
+                check_shape(value, concrete(operand.shape, extents))
+            arrays.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
         full = allocate_layouts(specialised, extents, arrays)
         return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
 
@@ -439,16 +440,14 @@ def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
     return struct.unpack(f"<{variable.code}", pack(variable.scalar, value.value, variable.dtype))
 
 
-def _given(
-    specialised: Specialised, values: Mapping[str, Value], address: Callable[[ArrayValue], int] = lambda value: 0
-) -> list[Array | None]:
+def _given(specialised: Specialised, values: Mapping[str, Value]) -> list[Array | None]:
     """The arguments that are arrays, one entry for each operand; None for outputs and buffers."""
     from kgen.arguments import ArrayValue
 
     found: list[Array | None] = []
     for operand in specialised.kernel.operands:
         value = values.get(operand.name) if operand.role in ("input", "inout") else None
-        found.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
+        found.append(_array(value) if isinstance(value, ArrayValue) else None)
     return found
 
 

@@ -99,7 +99,8 @@ class ColumnWriter(RowsWriter):
             case "row":
                 return [f"{name} = {base}[{self.along(touch, '')}];"]
             case "vector":
-                return [f"{name} = *reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
+                place = f"{base} + {self.along(touch, '')}"
+                return [f"{name} = *reinterpret_cast<const {self.pack(touch)}*>(", f"    {place});"]
             case _:
                 return [
                     "#pragma unroll",

@@ -502,6 +502,8 @@ class RowsWriter:
             what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
             what = f"Rows of any length, each shared by several blocks: {share} and block."
+        elif len(self.sections) == 1:
+            what = f"Rows of any length, walked once: {share}."
         else:
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."

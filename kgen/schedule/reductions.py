@@ -28,7 +28,7 @@ WARP = 32
 ELEMENTS = 32
 
 #: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
-#: an SM until then.
+#: an SM until then, or where every element is a load of its own.
 LOOP_THREADS = 512
 LONGEST_NEAR = 1 << 16
 
@@ -196,7 +196,7 @@ def choose_rows(
         reduced=reduced,
         split=split,
     )
-    return Choice(schedule, space, _reasons(schedule, width))
+    return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
 
 
 def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
@@ -214,7 +214,7 @@ def _shape(width: int, group: int, rounds: int, bounded: bool) -> tuple[int, int
             return threads, -(-count // threads)
     if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
         return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
-    return (LOOP_THREADS if width <= LONGEST_NEAR else 2 * LOOP_THREADS), 0
+    return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0
 
 
 def _power(n: int) -> int:
@@ -232,15 +232,17 @@ def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wid
     return True
 
 
-def _reasons(schedule: RowSchedule, width: int) -> tuple[str, ...]:
+def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ...]:
     shared = f"{schedule.threads} threads share a row" if schedule.threads > 1 else "one thread a row"
     if schedule.vectors:
         held = schedule.vectors * schedule.group
         what = (
             f"rows: {shared} of {width} elements and keep it in registers, {held} elements each: one pass over memory"
         )
+    elif plain:
+        what = f"rows: {shared} and walk it once"
     else:
-        what = f"rows: {shared}, which is too long for their registers and read again for each round of reductions"
+        what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
     return (what, *_shared_reasons(schedule))
 
 
