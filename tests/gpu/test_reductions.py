@@ -64,7 +64,7 @@ def test_captured() -> None:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         captured = kernel(x)
-    beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    beside = torch.cuda.Stream()
     for _ in range(200):
         graph.replay()
         with torch.cuda.stream(beside):
@@ -80,7 +80,7 @@ def test_streams() -> None:
     kernel = kgen.jit("out = sum(x * x)")
     single = [kernel(a) for a in arrays]
     torch.cuda.synchronize()
-    streams = [torch.cuda.Stream() for _ in arrays]  # type: ignore[no-untyped-call]
+    streams = [torch.cuda.Stream() for _ in arrays]
     for _ in range(50):
         results = []
         for stream, a in zip(streams, arrays, strict=True):
