@@ -16,6 +16,16 @@ from kgen.dtypes import DType
 from kgen.spec import Spec
 
 
+class _Handle:
+    """A raw handle in CUDA's stream protocol."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle
+
+
 class CupyAdapter(Defaults):
     """Made when the first array is seen.  CuPy's dtypes are NumPy's, bfloat16 being ml_dtypes'."""
 
@@ -80,7 +90,11 @@ class CupyAdapter(Defaults):
         return Look((*dtypes, *devices, *facts), ("data", "ptr"), False, stream)
 
     def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
-        found: AbstractContextManager[Any] = self._cupy.cuda.ExternalStream(stream, device.index)
+        streams = self._cupy.cuda
+        if hasattr(streams.Stream, "from_external"):  # CuPy 14; before it, ExternalStream
+            found: AbstractContextManager[Any] = streams.Stream.from_external(_Handle(stream))
+        else:
+            found = streams.ExternalStream(stream, device.index)
         return found
 
     def current_stream(self, device: Device) -> Callable[[], int]:
