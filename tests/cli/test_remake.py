@@ -77,7 +77,7 @@ _SHAPED = ("batch_stats", "cross_entropy")  # examples that are not of matrices
 
 
 def test_the_examples_remake_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example, on matrices, names a command that makes it again."""
+    """Every example, on matrices or as many dimensions as it reduces over, names a command that makes it again."""
     examples = sorted(Path(__file__).parents[2].glob("examples/*.k"))
     assert examples
     for path in examples:

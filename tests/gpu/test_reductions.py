@@ -17,6 +17,8 @@ pytestmark = [
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
 ]
 
+torch: Any = pytest.importorskip("torch", reason="these tests pass torch's CUDA tensors")
+
 SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e / sum(e, axis=-1, keepdims=true)"
 
 
@@ -33,8 +35,6 @@ def test_random_reductions(group: int) -> None:
 @pytest.mark.parametrize("axis", ["", ", axis=0", ", axis=1"])
 def test_sums_are_accurate(axis: str) -> None:
     """A float32 sum is within (16 + log2 n) roundings of the sum of magnitudes."""
-    import torch
-
     x = torch.rand(4096, 3072, device="cuda") * 3 - 1
     got = kgen.jit(f"out = sum(x{axis})")(x).double()
     over = None if not axis else int(axis[-1])
@@ -48,8 +48,6 @@ def test_sums_are_accurate(axis: str) -> None:
 )
 def test_one_answer(text: str) -> None:
     """The same input a thousand times, one answer."""
-    import torch
-
     x = torch.randn(512, 4096, device="cuda")
     kernel = kgen.jit(text)
     first = kernel(x)
@@ -59,8 +57,6 @@ def test_one_answer(text: str) -> None:
 
 def test_captured() -> None:
     """A graph with reductions of several blocks gives the right answer while the same kernel runs beside it."""
-    import torch
-
     x, y = (torch.randn(512, 4096, device="cuda") for _ in range(2))
     kernel = kgen.jit("out = x / sum(abs(x))")
     expected_x, expected_y = kernel(x), kernel(y)
@@ -68,7 +64,7 @@ def test_captured() -> None:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         captured = kernel(x)
-    beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    beside = torch.cuda.Stream()
     for _ in range(200):
         graph.replay()
         with torch.cuda.stream(beside):
@@ -80,13 +76,11 @@ def test_captured() -> None:
 
 def test_streams() -> None:
     """Many streams at once share nothing."""
-    import torch
-
     arrays = [torch.randn(256, 4096, device="cuda") for _ in range(8)]
     kernel = kgen.jit("out = sum(x * x)")
     single = [kernel(a) for a in arrays]
     torch.cuda.synchronize()
-    streams = [torch.cuda.Stream() for _ in arrays]  # type: ignore[no-untyped-call]
+    streams = [torch.cuda.Stream() for _ in arrays]
     for _ in range(50):
         results = []
         for stream, a in zip(streams, arrays, strict=True):
