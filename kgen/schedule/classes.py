@@ -9,6 +9,7 @@ from kgen.layout.access import Access, classify, index_bits
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.groups import tile_elements
 from kgen.schedule.plan import Schedule
+from kgen.schedule.reductions import RowSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,17 @@ class Class:
     limits: tuple[str, ...]
 
 
+#: Layouts in kernels with reductions, by access.
+_WALKS = {"vector": "inner contiguous", "gather": "strided", "row": "the same along a row"}
+
+
 def classes(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
     """One for each touch of a step."""
+    if isinstance(schedule, RowSchedule):
+        return tuple(
+            Class(_WALKS[t.access], _moves(schedule, space, i, size), ())
+            for i, (t, size) in enumerate(zip(schedule.touches, itemsizes, strict=True))
+        )
     return tuple(
         Class(_name(space, i), _moves(schedule, space, i, size), tuple(_limits(schedule, space, i, itemsizes)))
         for i, size in enumerate(itemsizes)
@@ -57,6 +67,7 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
         "transposed": "turned in shared memory" + ("" if planned.alignment >= width else f"; {unaligned}"),
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
         "linear": "one element a thread",
+        "row": "one load for a row",
         "strided": f"{groups}, each element at an offset of its own"
         if schedule.group > 1
         else "one element a thread, at an offset of its own",

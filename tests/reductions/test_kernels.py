@@ -1,0 +1,106 @@
+"""How programs with reductions are cut, what they give at the edges, and what may share memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import kgen
+
+SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e / sum(e, axis=-1, keepdims=true)"
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "kernels"),
+    [
+        (SOFTMAX, (4096, 1024), ["rows_held1024"]),
+        (SOFTMAX, (4096, 200_000), ["rows_long"]),
+        (SOFTMAX, (1, 10_000_000), ["rows_long_split", "rows_long_split", "contiguous"]),
+        ("let d = x - mean(x, axis=-1, keepdims=true)\nout = d / std(d, axis=-1, keepdims=true)", (99, 64), 1),
+        ("y = x * 2\ns = sum(y, axis=-1)", (512, 512), 1),
+        ("a = sum(x, axis=0)\nb = max(x * x, axis=0)", (512, 512), 1),
+        ("a = sum(x, axis=0)\nb = sum(x, axis=1)", (512, 512), 2),
+        ("out = sum(x) / max(x, axis=0)", (512, 512), 2),
+        ("out = sum(sum(x, axis=0))", (512, 512), 2),
+        ("out = x - mean(x, axis=0)", (8192, 512), ["columns_split", "rows2"]),
+        ("out = x - sum(x, axis=1)", (64, 64), 2),
+    ],
+)
+def test_kernels(text: str, shape: tuple[int, ...], kernels: list[str] | int) -> None:
+    """The fewest kernels, and those that suit the shape."""
+    found = [s.kernel for s in kgen.jit(text).explain(kgen.spec(shape, "f32")).steps]
+    assert found == kernels if isinstance(kernels, list) else len(found) == kernels, found
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("sum", 0.0), ("prod", 1.0), ("mean", math.nan), ("var", math.nan), ("norm", 0.0), ("logsumexp", -math.inf),
+        ("any", False), ("all", True), ("count_nonzero", 0),
+    ],
+)  # fmt: skip
+def test_of_nothing(kind: str, value: float) -> None:
+    """Reductions of nothing are NumPy's."""
+    got = kgen.jit(f"out = {kind}(x, axis=1)", device="cpu")(np.zeros((3, 0), np.float32))
+    assert np.array_equal(got, [value] * 3, equal_nan=isinstance(value, float))
+
+
+@pytest.mark.parametrize("kind", ["min", "max", "argmin", "argmax"])
+def test_no_extreme_of_nothing(kind: str) -> None:
+    """``min`` and its like need an element, unless there is no row either."""
+    kernel = kgen.jit(f"out = {kind}(x, axis=1)", device="cpu")
+    with pytest.raises(kgen.KgenError) as caught:
+        kernel(np.zeros((3, 0), np.float32))
+    assert caught.value.code == "nothing-to-reduce"
+    assert kernel(np.zeros((0, 3), np.float32)).shape == (0,)
+
+
+def test_first_place_and_nan() -> None:
+    """The first of equals, and the first NaN before everything."""
+    x = np.array([[1, 3, 3, 2], [1, math.nan, 9, math.nan], [-math.inf] * 4, [-0.0, 0.0, -0.0, 0.0]], np.float32)
+    for axis in (0, 1):
+        for kind in ("argmin", "argmax"):
+            got = kgen.jit(f"out = {kind}(x, axis={axis})", device="cpu")(x)
+            assert np.array_equal(got, getattr(np, kind)(x, axis=axis))
+    assert kgen.jit("out = argmax(x)", device="cpu")(x.T[::-1]) == x.T[::-1].argmax()
+
+
+@pytest.mark.parametrize("width", [7, 1000, 30_000])
+def test_in_place(width: int) -> None:
+    """A row may be written over what it was made of; another row may not."""
+    x = np.random.default_rng(0).standard_normal((6, width)).astype(np.float32)
+    kernel = kgen.jit(SOFTMAX, device="cpu")
+    expected = kernel(x)
+    assert np.array_equal(kernel(x.copy(), out=(y := x.copy())), expected)
+    z = x.copy()
+    assert np.array_equal(kernel(z, out=z), expected)
+    assert y is not z
+    with pytest.raises(kgen.KgenError) as caught:
+        kernel(z[1:], out=z[:-1])
+    assert caught.value.code == "overlap"
+
+
+def test_layouts_of_results() -> None:
+    """A result of its own is contiguous; beside arrays, these decide."""
+    x = kgen.spec((2, 3, 4), "f32", (12, 1, 3))
+
+    def meta(text: str) -> kgen.Spec:
+        found = kgen.jit(text).meta(x)
+        assert isinstance(found, kgen.Spec)
+        return found
+
+    assert meta("out = sum(x, axis=0)").strides == (4, 1)
+    assert meta("out = sum(x, axis=0, keepdims=true)").shape == (1, 3, 4)
+    assert meta("out = x - sum(x, axis=0)").strides == (12, 1, 3)
+
+
+@pytest.mark.parametrize("n", [1 << 20, (1 << 20) + 13])
+def test_long_sums_are_accurate(n: int) -> None:
+    """A float32 sum is within (16 + log2 n) roundings of the sum of magnitudes, over a row and down a column."""
+    x = np.random.default_rng(1).random(n, np.float32) * 3 - 1
+    bound = (16 + math.log2(n)) * 2.0**-24 * np.abs(x).sum(dtype=float)
+    for array, axis in ((x, 0), (np.stack([x] * 16, 1), 0)):
+        got = kgen.jit(f"out = sum(x, axis={axis})", device="cpu")(array)
+        assert np.all(np.abs(got - x.sum(dtype=float)) <= bound)
