@@ -70,7 +70,7 @@ class CudaModule:
     def prepare(self, kernel: str) -> KernelAttributes:
         """Loads one kernel, as must be done before a capture, and says what it takes."""
         driver = self._driver
-        with on(self.device):
+        with on(self.device), explained(f"loading {kernel}"):
             function = self._function(kernel)
             kinds = driver.CUfunction_attribute
 
@@ -160,8 +160,9 @@ class CudaModule:
     def _function(self, kernel: str) -> Any:
         function = self._functions.get(kernel)
         if function is None:
-            found = self._driver.cuModuleGetFunction(self._module, kernel.encode())
-            function = self._functions[kernel] = check(f"cuModuleGetFunction({kernel})", found)
+            with explained(f"loading {kernel}"):
+                found = self._driver.cuModuleGetFunction(self._module, kernel.encode())
+                function = self._functions[kernel] = check("cuModuleGetFunction", found)
         return function
 
     def _allow(self, kernel: str, function: Any, attribute: str, value: int) -> None:
