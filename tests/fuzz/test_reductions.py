@@ -47,9 +47,9 @@ def assert_close(program: Program, got: Any, want: Sequence[Array]) -> None:
         assert close.all(), f"{program}\n{a[~close]}\n{b[~close]}"
 
 
-def run(programs: Sequence[Program]) -> None:
+def run(programs: Sequence[Program], sanitize: str | None = None) -> None:
     """All of these, compiled together."""
-    batch = Batch()
+    batch = Batch(sanitize)
     with np.errstate(all="ignore"):
         kernels = [kgen.jit(p.text, device="cpu", name=f"k{i}", fmad=False) for i, p in enumerate(programs)]
         arrays: list[dict[str, Any]] = [dict(p.arrays()) for p in programs]

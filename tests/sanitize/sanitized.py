@@ -2,7 +2,7 @@
 
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
-Jobs: ``fuzz:FIRST:COUNT``, ``example:NAME``, ``misaligned:DTYPE`` and ``mutant:NAME``.
+Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``example:NAME``, ``misaligned:DTYPE`` and ``mutant:NAME``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from tests.fuzz.generate import generate
 from tests.fuzz.harness import Prepared, Refused, invoke, prepare, verify
 from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
+from tests.fuzz.reductions import generate as generate_reduction
+from tests.fuzz.test_reductions import run as run_reductions
 
 from .mutants import MUTANTS
 
@@ -61,6 +63,11 @@ def run(calls: list[Call], mutate: tuple[str, str] | None = None) -> None:
 
 def fuzz(first: int, count: int) -> None:
     run([generate(seed) for seed in range(first, first + count)])
+
+
+def reductions(first: int, count: int) -> None:
+    """Random programs that reduce: rows, columns, several kernels with memory between them."""
+    run_reductions([generate_reduction(seed) for seed in range(first, first + count)], ADDRESS)
 
 
 def example(name: str) -> None:
@@ -139,6 +146,8 @@ def do(job: str) -> None:
     kind, *rest = job.split(":")
     if kind == "fuzz":
         fuzz(int(rest[0]), int(rest[1]))
+    elif kind == "reductions":
+        reductions(int(rest[0]), int(rest[1]))
     elif kind == "example":
         example(rest[0])
     elif kind == "misaligned":

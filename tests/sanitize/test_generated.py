@@ -58,6 +58,12 @@ def test_random_programs(order: str, cache: Path) -> None:
     clean(sanitized([f"fuzz:{FIRST_SEED + 16 * k}:16" for k in range(3)], ORDERS[order], cache))
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_random_reductions(order: str, cache: Path) -> None:
+    """The same for rows, columns and programs of several kernels."""
+    clean(sanitized([f"reductions:{60_000 + 12 * k}:12" for k in range(3)], ORDERS[order], cache))
+
+
 @pytest.mark.parametrize("order", ["in order", "reversed"])
 def test_examples(order: str, cache: Path) -> None:
     """The same for every example, dense, permuted with steps, and at a misaligned base."""
