@@ -233,14 +233,16 @@ def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wid
 
 
 def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ...]:
-    shared = f"{schedule.threads} threads share a row" if schedule.threads > 1 else "one thread a row"
+    alone = schedule.threads == 1
+    shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
+    keep, walk = ("keeps", "walks") if alone else ("keep", "walk")
     if schedule.vectors:
         held = schedule.vectors * schedule.group
         what = (
-            f"rows: {shared} of {width} elements and keep it in registers, {held} elements each: one pass over memory"
+            f"rows: {shared} of {width} elements and {keep} it in registers, {held} elements each: one pass over memory"
         )
     elif plain:
-        what = f"rows: {shared} and walk it once"
+        what = f"rows: {shared} and {walk} it once"
     else:
         what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
     return (what, *_shared_reasons(schedule))
