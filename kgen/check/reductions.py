@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 _SUMS = frozenset({"sum", "prod"})
 _FLOATS = frozenset({"mean", "var", "std", "norm", "logsumexp"})
 _TRUTHS = frozenset({"any", "all", "count_nonzero"})
+#: Complex: how each part is reduced, and what joins the results to a real one (nothing: they are parts again).
+_BY_PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sum": ("sum", ()),
+    "mean": ("mean", ()),
+    "var": ("var", ("add",)),
+    "std": ("var", ("add", "sqrt")),
+    "norm": ("norm", ("hypot",)),
+}
 _COUNTS = frozenset({"argmin", "argmax", "count_nonzero"})
 
 
@@ -46,12 +54,12 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
             hint="complex numbers have no order; reduce abs(z) or real(z)",
         )
         return None
-    if value.imag is not None:
+    if value.imag is not None and kind not in _BY_PARTS:
         ctx.error(
             "not-yet",
             f"`{kind}` of complex numbers is not there yet",
             node.function_span,
-            hint="reduce real(z) and imag(z)",
+            hint="`sum`, `mean`, `var`, `std` and `norm` take them; for others reduce abs(z), real(z) or imag(z)",
         )
         return None
     dtype = _result(ctx, node, kind, value.dtype)
@@ -64,13 +72,28 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     if kind in ("argmin", "argmax") and len(over) not in (1, len(value.shape)):
         ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span)
         return None
+    if value.imag is not None and not dtype.is_complex:
+        ctx.error(
+            "bad-keyword", f"`{kind}` of complex numbers is complex, not {dtype}", node.span, hint="dtype=c64 or c128"
+        )
+        return None
     source = value if kind in _TRUTHS or kind in _COUNTS else ctx.convert(value, dtype)
     shape: Shape = tuple(dim if i not in over else 1 for i, dim in enumerate(value.shape) if keepdims or i not in over)
-    held = dtype.compute
-    number = ctx.builder.op(
-        "reduce", (source.id,), dtype=held, shape=shape, attr=Reduction(kind, over, keepdims, degrees), span=node.span
-    )
-    return Typed(dtype, number, shape, node.span)
+
+    def reduced(part: int, kind: str, dtype: DType) -> int:
+        attr = Reduction(kind, over, keepdims, degrees)
+        return ctx.builder.op("reduce", (part,), dtype=dtype.compute, shape=shape, attr=attr, span=node.span)
+
+    if source.imag is None:
+        return Typed(dtype, reduced(source.id, kind, dtype), shape, node.span)
+    per_part, joined = _BY_PARTS[kind]
+    parts = [reduced(part, per_part, dtype.real) for part in (source.id, source.imag)]
+    if not joined:
+        return Typed(dtype, parts[0], shape, node.span, parts[1])
+    number = ctx.builder.op(joined[0], parts, span=node.span)
+    for name in joined[1:]:
+        number = ctx.builder.op(name, (number,), span=node.span)
+    return Typed(dtype.real, number, shape, node.span)
 
 
 def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:

@@ -104,3 +104,25 @@ def test_long_sums_are_accurate(n: int) -> None:
     for array, axis in ((x, 0), (np.stack([x] * 16, 1), 0)):
         got = kgen.jit(f"out = sum(x, axis={axis})", device="cpu")(array)
         assert np.all(np.abs(got - x.sum(dtype=float)) <= bound)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex(dtype: str) -> None:
+    """Sums and means of complex numbers are complex, variances and norms real, as NumPy has them."""
+    generator = np.random.default_rng(3)
+    z = (generator.standard_normal((6, 50)) + 1j * generator.standard_normal((6, 50))).astype(dtype)
+    for text, expected in [
+        ("out = sum(z)", z.sum()),
+        ("out = mean(z, axis=0)", z.mean(axis=0)),
+        ("out = var(z, axis=1, correction=1)", z.var(axis=1, ddof=1)),
+        ("out = std(z)", z.std()),
+        ("out = norm(z, axis=1)", np.linalg.norm(z, axis=1)),
+        ("out = z - mean(z, axis=-1, keepdims=true)", z - z.mean(axis=-1, keepdims=True)),
+    ]:
+        found = kgen.jit(text, device="cpu")(z)
+        assert found.dtype == np.asarray(expected).dtype, text
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(kgen.KgenError, match="not-yet"):
+        kgen.jit("out = prod(z)", device="cpu")(z)
+    with pytest.raises(kgen.KgenError, match="bad-keyword"):
+        kgen.jit("out = sum(z, dtype=f32)", device="cpu")(z)
