@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import threading
 import tracemalloc
 import weakref
@@ -16,11 +17,16 @@ import kgen
 from kgen.jit import Kernel
 from kgen.runtime.cuda.driver import probe
 
-torch: Any
-try:
-    import torch
-except ImportError:
-    torch = None
+
+def optional(name: str) -> Any:
+    """The module, or None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+torch = optional("torch")
 
 Make = Callable[..., Any]
 
