@@ -141,7 +141,7 @@ def _placed(
             raise error("bad-strides", f"`{operand.name}` has {have}", "strides are in elements, one a dimension")
         arrays.append(None if operand.role in ("output", "buffer") else Array(shape, steps, operand.dtype.size))
     if stated_dims == frozenset(extents):
-        specialised = pipeline.fit(specialised, extents, arrays)
+        specialised = pipeline.fit(specialised, extents, arrays.copy)
         kernel = specialised.kernel
         arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
     variants: list[tuple[int, Schedule]] = []

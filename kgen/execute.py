@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
@@ -139,7 +140,7 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents, _given(specialised, values))
+        specialised = pipeline.fit(specialised, extents, partial(_given, specialised, values))
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
@@ -334,7 +335,7 @@ class Engine:
         program_shape = _program_shape(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents, _given(specialised, values))
+        specialised = pipeline.fit(specialised, extents, partial(_given, specialised, values))
         known = {**values, **{o.name: o for o in outs if o is not None}}
         arrays: list[Array | None] = []
         for operand in specialised.kernel.operands:

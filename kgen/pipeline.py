@@ -8,7 +8,7 @@ Everything here is pure; compiling, loading and launching the text is ``runtime/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgen.check import ArgType, check
@@ -68,14 +68,17 @@ def specialise(
     return replace(together, apart=apart)
 
 
-def fit(specialised: Specialised, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> Specialised:
-    """The cut for these extents and arrays (None: outputs).
+def fit(
+    specialised: Specialised, extents: Mapping[str, int], arrays: Callable[[], Sequence[Array | None]]
+) -> Specialised:
+    """The cut for these extents and ``arrays()`` (None: outputs), which only programs that reduce ask for.
 
     Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
     """
     if specialised.apart is not None:
         refuse_empty(specialised.kernel, extents)
-        if any(isinstance(s, RowStep) and better_apart(s, extents, arrays) for s in specialised.steps):
+        given = arrays()
+        if any(isinstance(s, RowStep) and better_apart(s, extents, given) for s in specialised.steps):
             return specialised.apart
     return specialised
 

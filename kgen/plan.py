@@ -11,7 +11,6 @@ from kgen.runtime.session import stream_handle
 if TYPE_CHECKING:
     from kgen.execute import Prepared
     from kgen.quick import Quick
-    from kgen.runtime.bound import Slot
     from kgen.runtime.cuda.graph import Graph
 
 
@@ -35,7 +34,6 @@ class Plan:
         adapter, device = session.adapter, session.backend.device
         self._current = adapter.current_stream(device)
         self._on_cuda = device.kind == "cuda"
-        self._slots: dict[int, Slot] = {}
         # The C extension's calls can be made again as they are; generated Python has to be told how.
         fix = getattr(again, "again", None)
         fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
@@ -57,14 +55,7 @@ class Plan:
         if self._native is not None:
             self._native(stream)
             return self._out
-        at = self._current() if stream is None else stream_handle(stream)
-        if self._bound.has_scratch and self._bound.module.is_capturing(at):
-            self._bound.run(at, self._values)  # a captured launch shares no memory with others
-            return self._out
-        slot = self._slots.get(at)
-        if slot is None:
-            slot = self._slot(at)
-        self._bound.start(slot)
+        self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
         return self._out
 
     def graph(self) -> Graph:
@@ -73,32 +64,30 @@ class Plan:
             raise error("bad-plan", "a graph is for CUDA, and this plan runs on the CPU", "call the plan itself")
         from kgen.runtime.cuda.graph import Graph
 
-        return Graph.capture(
-            self._call.session.backend.device.index,
-            lambda stream: self._bound.start(self._slot(stream)),
-            self._current,
-            self,
-        )
-
-    def _slot(self, stream: int) -> Slot:
-        """Parameters with the plan's own values.  They are only read from here on, so threads may share them."""
-        slot = self._bound.slot(stream)
-        self._bound.signature.packer.pack_into(slot.buffer, 0, *self._values)
-        self._slots[stream] = slot
-        return slot
+        device = self._call.session.backend.device.index
+        return Graph.capture(device, lambda stream: self._bound.run(stream, self._values), self._current, self)
 
     def _swapped(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
         call = self._call
+        args, out = args or call.args, self._out if out is None else out
         if stream is None:
             stream = self._stream
         if self._again is not None:
-            result = self._again(args or call.args, self._out if out is None else out, stream, call.named)
+            result = self._again(args, out, stream, call.named)
             if result is not NotImplemented:
                 return result
-        raise error("plan-mismatch", self._difference(args or call.args, out), "make another plan for these arrays")
+        elif self._difference(args, out) is None:  # arrays of a library that is not looked at cheaply
+            with call.engine.prepared(args, call.named, out=out, stream=stream, shape=None) as other:
+                if other.plan.placed == call.plan.placed and other.plan.schedules == call.plan.schedules:
+                    other.launch()
+                    return other.outputs.results()
+        message = self._difference(args, out) or (
+            "the arrays overlap, or are aligned, in another way than those that the plan was made for"
+        )
+        raise error("plan-mismatch", message, "make another plan for these arrays")
 
-    def _difference(self, args: tuple[Any, ...], out: Any) -> str:
-        """What a call does not share with the plan."""
+    def _difference(self, args: tuple[Any, ...], out: Any) -> str | None:
+        """What the arrays of a call do not share with the plan's, but for where they lie."""
         from kgen.arguments import ArrayValue, bind, describe
         from kgen.outputs import given_outputs
 
@@ -106,9 +95,8 @@ class Plan:
         new = describe(program, bind(program, args, self._call.named))
         old = [v for v in self._call.values.values() if isinstance(v, ArrayValue)]
         pairs = [(a, new[a.name]) for a in old]
-        if out is not None:
-            outs = zip(self._call.outs, given_outputs(program, out), strict=True)
-            pairs += [(a, b) for a, b in outs if a is not None and b is not None]
+        outs = zip(self._call.outs, given_outputs(program, out), strict=True)
+        pairs += [(a, b) for a, b in outs if a is not None and b is not None]
         for a, b in pairs:
             if not isinstance(b, ArrayValue):
                 return f"`{a.name}` was an array when the plan was made"
@@ -117,7 +105,7 @@ class Plan:
                 return f"`{a.name}` is {where[1]}, and the plan was made for {where[0]}"
             if a.spec != b.spec:
                 return f"`{a.name}` is {_layout(b)}, and the plan was made for {_layout(a)}"
-        return "the arrays overlap, or are aligned, in another way than those that the plan was made for"
+        return None
 
 
 def _layout(value: Any) -> str:

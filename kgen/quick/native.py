@@ -14,13 +14,13 @@ from typing import Any
 from kgen.arguments import ScalarValue
 from kgen.arrays.base import Look
 from kgen.quick.text import Quick, Seen
+from kgen.runtime.scalars import pack
 from kgen.runtime.session import stream_handle
 
 _CODES = {
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
     "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "complex64": "F", "complex128": "D",
 }  # fmt: skip
-_SCALARS = (bool, int, float, complex)
 
 
 @cache
@@ -38,10 +38,9 @@ def native_call(
 ) -> Quick | None:
     """The call, or None where there is no extension or it does not know one of the scalars."""
     module = extension()
-    if module is None or isinstance(seen.out, list) or seen.bound.has_scratch:
+    if module is None or isinstance(seen.out, list) or seen.bound.has_scratch or not seen.has_plain_scalars():
         return None
-    given = [a.name for a in seen.engine.program.arguments][: len(seen.args)]
-    passed = dict(zip(given, seen.args, strict=True)) | dict(seen.named)
+    passed = seen.passed()
     outs = [] if seen.out is None else list(seen.out) if isinstance(seen.out, tuple) else [seen.out]
     values = [*passed.values(), *outs]
     place = {name: i for i, name in enumerate(passed)}
@@ -50,8 +49,6 @@ def native_call(
             place[out.name] = len(passed) + number
     slot = {local[name]: place[name] for name in local}  # of each array, by the name that adapters gave back
     scalars = {v.name: v for v in seen.values.values() if isinstance(v, ScalarValue)}
-    if any(type(passed[name]) not in _SCALARS for name in scalars if name in passed):
-        return None
     image = seen.bound.image()
     variables: list[tuple[int, str, int]] = []
     for variable, offset in seen.bound.signature.offsets.items():
@@ -66,8 +63,6 @@ def native_call(
                 return None
             variables.append((offset, code, place[variable.scalar]))
         else:  # a default, the same in every call
-            from kgen.runtime.scalars import pack
-
             data = pack(variable.scalar, scalars[variable.scalar].value, variable.dtype)
             image[offset : offset + len(data)] = data
     fresh = [o for o in seen.operands if o.fresh]

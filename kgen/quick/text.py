@@ -34,8 +34,6 @@ class Seen:
     """A call as it was made, and what was decided for it.
 
     ``args``, ``named`` and ``out`` are the caller's own; ``values`` and ``outs`` what they were found to be.
-    ``operands``: for each operand of the kernels its name, memory, dtype and whether it is written; ``fresh``: the
-    numbers of those that the call allocated.
     """
 
     engine: Engine
@@ -49,9 +47,22 @@ class Seen:
     like: Any
     bound: Bound
 
+    def passed(self) -> dict[str, Any]:
+        """The arguments and params of the call, by name."""
+        names = (a.name for a in self.engine.program.arguments)
+        return {**dict(zip(names, self.args, strict=False)), **self.named}
+
+    def has_plain_scalars(self) -> bool:
+        """Whether what is passed by value is Python's own numbers, whose type tells all that was decided from them."""
+        passed = self.passed()
+        scalars = [passed[v.name] for v in self.values.values() if isinstance(v, ScalarValue) and v.name in passed]
+        return all(type(x) in (bool, int, float, complex) for x in scalars)
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
+    """An operand of the kernels.  ``fresh``: the call allocated it."""
+
     name: str
     array: Array
     dtype: Any
@@ -87,6 +98,8 @@ def opening(seen: Seen) -> tuple[dict[str, str], list[tuple[str, Any, bool]]] | 
 
 def arguments(text: Text, seen: Seen, local: Mapping[str, str]) -> dict[str, str] | None:
     """Take the arguments apart; the expression of every scalar, by name.  None for a form that this cannot read."""
+    if not seen.has_plain_scalars():
+        return None
     given = [a.name for a in seen.engine.program.arguments][: len(seen.args)]
     names = [local.get(name, f"s{i}") for i, name in enumerate(given)]
     text.miss_unless(f"len(args) == {len(given)} and len(named) == {len(seen.named)}")
@@ -99,16 +112,13 @@ def arguments(text: Text, seen: Seen, local: Mapping[str, str]) -> dict[str, str
             sources[name] = local.get(name, f"n{i}")
             text.lines.append(f"    {sources[name]} = named[{text.constant(name)}]")
         text.lines.append("except KeyError: return NotImplemented")
-    passed = dict(zip(given, seen.args, strict=True)) | dict(seen.named)
+    passed = seen.passed()
     scalars: dict[str, str] = {}
     for value in seen.values.values():
         if not isinstance(value, ScalarValue):
             continue
         if value.name in passed:
-            kind = type(passed[value.name])
-            if kind not in (bool, int, float, complex):
-                return None
-            text.miss_unless(f"type({sources[value.name]}) is {text.constant(kind)}")
+            text.miss_unless(f"type({sources[value.name]}) is {text.constant(type(passed[value.name]))}")
         scalars[value.name] = sources.get(value.name) or text.constant(value.value)
     return scalars if _given_outputs(text, seen, local) else None
 

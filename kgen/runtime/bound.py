@@ -38,8 +38,10 @@ class Module(Protocol):
 
     def scratch(self, size: int) -> Any:
         """Memory of zeros, at ``address``, for as long as the result lives."""
+        ...
 
     def is_capturing(self, stream: int) -> bool: ...
+
     def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
         """Address of the code, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
         ...

@@ -67,6 +67,21 @@ def test_other_arrays() -> None:
         plan(base[:6], b, out=base[2:8])
 
 
+def test_other_arrays_of_calls_that_are_taken_apart_anew() -> None:
+    """Where no function recognises the call, here for a NumPy scalar, other arrays are compared the long way."""
+    a, b = random(6, 8), random(8)
+    plan = kgen.jit("param s\nout = a * b * s", device="cpu").plan(a, b, s=np.float32(2))
+    assert plan._again is None
+    assert equal(plan(), a * b * 2)
+    a2 = random(6, 8) + 1
+    assert equal(plan(a2, b), a2 * b * 2)
+    assert equal(plan(), a * b * 2)
+    with pytest.raises(kgen.KgenError, match="`a` is f32\\[5, 8\\]"):
+        plan(random(5, 8), b)
+    with pytest.raises(kgen.KgenError, match="plan-mismatch.*aligned"):
+        plan(random(49)[1:].reshape(6, 8), b)
+
+
 def test_in_place_and_several_outputs() -> None:
     """Plans of programs that update, and of several results."""
     p, g = np.zeros(8, np.float32), np.ones(8, np.float32)
