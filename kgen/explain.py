@@ -13,7 +13,7 @@ from kgen.schedule.classes import classes
 
 if TYPE_CHECKING:
     from kgen.codegen.emit import Module
-    from kgen.execute import Layouted
+    from kgen.decide import Layouted
     from kgen.runtime.cuda.usage import Usage
 
 

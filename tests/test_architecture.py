@@ -54,7 +54,7 @@ LAYERS = [
     "codegen banner.py",
     "pipeline.py",
     "arrays arguments.py runtime outputs.py quick",
-    "execute.py explain.py ahead.py plan.py warmup.py",
+    "decide.py execute.py explain.py ahead.py plan.py warmup.py",
     "jit.py",
     "torch.py",
     "cli",

@@ -23,7 +23,8 @@ from kgen.codegen.layouts import (
     touch_labels,
 )
 from kgen.codegen.limits import check_parameters
-from kgen.codegen.reductions import Described, RowsWriter, describe_rows, states_of
+from kgen.codegen.reductions import Described, RowsWriter, describe_rows
+from kgen.codegen.row_access import states_of
 from kgen.codegen.sections import by_value
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from kgen.diagnostics import error
 from kgen.schedule.plan import Schedule
-from kgen.schedule.reductions import RowSchedule, has_steps
+from kgen.schedule.reductions import RowSchedule
+from kgen.schedule.row_launch import has_steps
 from kgen.schedule.target import PORTABLE
 
 if TYPE_CHECKING:

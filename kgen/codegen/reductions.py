@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.accumulators import Accumulator, accumulator
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
-from kgen.codegen.element import PRIMARY, Argument, Element, Statement
+from kgen.codegen.element import PRIMARY, Element, Statement
 from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
-from kgen.codegen.sections import Parts, RowWriter, kept_name, label_of, touch_of, write_section
-from kgen.codegen.spelling import Expr, register_type, storage_type
-from kgen.ir.kernel import Access, Operand, Reduction
+from kgen.codegen.row_access import Declare, RowAccess, States
+from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
+from kgen.codegen.spelling import Expr, register_type
+from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
-from kgen.schedule.plan import TouchSchedule
-from kgen.schedule.reductions import WARP, RowSchedule, has_steps, wide_touches
+from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
+from kgen.schedule.row_launch import has_steps
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 32
-
-Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
-States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
-
-
-def states_of(step: RowStep) -> States:
-    unique = names.Unique()
-    found: States = {}
-    for n, op in enumerate(step.kernel.ops):
-        if isinstance(op.attr, Reduction):
-            mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
-            found[n] = (mine, unique(names.state(label_of(step, op))))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,160 +36,8 @@ def block_place(block: str) -> str:
 
 
 @dataclass(slots=True)
-class RowsWriter:
-    step: RowStep
-    schedule: RowSchedule
-    parts: Parts
-    base: str
-    statements: Sequence[Statement]
-    declare: Declare
-    unique: names.Unique = field(default_factory=names.Unique)
-    labels: tuple[str, ...] = ()
-    wide: tuple[bool, ...] = ()
-    states: States = field(default_factory=dict)
-    sections: list[Element] = field(default_factory=list)
-    kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones
-
-    # --- text for one touch -------------------------------------------------------------------------
-
-    @property
-    def signed(self) -> str:
-        return "int" if self.schedule.index_bits == 32 else "long long"
-
-    @property
-    def width(self) -> str:
-        return "width" if self.schedule.rows > 1 else "layout.width"
-
-    def operand(self, touch: int) -> Operand:
-        return self.step.kernel.operands[self.step.touches[touch].operand]
-
-    def planned(self, touch: int) -> TouchSchedule:
-        return self.schedule.touches[touch]
-
-    def type_of(self, touch: int) -> str:
-        return storage_type(self.operand(touch).dtype)
-
-    def pack(self, touch: int) -> str:
-        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {self.planned(touch).alignment}>"
-
-    def pattern_label(self, pattern: int) -> str:
-        """A stride pattern bears the name of the first touch that has it."""
-        return next(self.labels[i] for i, t in enumerate(self.schedule.touches) if t.pattern == pattern)
-
-    def row_offset(self, touch: int) -> list[str]:
-        """The terms of where an operand's row begins."""
-        pattern = self.planned(touch).pattern
-        if pattern is None:
-            return []
-        label, kept = self.pattern_label(pattern), self.schedule.kept
-        return [f"{'row' if kept == 1 else f'c{d}'} * layout.{label}_stride[{d}]" for d in range(kept)]
-
-    def base_of(self, touch: int) -> str:
-        """The name of where an operand's row begins."""
-        if self.planned(touch).pattern is None:
-            return names.pointer(self.operand(touch).name)
-        return names.row(self.labels[touch])
-
-    def along(self, touch: int, j: str) -> str:
-        """Where an element of a row is, ``j`` elements after the first of its group."""
-        planned, label = self.planned(touch), self.labels[touch]
-        plus = f" + {j}" if j else ""
-        if self.schedule.reduced == 1:
-            if planned.access == "vector":
-                return f"i{plus}"
-            return f"(i{plus}) * layout.{label}_step[0]" if j else f"i * layout.{label}_step[0]"
-        first = f"r0{plus}" if planned.access == "vector" else f"(r0{plus}) * layout.{label}_step[0]"
-        rest = [f"r{d} * layout.{label}_step[{d}]" for d in range(1, self.schedule.reduced)]
-        return " + ".join([first, *rest])
-
-    def held_name(self, touch: int) -> str:
-        return names.vector(self.labels[touch]) if self.schedule.group > 1 else f"{self.labels[touch]}_in"
-
-    def element(self, touch: int, *, held: bool) -> str:
-        """An element that was read, at ``j`` of its group."""
-        array = "[v]" if held and self.schedule.vectors > 1 else ""
-        return f"{self.held_name(touch)}{array}" + (".at[j]" if self.schedule.group > 1 else "")
-
-    def read(self, touch: int, *, held: bool) -> list[str]:
-        """Lines that read a group of elements, into registers that are there (``held``) or new ones."""
-        group, planned, base = self.schedule.group, self.planned(touch), self.base_of(touch)
-        name = self.held_name(touch) + ("[v]" if held and self.schedule.vectors > 1 else "")
-        if group == 1:
-            start = f"{name} = " if held else f"const {self.type_of(touch)} {name} = "
-            return [f"{start}{base}[{self.along(touch, '')}];"]
-        if planned.access == "vector":
-            start = f"{name} = " if held else f"const auto {name} = "
-            return [f"{start}*reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
-        declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
-        return [
-            *declared,
-            "#pragma unroll",
-            f"for (int j = 0; j < {group}; ++j) {{",
-            f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
-            "}",
-        ]
-
-    def gather_pack(self, touch: int) -> str:
-        size = self.operand(touch).dtype.size
-        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {size}>"
-
-    # --- arguments of the element functions ---------------------------------------------------------
-
-    def argument(self, argument: Argument, held: bool) -> str:
-        group = self.schedule.group
-        match argument.kind:
-            case "read":
-                return self.element(int(argument.key), held=held and self.is_held(int(argument.key)))
-            case "given" | "keep":
-                array = "[v]" if self.schedule.vectors > 1 else ""
-                return self.kept_array(int(argument.key)) + array + ("[j]" if group > 1 else "")
-            case "row":
-                return self.row_names[int(argument.key)]
-            case "inverse":
-                return self.inverses[int(argument.key)]
-            case "scalar" | "size":
-                return self.parameters[argument.kind, argument.key]
-            case "index":
-                return self.coordinate(int(argument.key))
-            case "place":
-                return "i + j" if group > 1 else "i"
-            case "state":
-                mine, name = self.states[int(argument.key)]
-                if mine.mode == "direct":
-                    return name
-                return (
-                    names.of_reduction(name, "part")
-                    if mine.mode == "part"
-                    else f"{names.of_reduction(name, 'part')}[{'j' if group > 1 else 0}]"
-                )
-            case _:
-                touch = int(argument.key)
-                if self.planned(touch).access == "vector" and group > 1:
-                    return f"{self.written(touch)}.at[j]"
-                return f"{self.base_of(touch)}[{self.along(touch, 'j' if group > 1 else '')}]"
-
-    def written(self, touch: int) -> str:
-        label = self.labels[touch]
-        return names.new_vector(label) if self.step.touches[touch].reads else names.vector(label)
-
-    def coordinate(self, number: int) -> str:
-        """``index()``: a coordinate of the row, or of the element in it."""
-        op = self.step.kernel.ops[number]
-        assert isinstance(op.attr, int)
-        place = self.step.places[number][op.attr]
-        if place is None:
-            return "0"
-        dimension, reduced = dict(self.schedule.coordinates)[place], self.schedule.reduced
-        if dimension >= reduced:
-            return "row" if self.schedule.kept == 1 else f"c{dimension - reduced}"
-        plus = " + j" if self.schedule.group > 1 and dimension == 0 else ""
-        return f"i{plus}" if reduced == 1 else f"r{dimension}{plus}"
-
-    row_names: dict[int, str] = field(default_factory=dict)
-    inverses: dict[int, str] = field(default_factory=dict)
-    parameters: dict[tuple[str, int | str], str] = field(default_factory=dict)
-
-    # --- the whole ----------------------------------------------------------------------------------
+class RowsWriter(RowAccess):
+    """A kernel that goes along rows."""
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
         schedule, parts, ops = self.schedule, self.parts, self.step.kernel.ops
@@ -399,14 +234,6 @@ class RowsWriter:
             return f"{self.type_of(touch)} {self.held_name(touch)}{array};"
         pack = self.pack(touch) if self.planned(touch).access == "vector" else self.gather_pack(touch)
         return f"{pack} {self.held_name(touch)}{array};"
-
-    def is_held(self, touch: int) -> bool:
-        """Whether an operand's elements stay in registers.  What all rows share is near, and read when it is needed."""
-        shared = self.planned(touch).pattern is None and self.schedule.patterns > 0
-        return self.schedule.vectors > 0 and not shared
-
-    def kept_array(self, number: int) -> str:
-        return names.kept(kept_name(self.step, number))
 
     def kept_declaration(self, number: int) -> str:
         vectors, group = self.schedule.vectors, self.schedule.group

@@ -10,7 +10,8 @@ from kgen.layout.iterator import IterationSpace
 from kgen.schedule.divide import divisors, packed
 from kgen.schedule.groups import outer_patterns, row_steps, spans, work_shape
 from kgen.schedule.plan import Schedule
-from kgen.schedule.reductions import RowSchedule, grid_of, row_fields
+from kgen.schedule.reductions import RowSchedule
+from kgen.schedule.row_launch import grid_of, row_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kgen.layout.access import Access, classify, index_bits, stride_patterns
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.groups import SHARED_BYTES, outer_strides, patterns, tile_elements
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
+from kgen.schedule.reasons import bits_reason, group_reason, listed, spoilers
 from kgen.schedule.split import Step
 from kgen.schedule.target import PORTABLE, Target
 
@@ -91,7 +92,7 @@ def choose(
     for rule in RULES:
         choice = rule(facts)
         if choice is not None:
-            return Choice(choice.schedule, choice.space, (*choice.reasons, _bits_reason(choice.schedule)))
+            return Choice(choice.schedule, choice.space, (*choice.reasons, bits_reason(choice.schedule)))
     raise AssertionError("the last rule covers every layout")
 
 
@@ -125,7 +126,7 @@ def contiguous(facts: Facts) -> Choice | None:
     if Access.STRIDED in facts.classes:
         return None
     schedule = _linear(facts, "contiguous")
-    return Choice(schedule, facts.space, (_group_reason(schedule, facts), *_spoilers(schedule, facts)))
+    return Choice(schedule, facts.space, (group_reason(schedule, facts), *spoilers(schedule, facts)))
 
 
 def tiled(facts: Facts) -> Choice | None:
@@ -147,9 +148,9 @@ def tiled(facts: Facts) -> Choice | None:
     side = tile_elements(group)
     names = [facts.names[i] for i in sorted(turned)]
     reason = (
-        f"tiled: {_list(names)} consecutive along another dimension, turned in {side} x {side} tiles of shared memory"
+        f"tiled: {listed(names)} consecutive along another dimension, turned in {side} x {side} tiles of shared memory"
     )
-    return Choice(schedule, space, (reason, *_spoilers(schedule, facts)))
+    return Choice(schedule, space, (reason, *spoilers(schedule, facts)))
 
 
 def flat(facts: Facts) -> Choice | None:
@@ -161,8 +162,8 @@ def flat(facts: Facts) -> Choice | None:
     schedule = _linear(facts, "flat")
     offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
     why = "short" if width < SHORTEST_ROW else f"no multiple of {group}"
-    reason = f"flat: {_list(offenders)} not dense, and found element by element: rows of {width} elements are {why}"
-    return Choice(schedule, facts.space, (reason, *_spoilers(schedule, facts)))
+    reason = f"flat: {listed(offenders)} not dense, and found element by element: rows of {width} elements are {why}"
+    return Choice(schedule, facts.space, (reason, *spoilers(schedule, facts)))
 
 
 def rows(facts: Facts) -> Choice | None:
@@ -170,7 +171,7 @@ def rows(facts: Facts) -> Choice | None:
     if facts.space.shape[0] < SHORTEST_ROW:
         return None
     offenders = [n for n, c in zip(facts.names, facts.classes, strict=True) if c is Access.STRIDED]
-    reason = f"rows: {_list(offenders)} not dense in the order in which the outputs are walked"
+    reason = f"rows: {listed(offenders)} not dense in the order in which the outputs are walked"
     second, turned = _turned(facts)
     across = bool(turned) and facts.space.shape[second] < SHORTEST_SIDE
     space = _tile_order(facts.space, second, min(turned)) if across else facts.space
@@ -178,8 +179,8 @@ def rows(facts: Facts) -> Choice | None:
     if across:
         schedule = replace(schedule, across=True)
         names = [facts.names[i] for i in sorted(turned)]
-        reason += f"; {space.shape[1]} rows side by side, along which {_list(names)} consecutive"
-    return Choice(schedule, space, (reason, *_spoilers(schedule, facts)))
+        reason += f"; {space.shape[1]} rows side by side, along which {listed(names)} consecutive"
+    return Choice(schedule, space, (reason, *spoilers(schedule, facts)))
 
 
 def strided(facts: Facts) -> Choice:
@@ -199,7 +200,7 @@ def strided(facts: Facts) -> Choice:
     schedule = Schedule("strided", STRIDED_BLOCK, 1, rank, bits, tuple(touches), coordinates)
     offenders = [facts.names[i] for i in numbers]
     length = facts.space.shape[0]
-    reason = f"strided: {_list(offenders)} not dense, and rows have only {length} element{'s' if length != 1 else ''}"
+    reason = f"strided: {listed(offenders)} not dense, and rows have only {length} element{'s' if length != 1 else ''}"
     return Choice(schedule, facts.space, (reason,))
 
 
@@ -367,51 +368,3 @@ def _tile_order(space: IterationSpace, dimension: int, turned: int) -> Iteration
         tuple(tuple(strides[d] for d in order) for strides in space.strides),
         tuple(space.axes[d] for d in order),
     )
-
-
-def _bits_reason(schedule: Schedule) -> str:
-    what = "every element number" if schedule.template == "contiguous" else "every byte offset"
-    if schedule.index_bits == 32:
-        return f"32-bit indices: {what} is below 2^31"
-    return f"64-bit indices: not {what} is below 2^31"
-
-
-def _group_reason(schedule: Schedule, facts: Facts) -> str:
-    vectors = [
-        (size, name)
-        for size, name, t in zip(facts.itemsizes, facts.names, schedule.touches, strict=True)
-        if t.is_straight
-    ]
-    return f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
-
-
-def _spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
-    """Which operands are not read in vectors, and why."""
-    found: list[str] = []
-    gathered = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "gather"]
-    if gathered:
-        found.append(f"element by element: {_list(gathered)} not consecutive along rows")
-    if schedule.lead is not None:
-        found.append(f"groups begin where `{facts.names[schedule.lead]}` is aligned: its first element is not")
-    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "shifted"]
-    if shifted:
-        found.append(f"shifted: {_list(shifted)} not aligned to groups of {schedule.group}")
-    narrow = _unaligned(schedule, facts)
-    if narrow:
-        found.append(f"element by element: {_list(narrow)} not aligned to groups of {schedule.group}")
-    return tuple(found)
-
-
-def _unaligned(schedule: Schedule, facts: Facts) -> list[str]:
-    return [
-        name
-        for name, size, t in zip(facts.names, facts.itemsizes, schedule.touches, strict=True)
-        if t.access in ("vector", "transposed") and t.alignment < min(16, schedule.group * size)
-    ]
-
-
-def _list(names: Sequence[str]) -> str:
-    quoted = [f"`{n}`" for n in dict.fromkeys(names)]
-    if len(quoted) == 1:
-        return f"{quoted[0]} is"
-    return ", ".join(quoted[:-1]) + f" and {quoted[-1]} are"

@@ -11,7 +11,6 @@ from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
-from kgen.schedule.divide import divisors, packed
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
 from kgen.schedule.target import PORTABLE, Target
@@ -308,7 +307,7 @@ def _columns(
     lanes = min(WARP, _power(-(-space.shape[reduced] // group)))
     # The dimension that threads go across comes first among the kept ones, in groups.
     touches: list[TouchSchedule] = []
-    _, found = stride_patterns(_across(space, reduced), list(range(len(wide))))
+    _, found = stride_patterns(across_space(space, reduced), list(range(len(wide))))
     for i in range(len(wide)):
         step_across = space.strides[i][reduced]
         kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
@@ -344,78 +343,7 @@ def _columns(
     return Choice(schedule, space, (shared, *_shared_reasons(schedule)))
 
 
-def _across(space: IterationSpace, reduced: int) -> IterationSpace:
+def across_space(space: IterationSpace, reduced: int) -> IterationSpace:
     """The kept dimensions but the fastest, which threads go across."""
     first = reduced + 1
     return IterationSpace(space.shape[first:], tuple(s[first:] for s in space.strides), space.axes[first:])
-
-
-# --- the launch -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """``tiles``: blocks that have rows of their own.  ``spans``: blocks that share each of these; ``length`` of a span.
-
-    ``partials``: results of one reduction that blocks leave for the last one.
-    """
-
-    tiles: int
-    spans: int
-    length: int
-    rows: int
-    partials: int
-
-
-def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
-    """How rows and their elements are handed out."""
-    reduced = schedule.reduced
-    rows, width = math.prod(space.shape[reduced:]), math.prod(space.shape[:reduced])
-    if schedule.template == "column_reduce":
-        tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
-        each = schedule.threads * IN_FLIGHT
-    else:
-        tiles = -(-rows // schedule.rows)
-        each = schedule.threads * schedule.group * IN_FLIGHT
-    if not schedule.split:
-        return Grid(tiles, 1, width, rows, 0)
-    blocks = COLUMN_BLOCKS if schedule.template == "column_reduce" else 2 * ENOUGH_BLOCKS
-    spans = max(1, min(-(-width // each), -(-blocks // max(tiles, 1))))
-    length = -(-width // (spans * each)) * each
-    spans = -(-width // length)
-    return Grid(tiles, spans, length, rows, tiles * spans * schedule.rows)
-
-
-def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
-    """The layout struct: the width, what places and rows are divided by, strides of rows, and steps along a row."""
-    wide = schedule.index_bits == 64
-    signed = "q" if wide else "i"
-    reduced = schedule.reduced
-    if schedule.template == "column_reduce":
-        kept, across = _across(space, reduced), [space.shape[reduced]]
-    else:
-        kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
-        across = []
-    patterns, _ = stride_patterns(kept, list(range(len(space.strides))))
-    parts = [packed("q", pattern) for pattern in patterns]
-    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
-    if schedule.split:
-        parts.append(packed(signed, [grid_of(schedule, space).length]))
-    for strides, touch in zip(space.strides, schedule.touches, strict=True):
-        if has_steps(schedule, touch):
-            walked = reduced + len(across)
-            steps = zip(strides[:walked], space.shape[:walked], strict=True)
-            parts.append(packed(signed, [s if n > 1 else 0 for s, n in steps]))
-    parts += divisors(space.shape[: reduced - 1], wide)
-    if across:
-        parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
-    else:
-        parts += divisors(kept.shape[:-1], wide)
-    return parts
-
-
-def has_steps(schedule: RowSchedule, touch: TouchSchedule) -> bool:
-    """Whether the struct holds an operand's strides along the row."""
-    if schedule.template == "column_reduce":
-        return True
-    return touch.access == "gather" or (touch.access == "vector" and schedule.reduced > 1)

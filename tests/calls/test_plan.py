@@ -78,7 +78,7 @@ def test_other_arrays_of_calls_that_are_taken_apart_anew() -> None:
     assert equal(plan(), a * b * 2)
     with pytest.raises(kgen.KgenError, match="`a` is f32\\[5, 8\\]"):
         plan(random(5, 8), b)
-    with pytest.raises(kgen.KgenError, match="plan-mismatch.*aligned"):
+    with pytest.raises(kgen.KgenError, match=r"plan-mismatch.*aligned"):
         plan(random(49)[1:].reshape(6, 8), b)
 
 

@@ -1,0 +1,80 @@
+"""What a launch of a kernel with reductions passes: how rows are handed out to blocks, and the layout struct."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kgen.layout.access import stride_patterns
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.divide import divisors, packed
+from kgen.schedule.plan import TouchSchedule
+from kgen.schedule.reductions import COLUMN_BLOCKS, ENOUGH_BLOCKS, IN_FLIGHT, RowSchedule, across_space
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """``tiles``: blocks that have rows of their own.  ``spans``: blocks that share each of these; ``length`` of a span.
+
+    ``partials``: results of one reduction that blocks leave for the last one.
+    """
+
+    tiles: int
+    spans: int
+    length: int
+    rows: int
+    partials: int
+
+
+def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
+    """How rows and their elements are handed out."""
+    reduced = schedule.reduced
+    rows, width = math.prod(space.shape[reduced:]), math.prod(space.shape[:reduced])
+    if schedule.template == "column_reduce":
+        tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
+        each = schedule.threads * IN_FLIGHT
+    else:
+        tiles = -(-rows // schedule.rows)
+        each = schedule.threads * schedule.group * IN_FLIGHT
+    if not schedule.split:
+        return Grid(tiles, 1, width, rows, 0)
+    blocks = COLUMN_BLOCKS if schedule.template == "column_reduce" else 2 * ENOUGH_BLOCKS
+    spans = max(1, min(-(-width // each), -(-blocks // max(tiles, 1))))
+    length = -(-width // (spans * each)) * each
+    spans = -(-width // length)
+    return Grid(tiles, spans, length, rows, tiles * spans * schedule.rows)
+
+
+def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
+    """The layout struct: the width, what places and rows are divided by, strides of rows, and steps along a row."""
+    wide = schedule.index_bits == 64
+    signed = "q" if wide else "i"
+    reduced = schedule.reduced
+    if schedule.template == "column_reduce":
+        kept, across = across_space(space, reduced), [space.shape[reduced]]
+    else:
+        kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+        across = []
+    patterns, _ = stride_patterns(kept, list(range(len(space.strides))))
+    parts = [packed("q", pattern) for pattern in patterns]
+    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
+    if schedule.split:
+        parts.append(packed(signed, [grid_of(schedule, space).length]))
+    for strides, touch in zip(space.strides, schedule.touches, strict=True):
+        if has_steps(schedule, touch):
+            walked = reduced + len(across)
+            steps = zip(strides[:walked], space.shape[:walked], strict=True)
+            parts.append(packed(signed, [s if n > 1 else 0 for s, n in steps]))
+    parts += divisors(space.shape[: reduced - 1], wide)
+    if across:
+        parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
+    else:
+        parts += divisors(kept.shape[:-1], wide)
+    return parts
+
+
+def has_steps(schedule: RowSchedule, touch: TouchSchedule) -> bool:
+    """Whether the struct holds an operand's strides along the row."""
+    if schedule.template == "column_reduce":
+        return True
+    return touch.access == "gather" or (touch.access == "vector" and schedule.reduced > 1)
