@@ -156,7 +156,7 @@ class RoundContext:
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
     with that of another thread, publish it for other warps and gather theirs; then the ``results`` and what follows
-    from them for the whole row.
+    from them for the whole row.  ``singles``: the same for an element that is in no group.
     """
 
     reads: tuple[str, ...]
@@ -164,6 +164,7 @@ class RoundContext:
     parts: tuple[str, ...]
     call: tuple[str, ...]
     fold: tuple[str, ...]
+    singles: tuple[str, ...]
     collapse: tuple[str, ...]
     merge: tuple[str, ...]
     shared: tuple[str, ...]
@@ -174,7 +175,11 @@ class RoundContext:
 
 @dataclass(frozen=True, slots=True)
 class ReduceContext:
-    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements."""
+    """A kernel that keeps or walks rows.
+
+    ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
+    for an element that is in no group.
+    """
 
     template: str
     name: str
@@ -192,11 +197,13 @@ class ReduceContext:
     lanes: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
+    single_loads: tuple[str, ...]
     rounds: tuple[RoundContext, ...]
     final_reads: tuple[str, ...]
     final_packs: tuple[str, ...]
     final_call: tuple[str, ...]
     final_writes: tuple[str, ...]
+    final_singles: tuple[str, ...]
     store_if: str
     stores: tuple[str, ...]
     split: bool

@@ -64,6 +64,11 @@ def kept(name: str) -> str:
     return f"{name}_kept"
 
 
+def kept_single(name: str) -> str:
+    """The same, of an element that is in no group."""
+    return f"{name}_single"
+
+
 def inverse(value: str) -> str:
     """1 / x of a value, so that dividing by it is cheap."""
     return f"{value.removesuffix('_v')}_inverse"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Element, Statement
-from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, placement, sum_lines, touch_labels
+from kgen.codegen.peeled import Singles
 from kgen.codegen.row_access import Declare, RowAccess, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
 from kgen.codegen.spelling import Expr, register_type
@@ -73,6 +74,7 @@ class RowsWriter(RowAccess):
         looped = [line for t in late for line in self.read(t, held=False)]
         packs, writes = self.final_writes()
         loads = [t for t in self.reads_anywhere() if self.is_held(t)]
+        singles = Singles.of(self)
         return Described(
             ReduceContext(
                 template=f"{schedule.template}.cu.j2",
@@ -89,13 +91,19 @@ class RowsWriter(RowAccess):
                 close=self.loop()[1],
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
-                held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
+                held=(
+                    *map(self.held_declaration, loads),
+                    *map(self.kept_declaration, self.kept),
+                    *singles.declarations(loads),
+                ),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
+                single_loads=singles.loads(loads),
                 rounds=tuple(rounds),
                 final_reads=tuple(looped),
                 final_packs=tuple(packs) if final else (),
                 final_call=self.call(final) if final else (),
                 final_writes=tuple(writes) if final else (),
+                final_singles=singles.writes(final) if final else (),
                 store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
                 stores=stores,
                 split=schedule.split,
@@ -137,11 +145,6 @@ class RowsWriter(RowAccess):
             lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
-        if schedule.split:
-            lines.append(
-                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row"
-            )
-            lines.append(f"const {self.signed} last = first + min(layout.span, layout.width - first);")
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
         for touch, is_wide in enumerate(self.wide):
@@ -150,8 +153,15 @@ class RowsWriter(RowAccess):
                 pointer = names.pointer(self.operand(touch).name)
                 first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
                 lines += sum_lines(first, self.row_offset(touch))
+        lines += Singles.of(self).start(schedule.group)
+        if schedule.split:
+            lines.append(
+                f"const {self.signed} first = {self.from_row}blockIdx.y * layout.span;"
+                "  // of what this block takes of the row"
+            )
+            lines.append(f"const {self.signed} last = first + min(layout.span, {self.end} - first);")
         if schedule.vectors == 1:
-            lines.append(f"const {self.signed} i = {self.place('')};")
+            lines.append(f"const {self.signed} i = {self.from_row}{self.place('')};")
             lines += self.along_lines()
         for number, op in enumerate(self.step.kernel.ops):
             if op.name in ("scalar", "size"):
@@ -182,7 +192,7 @@ class RowsWriter(RowAccess):
         return f"{names.pointer(self.operand(touch).name)}[{' + '.join(self.row_offset(touch)) or '0'}]"
 
     def place(self, v: str) -> str:
-        """The first element of a thread's group ``v``."""
+        """The first element of a thread's group ``v``, counted from the first group."""
         threads, group = self.schedule.threads, self.schedule.group
         lane = "lane" if threads > 1 else "0"
         number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
@@ -200,13 +210,13 @@ class RowsWriter(RowAccess):
         """The loop over a thread's groups: its head, its end, and the columns of its body."""
         schedule, signed = self.schedule, self.signed
         if schedule.vectors == 1:
-            return (f"if (i < {self.width}) {{",), ("}",), 8
+            return (f"if (i < {self.end}) {{",), ("}",), 8
         inner = [f"    {line}" for line in self.along_lines()]
         if schedule.vectors == 0:
             step = schedule.group * schedule.threads
-            first, last = self.place(""), self.width
+            first, last = self.from_row + self.place(""), self.end
             if schedule.split:
-                first, last = f"first + {first}", "last"
+                first, last = f"first + {self.place('')}", "last"
             return (
                 ("#pragma unroll 4", f"for ({signed} i = {first}; i < {last}; i += {step}) {{", *inner),
                 ("}",),
@@ -215,14 +225,11 @@ class RowsWriter(RowAccess):
         head = (
             "#pragma unroll",
             f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
-            f"    const {signed} i = {self.place('v')};",
-            f"    if (i < {self.width}) {{",
+            f"    const {signed} i = {self.from_row}{self.place('v')};",
+            f"    if (i < {self.end}) {{",
             *(f"    {line}" for line in inner),
         )
         return head, ("    }", "}"), 12
-
-    def reads_of(self, section: Element) -> list[int]:
-        return [int(a.key) for a in section.arguments if a.kind == "read"]
 
     def reads_anywhere(self) -> list[int]:
         found = {t for s in self.sections for t in self.reads_of(s)}
@@ -264,26 +271,21 @@ class RowsWriter(RowAccess):
         self, sinks: Sequence[int], section: Element, reads: tuple[str, ...], results: tuple[str, ...]
     ) -> RoundContext:
         schedule = self.schedule
-        group, warps = schedule.group, schedule.threads // WARP
-        looped = schedule.vectors == 0
+        warps = schedule.threads // WARP
         text: dict[str, list[str]] = {
             k: [] for k in ("declare", "parts", "fold", "collapse", "merge", "shared", "publish", "gather")
         }
         for n in sinks:
             mine, state = self.states[n]
-            part, thread = names.of_reduction(state, "part"), state
-            if looped and mine.loop_type:
-                thread = names.of_reduction(state, "sum")
+            thread = self.thread_state(n)
+            if thread != state:
                 text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
                 text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
             else:
                 text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            if mine.mode == "part":
-                text["parts"].append(f"{mine.value} {part} = {mine.start};")
-                text["fold"].append((mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part))
-            elif mine.mode == "group":
-                text["parts"].append(f"{mine.value} {part}[{group}];")
-                text["fold"].append(mine.fold.format(a=state, x=part))
+            parts, fold = self.folding(n)
+            text["parts"] += parts
+            text["fold"] += fold
             text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
             if warps > 1:
                 shared = names.of_reduction(state, "of_warps")
@@ -291,7 +293,8 @@ class RowsWriter(RowAccess):
                 text["publish"].append(f"{shared}[threadIdx.x / 32] = {state};")
                 text["gather"].append(f"{state} = {shared}[threadIdx.x % {warps}];")
         found = {key: tuple(lines) for key, lines in text.items()}
-        return RoundContext(reads=reads, call=self.call(section), results=results, **found)
+        singles = Singles.of(self).into(section, sinks)
+        return RoundContext(reads=reads, call=self.call(section), singles=singles, results=results, **found)
 
     def final_writes(self) -> tuple[list[str], list[str]]:
         """Packs that outputs are gathered in, and the lines that write them."""
@@ -343,14 +346,8 @@ class RowsWriter(RowAccess):
         text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
-        aligned: dict[int, list[str]] = {}
-        for i, t in enumerate(schedule.touches):
-            if t.access == "vector" and schedule.group > 1:
-                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
-        if aligned:
-            needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
-            text.append(f"Alignment, in bytes: {needed}.")
-        if schedule.group > 1:
+        text += placement(self.step, schedule)
+        if schedule.group > 1 and schedule.lead is None:
             text.append(f"Rows are a multiple of {schedule.group} elements.")
         return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
 

@@ -48,6 +48,7 @@ class RowAccess:
     row_names: dict[int, str] = field(default_factory=dict)
     inverses: dict[int, str] = field(default_factory=dict)
     parameters: dict[tuple[str, int | str], str] = field(default_factory=dict)
+    at: str = "i"  # the place in its row of an element, or of the first of a group
 
     # --- text for one touch -------------------------------------------------------------------------
 
@@ -58,6 +59,16 @@ class RowAccess:
     @property
     def width(self) -> str:
         return "width" if self.schedule.rows > 1 else "layout.width"
+
+    @property
+    def from_row(self) -> str:
+        """What places of groups are counted from."""
+        return "" if self.schedule.lead is None else "head + "
+
+    @property
+    def end(self) -> str:
+        """Where the last group of a row ends."""
+        return self.width if self.schedule.lead is None else "end"
 
     def operand(self, touch: int) -> Operand:
         return self.step.kernel.operands[self.step.touches[touch].operand]
@@ -95,8 +106,8 @@ class RowAccess:
         plus = f" + {j}" if j else ""
         if self.schedule.reduced == 1:
             if planned.access == "vector":
-                return f"i{plus}"
-            return f"(i{plus}) * layout.{label}_step[0]" if j else f"i * layout.{label}_step[0]"
+                return f"{self.at}{plus}"
+            return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
         first = f"r0{plus}" if planned.access == "vector" else f"(r0{plus}) * layout.{label}_step[0]"
         rest = [f"r{d} * layout.{label}_step[{d}]" for d in range(1, self.schedule.reduced)]
         return " + ".join([first, *rest])
@@ -132,6 +143,27 @@ class RowAccess:
         size = self.operand(touch).dtype.size
         return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {size}>"
 
+    def reads_of(self, section: Element) -> list[int]:
+        return [int(a.key) for a in section.arguments if a.kind == "read"]
+
+    # --- reductions ---------------------------------------------------------------------------------
+
+    def thread_state(self, number: int) -> str:
+        """What a thread accumulates in as it goes along its row."""
+        mine, state = self.states[number]
+        return names.of_reduction(state, "sum") if self.schedule.vectors == 0 and mine.loop_type else state
+
+    def folding(self, number: int) -> tuple[list[str], list[str]]:
+        """Lines before and after the calls on the elements of a group, which take it into a reduction."""
+        mine, state = self.states[number]
+        part, thread = names.of_reduction(state, "part"), self.thread_state(number)
+        if mine.mode == "part":
+            fold = mine.fold if thread == state else mine.loop_fold
+            return [f"{mine.value} {part} = {mine.start};"], [fold.format(a=thread, x=part)]
+        if mine.mode == "group":
+            return [f"{mine.value} {part}[{self.schedule.group}];"], [mine.fold.format(a=state, x=part)]
+        return [], []
+
     # --- arguments of the element functions ---------------------------------------------------------
 
     def argument(self, argument: Argument, held: bool) -> str:
@@ -151,7 +183,7 @@ class RowAccess:
             case "index":
                 return self.coordinate(int(argument.key))
             case "place":
-                return "i + j" if group > 1 else "i"
+                return f"{self.at} + j" if group > 1 else self.at
             case "state":
                 mine, name = self.states[int(argument.key)]
                 if mine.mode == "direct":
@@ -182,7 +214,7 @@ class RowAccess:
         if dimension >= reduced:
             return "row" if self.schedule.kept == 1 else f"c{dimension - reduced}"
         plus = " + j" if self.schedule.group > 1 and dimension == 0 else ""
-        return f"i{plus}" if reduced == 1 else f"r{dimension}{plus}"
+        return f"{self.at}{plus}" if reduced == 1 else f"r{dimension}{plus}"
 
     def is_held(self, touch: int) -> bool:
         """Whether an operand's elements stay in registers.  What all rows share is near, and read when it is needed."""

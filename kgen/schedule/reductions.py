@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +11,7 @@ from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.peel import SHORTEST, leader
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
 from kgen.schedule.target import PORTABLE, Target
@@ -81,7 +82,7 @@ class RowSchedule(Schedule):
         wide = "_64bit" if self.index_bits == 64 else ""
         held = f"held{self.threads * self.vectors * self.group}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        return f"{shape}{'_split' if self.split else ''}{wide}"
+        return f"{shape}{'_peeled' if self.lead is not None else ''}{'_split' if self.split else ''}{wide}"
 
 
 # --- the space ------------------------------------------------------------------------------------------
@@ -160,10 +161,15 @@ def choose_rows(
     walks = [w and space.strides[i][0] == 1 and space.shape[0] > 1 for i, w in enumerate(wide)]
     moving = [itemsizes[i] for i, w in enumerate(wide) if w and _moves(space, i, reduced)]
     group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
-    while space.shape[0] % group or (not bounded and group > 1):
-        group //= 2
     width = math.prod(space.shape[:reduced])
-    threads, vectors = _shape(width, group, max(step.phase()), bounded)
+    walking = [i for i, w in enumerate(walks) if w]
+    lead: int | None = None
+    alike: Set[int] = frozenset()
+    if bounded and group > 1 and reduced == 1 and width >= SHORTEST:
+        lead, alike = leader(space, walking, itemsizes, addresses, group)
+    while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
+        group //= 2
+    threads, vectors = _shape(width, group, max(step.phase()), bounded, least=1 if lead is None else WARP)
     block = threads if threads > WARP else max(threads, BLOCK)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
@@ -176,9 +182,8 @@ def choose_rows(
         alignment = 0
         if kind == "vector":
             size = itemsizes[i]
-            full = min(target.vector_bytes, group * size)
-            outer = [s for n, s in zip(space.shape[1:], space.strides[i][1:], strict=True) if n > 1]
-            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
+            aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
+            alignment = group * size if aligned else size
         touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
     bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
@@ -190,6 +195,7 @@ def choose_rows(
         bits,
         tuple(touches),
         coordinates,
+        lead,
         threads=threads,
         vectors=vectors,
         reduced=reduced,
@@ -198,18 +204,24 @@ def choose_rows(
     return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
 
 
+def _is_aligned(space: IterationSpace, touch: int, full: int, size: int, address: int) -> bool:
+    """Whether every row of an operand begins at a multiple of ``full`` bytes."""
+    outer = [s for n, s in zip(space.shape[1:], space.strides[touch][1:], strict=True) if n > 1]
+    return address % full == 0 and all(s * size % full == 0 for s in outer)
+
+
 def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, rounds: int, bounded: bool) -> tuple[int, int]:
-    """Threads that share a row, and groups that each holds."""
+def _shape(width: int, group: int, rounds: int, bounded: bool, least: int) -> tuple[int, int]:
+    """Threads that share a row, at ``least`` so many, and groups that each holds."""
     if not bounded:
         return LOOP_THREADS, 0
     count = max(1, -(-width // group))  # groups of a row
     vectors = max(1, ELEMENTS // group)
     for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 512):
-        if count <= threads * vectors:
+        if threads >= least and count <= threads * vectors:
             return threads, -(-count // threads)
     if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
         return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
