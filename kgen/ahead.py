@@ -142,8 +142,10 @@ def _placed(
         arrays.append(None if operand.role in ("output", "buffer") else Array(shape, steps, operand.dtype.size))
     if stated_dims == frozenset(extents):
         specialised = pipeline.fit(specialised, extents, arrays.copy)
-        kernel = specialised.kernel
-        arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
+    else:  # rows of any length are read again for each round
+        specialised = specialised.joined or specialised
+    kernel = specialised.kernel
+    arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
     variants: list[tuple[int, Schedule]] = []
     reasons: list[str] = []
     between = buffers(kernel, extents)

@@ -155,8 +155,8 @@ class RoundContext:
 
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
-    with that of another thread, publish it for other warps and gather theirs; then the ``results`` and what follows
-    from them for the whole row.
+    with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
+    the ``results`` and what follows from them for the whole row.
     """
 
     reads: tuple[str, ...]
@@ -165,6 +165,7 @@ class RoundContext:
     call: tuple[str, ...]
     fold: tuple[str, ...]
     collapse: tuple[str, ...]
+    within: tuple[str, ...]
     merge: tuple[str, ...]
     shared: tuple[str, ...]
     publish: tuple[str, ...]

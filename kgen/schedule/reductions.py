@@ -26,10 +26,17 @@ WARP = 32
 #: to be a small part of the work.
 ELEMENTS = 32
 
+#: Bytes of a row that a thread keeps in registers where a block's worth of threads has less to do otherwise: more
+#: bytes in flight, and the exchange a smaller part, beat more threads (16384 bfloat16: 0.99 of a copy and 0.87).
+HELD_BYTES = 128
+
 #: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
 #: an SM until then, or where every element is a load of its own.
 LOOP_THREADS = 512
 LONGEST_NEAR = 1 << 16
+
+#: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
+LONGEST_IN_ROUNDS = 4096
 
 #: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
 #: before another kernel could start.
@@ -163,13 +170,15 @@ def choose_rows(
     while space.shape[0] % group or (not bounded and group > 1):
         group //= 2
     width = math.prod(space.shape[:reduced])
-    threads, vectors = _shape(width, group, max(step.phase()), bounded)
+    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+    numbers = list(range(len(step.touches)))
+    patterns, found = stride_patterns(kept, numbers)
+    # What all rows share is read where it is needed.
+    own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
+    threads, vectors = _shape(width, group, sum(itemsizes[i] for i in own), max(step.phase()), bounded)
     block = threads if threads > WARP else max(threads, BLOCK)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
-    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
-    numbers = list(range(len(step.touches)))
-    _, found = stride_patterns(kept, numbers)
     touches: list[TouchSchedule] = []
     for i in numbers:
         kind: AccessKind = "row" if not wide[i] else "vector" if walks[i] else "gather"
@@ -202,15 +211,17 @@ def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, rounds: int, bounded: bool) -> tuple[int, int]:
-    """Threads that share a row, and groups that each holds."""
+def _shape(width: int, group: int, element: int, rounds: int, bounded: bool) -> tuple[int, int]:
+    """Threads that share a row, and groups that each holds.  ``element``: bytes of an element of all that is held."""
     if not bounded:
         return LOOP_THREADS, 0
     count = max(1, -(-width // group))  # groups of a row
     vectors = max(1, ELEMENTS // group)
-    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 512):
+    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 256, 512):
         if count <= threads * vectors:
             return threads, -(-count // threads)
+        if threads == 256:
+            vectors = max(vectors, HELD_BYTES // (group * max(element, 1)))
     if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
         return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
     return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0
@@ -282,6 +293,11 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
     across = [any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole]
     return bool(whole) and all(across) and width * rows > LONGEST_ALONE
+
+
+def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
+    """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
+    return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :]) > LONGEST_IN_ROUNDS
 
 
 def _columns(
