@@ -27,6 +27,7 @@ from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
 from kgen.schedule.reductions import better_apart, better_joined, choose_rows
 from kgen.schedule.split import Step, split
+from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.syntax.parser import parse
 
@@ -91,13 +92,12 @@ def fit(
     return specialised
 
 
-def schedule(step: Step, placed: Placed, *, bounded: bool = True) -> Choice:
+def schedule(step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True) -> Choice:
     """Decide one step for where its operands lie.  ``bounded``: whether the extents are all known."""
+    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased
     if isinstance(step, RowStep):
-        return choose_rows(
-            step, placed.space, placed.reduced, placed.itemsizes, placed.addresses, placed.aliased, bounded=bounded
-        )
-    return choose(step, placed.space, placed.itemsizes, placed.addresses, placed.aliased)
+        return choose_rows(step, placed.reduced, *where, bounded=bounded, target=target)
+    return choose(step, *where, target=target)
 
 
 def source(

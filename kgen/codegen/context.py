@@ -170,12 +170,16 @@ class RoundContext:
     shared: tuple[str, ...]
     publish: tuple[str, ...]
     gather: tuple[str, ...]
+    gather_more: tuple[str, ...]
     results: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReduceContext:
-    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements."""
+    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements.
+
+    ``entries``: results that warps leave for each other, of all blocks of the cluster.
+    """
 
     template: str
     name: str
@@ -183,6 +187,7 @@ class ReduceContext:
     parameters: tuple[str, ...]
     block: int
     threads: int
+    cluster: int
     group: int
     layout: LayoutContext
     packs: bool
@@ -191,6 +196,7 @@ class ReduceContext:
     close: tuple[str, ...]
     depth: int
     lanes: int
+    entries: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
     rounds: tuple[RoundContext, ...]

@@ -55,6 +55,7 @@ _ROWS = (
     *(Helper(f"log_sum_group_{suffix}", (f"log_sum_{suffix}", f"log_sum_term_{suffix}")) for suffix in ("f32", "f64")),
     Helper("exp_sum", ("log_sum",)),
     Helper("divide_share"),
+    Helper("cluster"),
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
     Helper("moments_group", ("moments",)),

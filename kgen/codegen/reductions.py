@@ -18,6 +18,10 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
 
+_ROUND_LINES = (
+    "declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather", "gather_more",
+)  # fmt: skip
+
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 32
 
@@ -97,6 +101,7 @@ class RowsWriter(RowAccess):
                 parameters=tuple(parameters),
                 block=schedule.block,
                 threads=schedule.threads,
+                cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
                 packs=schedule.group > 1 and any(self.wide),
@@ -105,6 +110,7 @@ class RowsWriter(RowAccess):
                 close=self.loop()[1],
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
+                entries=schedule.sharers // WARP,
                 held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
                 rounds=tuple(rounds),
@@ -122,7 +128,9 @@ class RowsWriter(RowAccess):
                 ),
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
-            tuple(h for e in self.sections for h in e.helpers) + tuple(row_writer.helpers),
+            tuple(h for e in self.sections for h in e.helpers)
+            + tuple(row_writer.helpers)
+            + (("cluster",) if schedule.cluster > 1 else ()),
         )
 
     def named(self, writer: RowWriter) -> list[str]:
@@ -145,7 +153,11 @@ class RowsWriter(RowAccess):
         index = "unsigned int" if not wide else "long long"
         many = f"{rows}{'ll' if wide else 'u'}"
         lines: list[str] = []
-        if rows == 1:
+        if schedule.cluster > 1:
+            lines.append(f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster")
+            lines.append(f"const int lane = rank * {threads} + threadIdx.x;")
+            lines.append(f"const {index} row = blockIdx.x / {schedule.cluster};")
+        elif rows == 1:
             lines.append("const int lane = threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x;")
         else:
@@ -201,7 +213,7 @@ class RowsWriter(RowAccess):
 
     def place(self, v: str) -> str:
         """The first element of a thread's group ``v``."""
-        threads, group = self.schedule.threads, self.schedule.group
+        threads, group = self.schedule.sharers, self.schedule.group
         lane = "lane" if threads > 1 else "0"
         number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
         if group == 1:
@@ -286,18 +298,16 @@ class RowsWriter(RowAccess):
         row_writer.helpers += peak.helpers
         found = self.round(place, f"{self.base}_peak", {number: (peak, name)}, (), row_writer)
         self.states[number] = replace(terms, init=f"{{{name}, {whole.init.rpartition(', ')[2]}"), state
-        return replace(found, merge=(), shared=(), publish=(), gather=())
+        return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
 
     def round(
         self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
     ) -> RoundContext:
         """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
         schedule = self.schedule
-        group, warps = schedule.group, schedule.threads // WARP
+        group, warps, entries = schedule.group, schedule.threads // WARP, schedule.sharers // WARP
         looped = schedule.vectors == 0
-        text: dict[str, list[str]] = {
-            k: [] for k in ("declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather")
-        }
+        text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
         paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
         self.active = states
         self.whole_groups |= set(paired.values())
@@ -330,9 +340,13 @@ class RowsWriter(RowAccess):
             text["within"].append(mine.within.format(a=state) or text["merge"][-1])
             if warps > 1:
                 shared = names.of_reduction(state, "of_warps")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{warps}];")
-                text["publish"].append(f"{shared}[threadIdx.x / 32] = {state};")
-                text["gather"].append(f"{state} = {shared}[threadIdx.x % {warps}];")
+                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
+                slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
+                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
+                text["publish"].append(f"{to} = {state};")
+                text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
+                theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
+                text["gather_more"] += [theirs] if entries > WARP else []
         call = self.call(section) if section else ()
         found = {key: tuple(lines) for key, lines in text.items()}
         return RoundContext(reads=tuple(reads), call=call, results=results, **found)
@@ -382,7 +396,9 @@ class RowsWriter(RowAccess):
         schedule = self.schedule
         rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
         share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
-        most = schedule.threads * schedule.vectors * schedule.group
+        if schedule.cluster > 1:
+            share = f"a cluster of {schedule.cluster} blocks a row"
+        most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
             what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
@@ -392,6 +408,8 @@ class RowsWriter(RowAccess):
         else:
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
+        if schedule.cluster > 1:
+            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row; sm_90 or later."
         if schedule.split:
             launch = (
                 f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."

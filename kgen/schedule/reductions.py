@@ -63,7 +63,8 @@ class RowSchedule(Schedule):
     """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
     where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
     that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
-    it; the last to arrive merges their results.
+    it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
+    and exchange through each other's shared memory.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` of the block share it.
     """
@@ -72,6 +73,12 @@ class RowSchedule(Schedule):
     vectors: int = 0
     reduced: int = 1
     split: bool = False
+    cluster: int = 1
+
+    @property
+    def sharers(self) -> int:
+        """Threads that share a row, of all blocks."""
+        return self.threads * self.cluster
 
     @property
     def rows(self) -> int:
@@ -86,9 +93,10 @@ class RowSchedule(Schedule):
 
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
-        held = f"held{self.threads * self.vectors * self.group}" if self.vectors else "long"
+        held = f"held{self.sharers * self.vectors * self.group}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        return f"{shape}{'_split' if self.split else ''}{wide}"
+        shared = "_split" if self.split else "_cluster" if self.cluster > 1 else ""
+        return f"{shape}{shared}{wide}"
 
 
 # --- the space ------------------------------------------------------------------------------------------
@@ -146,8 +154,8 @@ def wide_touches(step: RowStep) -> tuple[bool, ...]:
 
 def choose_rows(
     step: RowStep,
-    space: IterationSpace,
     reduced: int,
+    space: IterationSpace,
     itemsizes: Sequence[int],
     addresses: Sequence[int],
     aliased: Sequence[bool],
@@ -175,7 +183,8 @@ def choose_rows(
     patterns, found = stride_patterns(kept, numbers)
     # What all rows share is read where it is needed.
     own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
-    threads, vectors = _shape(width, group, sum(itemsizes[i] for i in own), max(step.phase()), bounded)
+    held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
+    threads, vectors, cluster = _shape(width, group, held, max(step.phase()), bounded, largest)
     block = threads if threads > WARP else max(threads, BLOCK)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
@@ -203,6 +212,7 @@ def choose_rows(
         vectors=vectors,
         reduced=reduced,
         split=split,
+        cluster=cluster,
     )
     return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
 
@@ -211,20 +221,28 @@ def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, element: int, rounds: int, bounded: bool) -> tuple[int, int]:
-    """Threads that share a row, and groups that each holds.  ``element``: bytes of an element of all that is held."""
+def _shape(width: int, group: int, element: int, rounds: int, bounded: bool, largest: int) -> tuple[int, int, int]:
+    """Threads of a block that share a row, groups that each holds, and blocks that share a row.
+
+    ``element``: bytes of an element of all that is held.  ``largest``: blocks that may form a cluster.
+    """
     if not bounded:
-        return LOOP_THREADS, 0
+        return LOOP_THREADS, 0, 1
     count = max(1, -(-width // group))  # groups of a row
     vectors = max(1, ELEMENTS // group)
-    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 256, 512):
+    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256):
         if count <= threads * vectors:
-            return threads, -(-count // threads)
-        if threads == 256:
-            vectors = max(vectors, HELD_BYTES // (group * max(element, 1)))
+            return threads, -(-count // threads), 1
+    more = max(vectors, HELD_BYTES // (group * max(element, 1)))
+    for threads in (256, 512):
+        if count <= threads * more:
+            return threads, -(-count // threads), 1
     if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
-        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
-    return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0
+        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS)), 1
+    for threads, cluster in ((256, 2), (256, 4), (256, 8), (512, 8)):
+        if cluster <= largest and count <= threads * cluster * more:
+            return threads, -(-count // (threads * cluster)), cluster
+    return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0, 1
 
 
 def _power(n: int) -> int:
@@ -245,6 +263,8 @@ def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wid
 def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ...]:
     alone = schedule.threads == 1
     shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
+    if schedule.cluster > 1:
+        shared = f"clusters of {schedule.cluster} blocks of {schedule.threads} threads share a row"
     keep, walk = ("keeps", "walks") if alone else ("keep", "walk")
     if schedule.vectors:
         held = schedule.vectors * schedule.group
