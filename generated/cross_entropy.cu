@@ -32,28 +32,61 @@ static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
     return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
 }
 
-// Two sets of elements as one.  Equal greatest ones take no factor: both may be infinite.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
+// What exponents are taken relative to: the greatest element where it is finite.
+template <typename T>
+static __device__ __forceinline__ T origin(const LogSum<T>& a)
 {
-    const float peak = a.peak < b.peak || b.peak != b.peak ? b.peak : a.peak;
-    const float mine = a.peak == peak ? a.sum : a.sum * expf(a.peak - peak);
-    a.sum = mine + (b.peak == peak ? b.sum : b.sum * expf(b.peak - peak));
-    a.peak = peak;
+    return isinf(a.peak) ? 0 : a.peak;
 }
 
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// Two sets of elements as one.
+static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
+{
+    const LogSum<float> mine = a;
+    a.peak = nan_max(a.peak, b.peak);
+    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
+}
+
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// Takes the elements of a group, relative to the greatest so far.
 template <int N>
 static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
 {
-    float peak = x[0], sum = 0;
-    #pragma unroll
-    for (int j = 1; j < N; ++j) {
-        peak = peak < x[j] || x[j] != x[j] ? x[j] : peak;
-    }
+    const float before = all.peak;
     #pragma unroll
     for (int j = 0; j < N; ++j) {
-        sum += x[j] == peak ? 1 : expf(x[j] - peak);
+        all.peak = nan_max(all.peak, x[j]);
     }
-    merge(all, LogSum<float>{peak, sum});
+    float sum = 0;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sum += term(x[j] - origin(all));
+    }
+    all.sum = all.sum * expf(before - origin(all)) + sum;
 }
 
 // A sum that also keeps what rounding took away from it.

@@ -32,20 +32,11 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
-static __device__ __forceinline__ float inverse(float b)
-{
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
-}
-
-// a / b, rounded to nearest as ever, where r = inverse(b) (P. Markstein, 1990): one division serves a whole row.
-static __device__ __forceinline__ float divide(float a, float b, float r)
+// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
+static __device__ __forceinline__ float divide_share(float a, float b, float r)
 {
     const float q = a * r;
-    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
-        return fmaf(fmaf(-q, b, a), r, q);
-    }
-    return a == 0 && r == r ? q : a / b;
+    return fmaf(fmaf(-q, b, a), r, q);
 }
 
 // Takes one element into m.
@@ -72,7 +63,7 @@ static __device__ __forceinline__ void
 softmax_element(const float e_v, const float sum_v, const float sum_inverse, float& y_v)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = divide(e_v, sum_v, sum_inverse);
+    y_v = divide_share(e_v, sum_v, sum_inverse);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -145,7 +136,7 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
         sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
     }
     const float sum_v = sum_acc;
-    const float sum_inverse = inverse(sum_v);
+    const float sum_inverse = 1.0f / sum_v;
 
     #pragma unroll
     for (int v = 0; v < 8; ++v) {

@@ -21,6 +21,25 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+};
+
+template <typename T>
+static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
+}
+
+// What exponents are taken relative to: the greatest element where it is finite.
+template <typename T>
+static __device__ __forceinline__ T origin(const LogSum<T>& a)
+{
+    return isinf(a.peak) ? 0 : a.peak;
+}
+
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -34,47 +53,80 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
-static __device__ __forceinline__ float inverse(float b)
+// Two sets of elements as one.
+static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
+    const LogSum<float> mine = a;
+    a.peak = nan_max(a.peak, b.peak);
+    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
 }
 
-// a / b, rounded to nearest as ever, where r = inverse(b) (P. Markstein, 1990): one division serves a whole row.
-static __device__ __forceinline__ float divide(float a, float b, float r)
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+template <typename T>
+static __device__ __forceinline__ T total(const LogSum<T>& a)
+{
+    return a.sum + (a.peak - a.peak);
+}
+
+// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
+static __device__ __forceinline__ float divide_share(float a, float b, float r)
 {
     const float q = a * r;
-    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
-        return fmaf(fmaf(-q, b, a), r, q);
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+
+// The greatest of a group, two at a time; a NaN wins.
+template <int N, int Bytes>
+static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
+    #pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        both = __hmax2_nan(both, __halves2bfloat162(x.at[j], x.at[j + 1]));
     }
-    return a == 0 && r == r ? q : a / b;
+    return nan_max(__low2float(both), __high2float(both));
+#else
+    float one = __bfloat162float(x.at[0]);
+    for (int j = 1; j < N; ++j) {
+        one = nan_max(one, __bfloat162float(x.at[j]));
+    }
+    return one;
+#endif
 }
 
-// Takes one element into m.
+// Takes one element into exp_sum.
 static __device__ __forceinline__ void
-softmax_bf16_pass1(const __nv_bfloat16 x_v, float& m_acc)
+softmax_bf16_pass(const __nv_bfloat16 x_v, LogSum<float>& exp_sum_acc)
 {
-    // let m = max(x, axis=-1, keepdims=true)
-    m_acc = nan_max(m_acc, __bfloat162float(x_v));
-}
-
-// Takes one element into sum.
-static __device__ __forceinline__ void
-softmax_bf16_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc, float& e_kept)
-{
-    // let e = exp(x - m)
-    const float e_v = expf(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += e_v;
-    e_kept = e_v;
+    exp_sum_acc.sum += term(__bfloat162float(x_v) - origin(exp_sum_acc));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_bf16_element(const float e_v, const float sum_v, const float sum_inverse, __nv_bfloat16& y_v)
+softmax_bf16_element(const __nv_bfloat16 x_v,
+                     const float m_v,
+                     const float exp_sum_v,
+                     const float exp_sum_inverse,
+                     __nv_bfloat16& y_v)
 {
+    // let e = exp(x - m)
+    const float e_v = expf(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(divide(e_v, sum_v, sum_inverse));
+    y_v = __float2bfloat16_rn(divide_share(e_v, exp_sum_v, exp_sum_inverse));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -100,7 +152,6 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
-    float e_kept[4][8];
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + lane);
@@ -109,62 +160,49 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
         }
     }
 
-    __shared__ float m_of_warps[8];
-    float m_acc = __int_as_float(0xff800000 /* -inf */);
+    float exp_sum_peak = __int_as_float(0xff800000 /* -inf */);
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + lane);
         if (i < layout.width) {
-            #pragma unroll
-            for (int j = 0; j < 8; ++j) {
-                softmax_bf16_pass1(x_vec[v].at[j], m_acc);
-            }
+            exp_sum_peak = nan_max(exp_sum_peak, greatest(x_vec[v]));
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+        exp_sum_peak = nan_max(exp_sum_peak, __shfl_xor_sync(0xffffffffu, exp_sum_peak, d));
     }
-    if (threadIdx.x % 32 == 0) {
-        m_of_warps[threadIdx.x / 32] = m_acc;
-    }
-    __syncthreads();
-    m_acc = m_of_warps[threadIdx.x % 8];
-    #pragma unroll
-    for (int d = 4; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
-    }
-    const float m_v = m_acc;
 
-    __shared__ float sum_of_warps[8];
-    float sum_acc = 0.0f;
+    __shared__ LogSum<float> exp_sum_of_warps[8];
+    LogSum<float> exp_sum_acc = {exp_sum_peak, 0.0f};
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + lane);
         if (i < layout.width) {
-            float sum_part = 0.0f;
+            LogSum<float> exp_sum_part = {exp_sum_acc.peak, 0.0f};
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_bf16_pass2(x_vec[v].at[j], m_v, sum_part, e_kept[v][j]);
+                softmax_bf16_pass(x_vec[v].at[j], exp_sum_part);
             }
-            sum_acc += sum_part;
+            exp_sum_acc.sum += exp_sum_part.sum;
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        exp_sum_acc.sum += __shfl_xor_sync(0xffffffffu, exp_sum_acc.sum, d);
     }
     if (threadIdx.x % 32 == 0) {
-        sum_of_warps[threadIdx.x / 32] = sum_acc;
+        exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    sum_acc = sum_of_warps[threadIdx.x % 8];
+    exp_sum_acc = exp_sum_of_warps[threadIdx.x % 8];
     #pragma unroll
     for (int d = 4; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
     }
-    const float sum_v = sum_acc;
-    const float sum_inverse = inverse(sum_v);
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = total(exp_sum_acc);
+    const float exp_sum_inverse = 1.0f / exp_sum_v;
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -173,7 +211,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_bf16_element(e_kept[v][j], sum_v, sum_inverse, y_vec.at[j]);
+                softmax_bf16_element(x_vec[v].at[j], m_v, exp_sum_v, exp_sum_inverse, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

@@ -15,6 +15,25 @@
 
 #include <cuda_bf16.h>
 
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+};
+
+template <typename T>
+static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
+}
+
+// What exponents are taken relative to: the greatest element where it is finite.
+template <typename T>
+static __device__ __forceinline__ T origin(const LogSum<T>& a)
+{
+    return isinf(a.peak) ? 0 : a.peak;
+}
+
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -28,70 +47,77 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
-static __device__ __forceinline__ float inverse(float b)
+// Two sets of elements as one.
+static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
+    const LogSum<float> mine = a;
+    a.peak = nan_max(a.peak, b.peak);
+    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
 }
 
-// a / b, rounded to nearest as ever, where r = inverse(b) (P. Markstein, 1990): one division serves a whole row.
-static __device__ __forceinline__ float divide(float a, float b, float r)
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// Takes the elements of a group, relative to the greatest so far.
+template <int N>
+static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
+{
+    const float before = all.peak;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        all.peak = nan_max(all.peak, x[j]);
+    }
+    float sum = 0;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sum += term(x[j] - origin(all));
+    }
+    all.sum = all.sum * expf(before - origin(all)) + sum;
+}
+
+// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+template <typename T>
+static __device__ __forceinline__ T total(const LogSum<T>& a)
+{
+    return a.sum + (a.peak - a.peak);
+}
+
+// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
+static __device__ __forceinline__ float divide_share(float a, float b, float r)
 {
     const float q = a * r;
-    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
-        return fmaf(fmaf(-q, b, a), r, q);
-    }
-    return a == 0 && r == r ? q : a / b;
+    return fmaf(fmaf(-q, b, a), r, q);
 }
 
-// A sum that also keeps what rounding took away from it.
-template <typename T>
-struct Sum {
-    T sum, rest;
-};
-
-template <typename T>
-static __device__ __forceinline__ void add(Sum<T>& s, T x)
-{
-    const T sum = s.sum + x, gained = sum - s.sum;
-    s.rest += (s.sum - (sum - gained)) + (x - gained);
-    s.sum = sum;
-}
-
-template <typename T>
-static __device__ __forceinline__ T total(const Sum<T>& s)
-{
-    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
-}
-
-// Takes one element into m.
+// Takes one element into exp_sum.
 static __device__ __forceinline__ void
-softmax_long_pass1(const __nv_bfloat16 x_v, float& m_acc)
-{
-    // let m = max(x, axis=-1, keepdims=true)
-    m_acc = nan_max(m_acc, __bfloat162float(x_v));
-}
-
-// Takes one element into sum.
-static __device__ __forceinline__ void
-softmax_long_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
+softmax_long_pass(const __nv_bfloat16 x_v, float& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += expf(__bfloat162float(x_v) - m_v);
+    exp_sum_acc = __bfloat162float(x_v);
 }
 
 // One element of y.
 static __device__ __forceinline__ void
 softmax_long_element(const __nv_bfloat16 x_v,
                      const float m_v,
-                     const float sum_v,
-                     const float sum_inverse,
+                     const float exp_sum_v,
+                     const float exp_sum_inverse,
                      __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
     const float e_v = expf(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(divide(e_v, sum_v, sum_inverse));
+    y_v = __float2bfloat16_rn(divide_share(e_v, exp_sum_v, exp_sum_inverse));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -114,57 +140,35 @@ softmax_long_rows_long(const __nv_bfloat16* __restrict__ x_ptr,
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
 
-    __shared__ float m_of_warps[16];
-    float m_acc = __int_as_float(0xff800000 /* -inf */);
+    __shared__ LogSum<float> exp_sum_of_warps[16];
+    LogSum<float> exp_sum_acc = {__int_as_float(0xff800000 /* -inf */), 0.0f};
     #pragma unroll 4
     for (int i = lane; i < layout.width; i += 512) {
         const __nv_bfloat16 x_in = x_row[i];
-        softmax_long_pass1(x_in, m_acc);
+        float exp_sum_part[1];
+        softmax_long_pass(x_in, exp_sum_part[0]);
+        add_group(exp_sum_acc, exp_sum_part);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
     }
     if (threadIdx.x % 32 == 0) {
-        m_of_warps[threadIdx.x / 32] = m_acc;
+        exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    m_acc = m_of_warps[threadIdx.x % 16];
+    exp_sum_acc = exp_sum_of_warps[threadIdx.x % 16];
     #pragma unroll
     for (int d = 8; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
     }
-    const float m_v = m_acc;
-
-    __shared__ float sum_of_warps[16];
-    Sum<float> sum_sum = {};
-    #pragma unroll 4
-    for (int i = lane; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i];
-        float sum_part = 0.0f;
-        softmax_long_pass2(x_in, m_v, sum_part);
-        add(sum_sum, sum_part);
-    }
-    float sum_acc = total(sum_sum);
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
-    }
-    if (threadIdx.x % 32 == 0) {
-        sum_of_warps[threadIdx.x / 32] = sum_acc;
-    }
-    __syncthreads();
-    sum_acc = sum_of_warps[threadIdx.x % 16];
-    #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
-    }
-    const float sum_v = sum_acc;
-    const float sum_inverse = inverse(sum_v);
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = total(exp_sum_acc);
+    const float exp_sum_inverse = 1.0f / exp_sum_v;
 
     #pragma unroll 4
     for (int i = lane; i < layout.width; i += 512) {
         const __nv_bfloat16 x_in = x_row[i];
-        softmax_long_element(x_in, m_v, sum_v, sum_inverse, y_row[i]);
+        softmax_long_element(x_in, m_v, exp_sum_v, exp_sum_inverse, y_row[i]);
     }
 }

@@ -18,6 +18,7 @@ from kgen.program import Parameter, Program
 from kgen.schedule.bind import Array, allocated_strides, buffers, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.plan import Schedule
+from kgen.schedule.target import Target, target_of
 from kgen.spec import as_dtype, c_strides, counted, spec
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ def module_ahead(
     shapes: Shapes | None = None,
     strides: Mapping[str, tuple[int, ...]] | None = None,
     scalars: Mapping[str, Kind] | None = None,
+    arch: str | None = None,
 ) -> Module:
     """The file for ``dtypes`` (one for all inputs, or by name; default float32).
 
     With ``shapes`` (None: any extent) it holds the one kernel that those shapes, C-contiguous or with ``strides``
     (in elements), call for.  Without, the kernels of the class ``layout`` up to ``rank`` merged dimensions.
-    ``scalars``: the kinds of Python scalars that stand for inputs and untyped params.
+    ``scalars``: the kinds of Python scalars that stand for inputs and untyped params.  ``arch``: the oldest
+    architecture that the file has to run on (None: any).
     """
     if layout not in LAYOUTS:
         raise error("bad-layout", f"`{layout}` is not a layout class", f"one of {', '.join(LAYOUTS)}")
@@ -57,7 +60,7 @@ def module_ahead(
     variants: list[tuple[int, Schedule]] = []
     chosen: list[str] = []
     if shapes:
-        specialised, variants, chosen = _placed(specialised, shapes, strides or {})
+        specialised, variants, chosen = _placed(specialised, shapes, strides or {}, target_of(arch))
     else:
         _refuse_unshaped(specialised)
         up_to = f", up to {counted(rank, 'dimension')} after merging" if layout != "contiguous" else ""
@@ -74,6 +77,7 @@ def module_ahead(
         strides=strides,
         layout=layout,
         rank=rank,
+        arch=arch,
     )
     return pipeline.source(
         program, specialised, variants, base, banner(program, specialised.kernel, options, made_by, chosen)
@@ -127,7 +131,7 @@ def _default_kind(parameter: Parameter) -> Kind:
 
 
 def _placed(
-    specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]]
+    specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]], target: Target
 ) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:
     """The cut and the variants that these shapes call for, extents that are not stated standing in as large ones."""
     kernel = specialised.kernel
@@ -142,8 +146,10 @@ def _placed(
         arrays.append(None if operand.role in ("output", "buffer") else Array(shape, steps, operand.dtype.size))
     if stated_dims == frozenset(extents):
         specialised = pipeline.fit(specialised, extents, arrays.copy)
-        kernel = specialised.kernel
-        arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
+    else:  # rows of any length are read again for each round
+        specialised = specialised.joined or specialised
+    kernel = specialised.kernel
+    arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
     variants: list[tuple[int, Schedule]] = []
     reasons: list[str] = []
     between = buffers(kernel, extents)
@@ -158,7 +164,7 @@ def _placed(
         ]
         bounded = all(dim == 1 or dim in stated_dims for dim in step.shape)
         here = pipeline.place(step, full, extents, [False] * len(step.touches))
-        choice = pipeline.schedule(step, here, bounded=bounded)
+        choice = pipeline.schedule(step, here, target, bounded=bounded)
         variants.append((number, choice.schedule))
         reasons += [f"Chosen: {reason}." for reason in choice.reasons]
     return specialised, variants, reasons

@@ -61,6 +61,7 @@ def command_line(
     strides: Mapping[str, Sequence[int]] | None = None,
     layout: str = "any",
     rank: int = 4,
+    arch: str | None = None,
 ) -> list[str]:
     """The ``kgen compile`` that makes the same file again, byte for byte.
 
@@ -81,6 +82,8 @@ def command_line(
         command += ["--layout", layout, *(["--rank", str(rank)] if rank != 4 else [])]
     if base != default_base(program):
         command += ["--name", base]
+    if arch is not None:
+        command += ["--arch", arch]
     return [*command, *options.command_flags]
 
 

@@ -16,6 +16,7 @@ from kgen.check import check
 from kgen.diagnostics import error
 from kgen.program import Program
 from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, buffers, concrete, extents_of
+from kgen.schedule.target import PORTABLE, Target, target_of
 from kgen.spec import Shape, Spec, as_shape, c_strides
 
 if TYPE_CHECKING:
@@ -95,27 +96,37 @@ class Decider:
         return found
 
     def lay_out(
-        self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
+        self,
+        specialised: Specialised,
+        extents: Extents,
+        arrays: Sequence[Array],
+        aliased: Sequence[Sequence[bool]],
+        target: Target,
     ) -> Layouted:
         """Decide every step, once for each layout and alignment of its operands."""
         where = tuple((a.shape, a.strides, a.pointer % 16) for a in arrays)
-        key = (id(specialised), where, tuple(map(tuple, aliased)))
+        key = (id(specialised), where, tuple(map(tuple, aliased)), target)
         found = self._decided.get(key)
         if found is None:
             if len(self._decided) >= MOST_DECIDED:
                 self._decided.clear()
-            found = self._decided[key] = self._decide(specialised, extents, arrays, aliased)
+            found = self._decided[key] = self._decide(specialised, extents, arrays, aliased, target)
         return found
 
     def _decide(
-        self, specialised: Specialised, extents: Extents, arrays: Sequence[Array], aliased: Sequence[Sequence[bool]]
+        self,
+        specialised: Specialised,
+        extents: Extents,
+        arrays: Sequence[Array],
+        aliased: Sequence[Sequence[bool]],
+        target: Target,
     ) -> Layouted:
         placed: list[Placed] = []
         schedules: list[Schedule] = []
         reasons: list[tuple[str, ...]] = []
         for step, alias in zip(specialised.steps, aliased, strict=True):
             here = pipeline.place(step, arrays, extents, alias)
-            choice = pipeline.schedule(step, here)
+            choice = pipeline.schedule(step, here, target)
             placed.append(replace(here, space=choice.space))
             schedules.append(choice.schedule)
             reasons.append(choice.reasons)
@@ -137,6 +148,7 @@ class Decider:
         out: Any = None,
         *,
         address: Callable[[ArrayValue], int] = lambda value: 0,
+        target: Target = PORTABLE,
     ) -> Layouted:
         """A call up to its schedules, on arrays or specs; nothing is allocated."""
         from kgen.arguments import ArrayValue, bind, describe
@@ -156,28 +168,30 @@ class Decider:
                 check_shape(value, concrete(operand.shape, extents))
             arrays.append(_array(value, address(value)) if isinstance(value, ArrayValue) else None)
         full = allocate_layouts(specialised, extents, arrays)
-        return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps])
+        return self.lay_out(specialised, extents, full, [[False] * len(s.touches) for s in specialised.steps], target)
 
     def meta(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
         plan = self.described(args, named, shape)
         operands = zip(plan.specialised.kernel.operands, plan.arrays, strict=True)
         return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
 
-    def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> str:
+    def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, arch: str | None) -> str:
         from kgen.arguments import bind, describe
 
-        plan = self.described(args, named, shape, address=self._address)
+        plan = self.described(args, named, shape, address=self._address, target=target_of(arch))
         values = describe(self.program, bind(self.program, args, named))
-        command = remake_command(self.program, self.name, plan, values, self.options)
+        command = remake_command(self.program, self.name, plan, values, self.options, arch)
         return self.module(plan, command, _bases(plan)).text
 
     def explain(
         self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
     ) -> Explanation:
         from kgen.explain import Explanation
-        from kgen.runtime.backend import usage_for
+        from kgen.runtime.backend import arch_here, usage_for
+        from kgen.runtime.cuda.driver import probe
 
-        plan = self.described(args, named, shape, out, address=self._address)
+        runs_on = arch or (arch_here() if self.device != "cpu" and probe().available else None)
+        plan = self.described(args, named, shape, out, address=self._address, target=target_of(runs_on))
         module = self.module(plan, ["kgen", "compile", "-"])
         return Explanation.of(self.program, plan, module, usage_for(module.text, self.name, self.options, arch))
 
@@ -196,9 +210,10 @@ class Decider:
         kind: str,
         arch: str | None,
     ) -> bytes:
-        from kgen.runtime.backend import compile_for
+        from kgen.runtime.backend import arch_here, compile_for
 
-        return compile_for(self.source(args, named, shape), self.name, self.options, kind, arch)
+        arch = arch or arch_here()
+        return compile_for(self.source(args, named, shape, arch), self.name, self.options, kind, arch)
 
 
 def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequence[Array | None]) -> list[Array]:
@@ -222,7 +237,7 @@ def _bases(plan: Layouted) -> list[str]:
 
 
 def remake_command(
-    program: Program, base: str, plan: Layouted, values: Mapping[str, Value], options: Options
+    program: Program, base: str, plan: Layouted, values: Mapping[str, Value], options: Options, arch: str | None
 ) -> list[str]:
     """``kgen compile`` with the dtypes, shapes and strides of these operands."""
     from kgen.ahead import weak_scalars
@@ -238,6 +253,7 @@ def remake_command(
         scalars=weak_scalars(program, {n: type_of(v) for n, v in values.items()}),
         shapes={n: a.shape for n, (_, a) in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
         strides={n: a.strides for n, (_, a) in inputs.items() if a.strides != c_strides(a.shape)},
+        arch=arch,
     )
 
 

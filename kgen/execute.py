@@ -117,7 +117,7 @@ class Engine(Decider):
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
-            plan = self.lay_out(specialised, extents, outputs.arrays, outputs.check_overlap())
+            plan = self.lay_out(specialised, extents, outputs.arrays, outputs.check_overlap(), backend.target)
             bound = self.bind(backend, plan)
             self.ran_on = str(backend.device)
             yield Prepared(self, args, named, out, values, outs, outputs, plan, bound, session)
@@ -150,7 +150,8 @@ class Engine(Decider):
         from kgen.warmup import in_parallel
 
         def compile_one(call: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
-            self.load(default_backend(self.device), self.described(*call, shape=None))
+            backend = default_backend(self.device)
+            self.load(backend, self.described(*call, shape=None, target=backend.target))
 
         in_parallel(compile_one, calls, f"compiling {self.name}", progress)
 

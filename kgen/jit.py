@@ -172,12 +172,15 @@ class Kernel:
         layout: str = "any",
         rank: int = 4,
         shape: Shape | None = None,
+        arch: str | None = None,
         **named: Any,
     ) -> str:
         """The standalone ``.cu`` text: for these arrays, or for ``dtypes`` and a ``layout`` class when none are given.
 
         ``dtypes``: one dtype for all inputs, or a dict by name (default float32).  ``layout``: ``"any"``,
         ``"contiguous"`` or ``"strided"``.  ``rank``: how many dimensions, after merging, strided kernels cover.
+        ``arch`` such as ``"sm_90"``: the oldest architecture that the text has to run on (default: any); what runs here
+        is made for the GPU that is here.
         """
         if args or named or shape is not None:
             if dtypes is not None or layout != "any" or rank != 4:
@@ -186,17 +189,20 @@ class Kernel:
                     "source() takes arrays, or dtypes=, layout= and rank=, not both",
                     "arrays say their own dtypes and layouts",
                 )
-            return self._engine.source(args, named, shape)
+            return self._engine.source(args, named, shape, arch)
         from kgen.ahead import module_ahead
 
-        return module_ahead(self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank).text
+        return module_ahead(
+            self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank, arch=arch
+        ).text
 
     def explain(
         self, /, *args: Any, out: Any = None, shape: Shape | None = None, arch: str | None = None, **named: Any
     ) -> Explanation:
         """What was decided for these arrays (or specs), and why; prints well, and has ``to_dict()``.
 
-        ``arch`` such as ``"sm_90"`` (default: the GPU that is here, if any): where to count registers and memory.
+        ``arch`` such as ``"sm_90"`` (default: the GPU that is here, if any): what to decide for, and where to count
+        registers and memory.
         """
         return self._engine.explain(args, named, shape, out, arch)
 

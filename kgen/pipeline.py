@@ -18,14 +18,16 @@ from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType
 from kgen.ir.kernel import Kernel
 from kgen.passes import optimise
+from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
 from kgen.schedule.bind import Array, Placed, place
 from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
-from kgen.schedule.reductions import better_apart, choose_rows
+from kgen.schedule.reductions import better_apart, better_joined, choose_rows
 from kgen.schedule.split import Step, split
+from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.syntax.parser import parse
 
@@ -37,6 +39,7 @@ class Specialised:
     kernel: Kernel
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
+    joined: Specialised | None = None  # with reductions: the same in fewer rounds, for long rows
     apart: Specialised | None = None  # with reductions: the same for few, long rows
 
 
@@ -61,11 +64,14 @@ def specialise(
     kernel = optimise(checked.kernel)
     if not any(op.name == "reduce" for op in kernel.ops):
         return Specialised(kernel, split(kernel), checked.lints)
-    together, apart = (
-        Specialised(replace(kernel, operands=operands), steps, checked.lints)
-        for operands, steps in (cut(kernel, chained=True), cut(kernel, chained=False))
-    )
-    return replace(together, apart=apart)
+    fewer = join_rounds(kernel)
+
+    def steps_of(whole: Kernel, *, chained: bool) -> Specialised:
+        operands, steps = cut(whole, chained=chained)
+        return Specialised(replace(whole, operands=operands), steps, checked.lints)
+
+    joined = None if fewer is kernel else steps_of(fewer, chained=True)
+    return replace(steps_of(kernel, chained=True), joined=joined, apart=steps_of(fewer, chained=False))
 
 
 def fit(
@@ -78,18 +84,20 @@ def fit(
     if specialised.apart is not None:
         refuse_empty(specialised.kernel, extents)
         given = arrays()
-        if any(isinstance(s, RowStep) and better_apart(s, extents, given) for s in specialised.steps):
+        rows = [s for s in specialised.steps if isinstance(s, RowStep)]
+        if any(better_apart(s, extents, given) for s in rows):
             return specialised.apart
+        if specialised.joined is not None and any(better_joined(s, extents) for s in rows):
+            return specialised.joined
     return specialised
 
 
-def schedule(step: Step, placed: Placed, *, bounded: bool = True) -> Choice:
+def schedule(step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True) -> Choice:
     """Decide one step for where its operands lie.  ``bounded``: whether the extents are all known."""
+    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased
     if isinstance(step, RowStep):
-        return choose_rows(
-            step, placed.space, placed.reduced, placed.itemsizes, placed.addresses, placed.aliased, bounded=bounded
-        )
-    return choose(step, placed.space, placed.itemsizes, placed.addresses, placed.aliased)
+        return choose_rows(step, placed.reduced, *where, bounded=bounded, target=target)
+    return choose(step, *where, target=target)
 
 
 def source(

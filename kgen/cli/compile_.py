@@ -35,7 +35,11 @@ _LAYOUTS = ("any", "contiguous", "strided")
 @click.option(
     "--emit", default="cu", show_default=True, metavar="cu,ir,ptx,cubin", help="what to write, each beside the other"
 )
-@click.option("--arch", metavar="sm_90", help="architecture of ptx and cubin [default: the GPU that is here]")
+@click.option(
+    "--arch",
+    metavar="sm_90",
+    help="oldest architecture to run on [default: any; for ptx and cubin, that of the GPU here]",
+)
 @click.option("--name", metavar="NAME", help="base name of the kernels [default: the file's]")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
@@ -59,7 +63,7 @@ def command(
     flags = options.options_of(fmad, fast)
     module = module_ahead(
         program, base, flags, layout=layout or "any", rank=4 if rank is None else rank,
-        dtypes=dtypes, shapes=shapes, strides=strides, scalars=scalars,
+        dtypes=dtypes, shapes=shapes, strides=strides, scalars=scalars, arch=arch,
     )  # fmt: skip
     made: dict[str, str | bytes] = {}
     for kind in kinds:

@@ -7,7 +7,7 @@ walks a long row also keeps what rounding took away.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgen.codegen.c_types import register_type
@@ -28,7 +28,8 @@ class Accumulator:
 
     ``update`` puts ``{x}`` into ``{a}``: the state, a part, or the place in a group, by ``mode``; ``value`` is the type
     of a part or of a group's elements.  ``fold`` takes a finished part or group ``{x}`` into the state.  ``loop_*``
-    replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.
+    replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.  ``within`` merges
+    between the threads of a warp where that is simpler than ``merge``.
     """
 
     type: str
@@ -44,6 +45,7 @@ class Accumulator:
     loop_init: str = ""
     loop_fold: str = ""
     collapse: str = ""
+    within: str = ""
     helpers: tuple[str, ...] = ()
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
@@ -151,10 +153,38 @@ def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 
 def _logsumexp(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    lowest, log = _number(float("-inf"), target), "logf" if target.size == 4 else "log"
-    init = f"{{{lowest}, {_number(0.0, target)}}}"
-    helper = "log_sum_f32" if target.size == 4 else "log_sum_f64"
-    return _grouped("LogSum", init, f"{log}({{a}}.sum) + {{a}}.peak", helper, target)
+    log = "logf" if target.size == 4 else "log"
+    return _log_sum(f"{log}({{a}}.sum) + {{a}}.peak", target)
+
+
+def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    found = _log_sum("total({a})", target)
+    return replace(found, helpers=(*found.helpers, "exp_sum"))
+
+
+def _log_sum(result: str, target: DType) -> Accumulator:
+    init = f"{{{_number(float('-inf'), target)}, {_number(0.0, target)}}}"
+    return _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
+
+
+def below_peak(whole: Accumulator, dtype: DType) -> tuple[Accumulator, Accumulator]:
+    """``whole``, a sum of exponentials, in two steps for elements in registers.
+
+    First the greatest of a warp's elements, then their sum relative to it; only then do warps exchange both.
+    """
+    zero = _number(0.0, dtype)
+    peak = _extreme(Reduction("max", (), False), dtype, dtype)
+    terms = replace(
+        whole,
+        update="{a}.sum += term({x} - origin({a}));",
+        mode="part",
+        value=whole.type,
+        start=f"{{{{{{a}}.peak, {zero}}}}}",
+        fold="{a}.sum += {x}.sum;",
+        helpers=(f"log_sum_{dtype.short}", f"log_sum_term_{dtype.short}", "exp_sum"),
+        within="{a}.sum += __shfl_xor_sync(0xffffffffu, {a}.sum, d);",
+    )
+    return peak, terms
 
 
 def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
@@ -222,4 +252,5 @@ _KINDS: Mapping[str, _Row] = {
     "count_nonzero": _count,
     "norm": _norm,
     "logsumexp": _logsumexp,
+    "exp_sum": _exp_sum,
 }

@@ -153,7 +153,7 @@ class ColumnWriter(RowsWriter):
     def write(self, name: str, parameters: Sequence[str]) -> Described:
         schedule, sinks = self.schedule, list(self.states)
         group, wide = schedule.group, schedule.index_bits == 64
-        section = self.section(f"{self.base}_pass", sinks)
+        section = self.section(0, f"{self.base}_pass", sinks, self.states)
         reads = self.reads_of(section)
         writer = RowWriter(self.step, self.statements, unique=self.unique)
         results, packs, writes = self.results(writer)

@@ -155,8 +155,9 @@ class RoundContext:
 
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
-    with that of another thread, publish it for other warps and gather theirs; then the ``results`` and what follows
-    from them for the whole row.  ``singles``: the same for an element that is in no group.
+    with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
+    the ``results`` and what follows from them for the whole row.  ``singles``: the same for an element that is in no
+    group.
     """
 
     reads: tuple[str, ...]
@@ -166,10 +167,12 @@ class RoundContext:
     fold: tuple[str, ...]
     singles: tuple[str, ...]
     collapse: tuple[str, ...]
+    within: tuple[str, ...]
     merge: tuple[str, ...]
     shared: tuple[str, ...]
     publish: tuple[str, ...]
     gather: tuple[str, ...]
+    gather_more: tuple[str, ...]
     results: tuple[str, ...]
 
 
@@ -178,7 +181,8 @@ class ReduceContext:
     """A kernel that keeps or walks rows.
 
     ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
-    for an element that is in no group.
+    for an element that is in no group.  ``entries``: results that warps leave for each other, of all blocks of the
+    cluster.
     """
 
     template: str
@@ -187,6 +191,7 @@ class ReduceContext:
     parameters: tuple[str, ...]
     block: int
     threads: int
+    cluster: int
     group: int
     layout: LayoutContext
     packs: bool
@@ -195,6 +200,7 @@ class ReduceContext:
     close: tuple[str, ...]
     depth: int
     lanes: int
+    entries: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
     single_loads: tuple[str, ...]

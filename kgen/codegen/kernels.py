@@ -24,7 +24,7 @@ from kgen.codegen.layouts import (
 )
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.reductions import Described, RowsWriter, describe_rows
-from kgen.codegen.row_access import states_of
+from kgen.codegen.row_access import peaks_of, states_of
 from kgen.codegen.sections import by_value
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
@@ -149,7 +149,8 @@ def describe_reduction(
             dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
             parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
             declarations.append(f"const {c_type} {value}")
-    states = states_of(step)
+    peaks = peaks_of(step) if schedule.template == "row_reduce" else {}
+    states = states_of(step, peaks)
     if schedule.split:
         for accumulator, state in states.values():
             parameters.append(Parameter("partial", accumulator.size))
@@ -163,7 +164,9 @@ def describe_reduction(
         declarations.append(f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
     check_parameters(name, schedule, parameters)
     kind = ColumnWriter if schedule.template == "column_reduce" else RowsWriter
-    described = describe_rows(kind, step, schedule, name, base, statements, declare, declarations, values, states)
+    described = describe_rows(
+        kind, step, schedule, name, base, statements, declare, declarations, values, states, peaks
+    )
     return described, Entry(name, number, schedule, tuple(parameters))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from kgen.codegen import names
@@ -52,24 +52,32 @@ class Singles(RowAccess):
         read = [f"{self.type_of(t)} {self.held_name(t)};" for t in touches]
         return read + [f"{register_type(self.step.kernel.ops[n].dtype)} {self.kept_array(n)};" for n in self.kept]
 
-    def into(self, section: Element, sinks: Sequence[int]) -> tuple[str, ...]:
-        """Lines that take such an element into some reductions."""
-        folded = [self.folding(n) for n in sinks]
-        parts = [line for before, _ in folded for line in before]
-        return self.block(
-            [*self.late(section), *parts, *self.call(section), *(x for _, after in folded for x in after)]
-        )
+    def into(self, section: Element | None, paired: Mapping[int, int]) -> tuple[str, ...]:
+        """Lines that take such an element into the reductions of the round at hand.
+
+        ``paired``: those that need no element function, only the value of a touch.
+        """
+        called = self.reads_of(section) if section else []
+        lines = self.late([*called, *paired.values()])
+        folded = [self.folding(n) for n in self.active if n not in paired]
+        lines += [line for before, _ in folded for line in before]
+        lines += self.call(section) if section else ()
+        lines += [line for _, after in folded for line in after]
+        for n, touch in paired.items():
+            mine, state = self.active[n]
+            lines.append(mine.update.format(a=state, x=f"(float){self.element(touch, held=True)}"))
+        return self.block(lines)
 
     def writes(self, section: Element) -> tuple[str, ...]:
         """Lines that write such an element of the outputs."""
-        return self.block([*self.late(section), *self.call(section)])
+        return self.block([*self.late(self.reads_of(section)), *self.call(section)])
 
     def call(self, section: Element) -> tuple[str, ...]:
         return call_lines(section, [self.argument(a, held=True) for a in section.arguments])
 
-    def late(self, section: Element) -> list[str]:
+    def late(self, touches: Iterable[int]) -> list[str]:
         """Lines that read what is not in registers."""
-        return [line for t in self.reads_of(section) if not self.is_held(t) for line in self.read(t, held=False)]
+        return [line for t in sorted(set(touches)) if not self.is_held(t) for line in self.read(t, held=False)]
 
     def block(self, lines: Sequence[str]) -> tuple[str, ...]:
         if self.schedule.lead is None or not lines:
@@ -79,19 +87,19 @@ class Singles(RowAccess):
     # --- names --------------------------------------------------------------------------------------
 
     def folding(self, number: int) -> tuple[list[str], list[str]]:
-        mine, state = self.states[number]
+        mine, state = self.active[number]
         if mine.places:  # updates take elements in order, and the place of this one may be anywhere
             own = self.found(number)
             return [f"{mine.type} {own} = {mine.init};"], [mine.merge.format(a=state, b=own)]
         return super(Singles, self).folding(number)
 
     def argument(self, argument: Argument, held: bool) -> str:
-        if argument.kind == "state" and self.states[int(argument.key)][0].places:
+        if argument.kind == "state" and self.active[int(argument.key)][0].places:
             return self.found(int(argument.key))
         return super(Singles, self).argument(argument, held)
 
     def found(self, number: int) -> str:
-        return names.of_reduction(self.states[number][1], "of_single")
+        return names.of_reduction(self.active[number][1], "of_single")
 
     def kept_array(self, number: int) -> str:
         return names.kept_single(kept_name(self.step, number))

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.codegen import names
+from kgen.codegen.accumulators import Accumulator, below_peak
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Element, Statement
 from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, placement, sum_lines, touch_labels
 from kgen.codegen.peeled import Singles
 from kgen.codegen.row_access import Declare, RowAccess, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
-from kgen.codegen.spelling import Expr, register_type
+from kgen.codegen.spelling import Expr, headers_of, register_type
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
+
+_ROUND_LINES = (
+    "declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather", "gather_more",
+)  # fmt: skip
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 32
@@ -52,22 +57,37 @@ class RowsWriter(RowAccess):
         before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
-            section = self.section(f"{self.base}_pass{number}" if len(parts.rounds) > 1 else f"{self.base}_pass", sinks)
-            reads = [line for t in self.reads_of(section) if not self.is_held(t) for line in self.read(t, held=False)]
+            own = [n for n in sinks if n not in self.peaks]
+            suffix = str(number) if len(parts.rounds) > 1 else ""
+            if held:
+                rounds += [
+                    self.peak_round(number - 1, n, row_writer)
+                    for n in own
+                    if getattr(ops[n].attr, "kind", "") == "exp_sum"
+                ]
             results: list[str] = []
             for n in sinks:
-                mine, state = self.states[n]
+                mine, state = self.states[self.peaks.get(n, n)]
                 value = self.unique(names.value(label_of(self.step, ops[n])))
-                text = mine.result.format(
-                    a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll"
-                )
+                result = "{a}.peak" if n in self.peaks else mine.result
+                text = result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
                 results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
                 row_writer.exprs[n] = Expr(value, PRIMARY)
                 row_writer.helpers += mine.helpers
                 row_writer.helpers += [] if held else mine.loop_helpers
             results += [*row_writer.lines(parts.of_row(number)), *self.named(row_writer)]
-            rounds.append(self.round(sinks, section, tuple(reads), tuple(results)))
-        final = self.section(f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
+            rounds.append(
+                self.round(
+                    number - 1,
+                    f"{self.base}_pass{suffix}",
+                    {n: self.states[n] for n in own},
+                    tuple(results),
+                    row_writer,
+                )
+            )
+        final = (
+            self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
+        )
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
         late = [] if final is None else [t for t in self.reads_of(final) if not self.is_held(t)]
@@ -83,6 +103,7 @@ class RowsWriter(RowAccess):
                 parameters=tuple(parameters),
                 block=schedule.block,
                 threads=schedule.threads,
+                cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
                 packs=schedule.group > 1 and any(self.wide),
@@ -91,6 +112,7 @@ class RowsWriter(RowAccess):
                 close=self.loop()[1],
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
+                entries=schedule.sharers // WARP,
                 held=(
                     *map(self.held_declaration, loads),
                     *map(self.kept_declaration, self.kept),
@@ -114,7 +136,9 @@ class RowsWriter(RowAccess):
                 ),
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
-            tuple(h for e in self.sections for h in e.helpers) + tuple(row_writer.helpers),
+            tuple(h for e in self.sections for h in e.helpers)
+            + tuple(row_writer.helpers)
+            + (("cluster",) if schedule.cluster > 1 else ()),
         )
 
     def named(self, writer: RowWriter) -> list[str]:
@@ -125,7 +149,9 @@ class RowsWriter(RowAccess):
                 self.row_names[n] = writer.exprs[n].code
                 if n in self.parts.divisors and n not in self.inverses:
                     self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
-                    lines.append(f"const float {self.inverses[n]} = inverse({self.row_names[n]});")
+                    one = f"1.0f / {self.row_names[n]}"
+                    inverse = one if n in self.parts.wholes else f"inverse({self.row_names[n]})"
+                    lines.append(f"const float {self.inverses[n]} = {inverse};")
         return lines
 
     def start(self, writer: RowWriter) -> tuple[str, ...]:
@@ -135,7 +161,11 @@ class RowsWriter(RowAccess):
         index = "unsigned int" if not wide else "long long"
         many = f"{rows}{'ll' if wide else 'u'}"
         lines: list[str] = []
-        if rows == 1:
+        if schedule.cluster > 1:
+            lines.append(f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster")
+            lines.append(f"const int lane = rank * {threads} + threadIdx.x;")
+            lines.append(f"const {index} row = blockIdx.x / {schedule.cluster};")
+        elif rows == 1:
             lines.append("const int lane = threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x;")
         else:
@@ -193,7 +223,7 @@ class RowsWriter(RowAccess):
 
     def place(self, v: str) -> str:
         """The first element of a thread's group ``v``, counted from the first group."""
-        threads, group = self.schedule.threads, self.schedule.group
+        threads, group = self.schedule.sharers, self.schedule.group
         lane = "lane" if threads > 1 else "0"
         number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
         if group == 1:
@@ -232,7 +262,7 @@ class RowsWriter(RowAccess):
         return head, ("    }", "}"), 12
 
     def reads_anywhere(self) -> list[int]:
-        found = {t for s in self.sections for t in self.reads_of(s)}
+        found = {t for s in self.sections for t in self.reads_of(s)} | self.whole_groups
         return sorted(found, key=lambda t: self.step.touches[t].operand)
 
     def held_declaration(self, touch: int) -> str:
@@ -247,13 +277,12 @@ class RowsWriter(RowAccess):
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
         return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
 
-    def section(self, name: str, sinks: Sequence[int]) -> Element:
+    def section(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
+        """``place``: how many parts of the row come before."""
         ops = self.step.kernel.ops
-        number = len(self.sections)
-        given = {n for n, made in self.kept.items() if made < number}
-        kept = [n for n, made in self.kept.items() if made == number]
-        if all(ops[n].name == "reduce" for n in sinks):
-            states = {n: self.states[n] for n in sinks}
+        given = {n for n, made in self.kept.items() if made < place}
+        kept = [n for n, made in self.kept.items() if made == place]
+        if states is not None:
             title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
         else:
             states = {}
@@ -267,34 +296,78 @@ class RowsWriter(RowAccess):
         held = self.schedule.vectors > 0
         return call_lines(section, [self.argument(a, held) for a in section.arguments])
 
+    def peak_round(self, place: int, number: int, row_writer: RowWriter) -> RoundContext:
+        """The greatest of a warp's elements, which a sum of exponentials then starts from."""
+        op = self.step.kernel.ops[number]
+        whole, state = self.states[number]
+        peak, terms = below_peak(whole, op.dtype)
+        name = self.unique(names.of_reduction(state, "peak"))
+        row_writer.helpers += peak.helpers
+        found = self.round(place, f"{self.base}_peak", {number: (peak, name)}, (), row_writer)
+        self.states[number] = replace(terms, init=f"{{{name}, {whole.init.rpartition(', ')[2]}"), state
+        return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
+
     def round(
-        self, sinks: Sequence[int], section: Element, reads: tuple[str, ...], results: tuple[str, ...]
+        self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
     ) -> RoundContext:
+        """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
         schedule = self.schedule
-        warps = schedule.threads // WARP
-        text: dict[str, list[str]] = {
-            k: [] for k in ("declare", "parts", "fold", "collapse", "merge", "shared", "publish", "gather")
-        }
-        for n in sinks:
-            mine, state = self.states[n]
+        warps, entries = schedule.threads // WARP, schedule.sharers // WARP
+        text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
+        paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
+        self.active = states
+        self.whole_groups |= set(paired.values())
+        single = [n for n in states if n not in paired]
+        section = self.section(place, name, single, {n: states[n] for n in single}) if single else None
+        touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
+        reads = [line for t in touches if not self.is_held(t) for line in self.read(t, held=False)]
+        for n, (mine, state) in states.items():
             thread = self.thread_state(n)
             if thread != state:
                 text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
                 text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
             else:
                 text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            parts, fold = self.folding(n)
-            text["parts"] += parts
-            text["fold"] += fold
+            if n in paired:
+                function = "greatest" if mine.merge.startswith("{a} = nan_max") else "least"
+                row_writer.helpers.append(f"{function}_{self.operand(paired[n]).dtype.short}")
+                row_writer.headers += headers_of(self.operand(paired[n]).dtype)
+                array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
+                x = f"{function}({self.held_name(paired[n])}{array})"
+                text["fold"].append(mine.update.format(a=state, x=x))
+            else:
+                parts, fold = self.folding(n)
+                text["parts"] += parts
+                text["fold"] += fold
             text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
+            text["within"].append(mine.within.format(a=state) or text["merge"][-1])
             if warps > 1:
                 shared = names.of_reduction(state, "of_warps")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{warps}];")
-                text["publish"].append(f"{shared}[threadIdx.x / 32] = {state};")
-                text["gather"].append(f"{state} = {shared}[threadIdx.x % {warps}];")
+                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
+                slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
+                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
+                text["publish"].append(f"{to} = {state};")
+                text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
+                theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
+                text["gather_more"] += [theirs] if entries > WARP else []
+        call = self.call(section) if section else ()
         found = {key: tuple(lines) for key, lines in text.items()}
-        singles = Singles.of(self).into(section, sinks)
-        return RoundContext(reads=reads, call=self.call(section), singles=singles, results=results, **found)
+        singles = Singles.of(self).into(section, paired)
+        return RoundContext(reads=tuple(reads), call=call, singles=singles, results=results, **found)
+
+    def paired(self, number: int, mine: Accumulator) -> int | None:
+        """The touch whose halves this takes the greatest or least of, as they are."""
+        ops = self.step.kernel.ops
+        if not (
+            mine.update == mine.merge.replace("{b}", "{x}") and mine.helpers[:1] in (("nan_max_f32",), ("nan_min_f32",))
+        ):
+            return None
+        cast = ops[ops[number].args[0]]
+        if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:
+            return None
+        touch = touch_of(self.step, cast.args[0])
+        is_half = self.operand(touch).dtype.short in ("f16", "bf16")
+        return touch if is_half and self.planned(touch).access == "vector" else None
 
     def final_writes(self) -> tuple[list[str], list[str]]:
         """Packs that outputs are gathered in, and the lines that write them."""
@@ -327,7 +400,9 @@ class RowsWriter(RowAccess):
         schedule = self.schedule
         rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
         share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
-        most = schedule.threads * schedule.vectors * schedule.group
+        if schedule.cluster > 1:
+            share = f"a cluster of {schedule.cluster} blocks a row"
+        most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
             what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
@@ -337,6 +412,8 @@ class RowsWriter(RowAccess):
         else:
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
+        if schedule.cluster > 1:
+            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row; sm_90 or later."
         if schedule.split:
             launch = (
                 f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
@@ -372,16 +449,17 @@ class RowsWriter(RowAccess):
 def describe_rows(
     kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
     statements: Sequence[Statement], declare: Declare,
-    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
+    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States, peaks: dict[int, int],
 ) -> Described:  # fmt: skip
     """The context of a kernel with reductions.
 
-    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes.
+    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``peaks``:
+    maxima that another state knows.
     """
     parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
     writer = kind(
         step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
-        parameters=values, states=states,
+        parameters=values, states=states, peaks=peaks,
     )  # fmt: skip
     for value in values.values():
         writer.unique(value)

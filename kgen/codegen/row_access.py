@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -19,11 +19,22 @@ Declare = Callable[[Element], Element]  #: gives a function of the file its fina
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
 
 
-def states_of(step: RowStep) -> States:
+def peaks_of(step: RowStep) -> dict[int, int]:
+    """Maxima that a sum of exponentials knows as well, and which one."""
+    found: dict[tuple[int, tuple[int, ...]], int] = {}
+    peaks: dict[tuple[int, tuple[int, ...]], int] = {}
+    for n, op in enumerate(step.kernel.ops):
+        if isinstance(op.attr, Reduction) and op.attr.kind in ("max", "exp_sum"):
+            (found if op.attr.kind == "exp_sum" else peaks)[op.args[0], op.attr.axes] = n
+    return {n: found[of] for of, n in peaks.items() if of in found}
+
+
+def states_of(step: RowStep, shared: Collection[int] = ()) -> States:
+    """For each reduction but those that are ``shared``."""
     unique = names.Unique()
     found: States = {}
     for n, op in enumerate(step.kernel.ops):
-        if isinstance(op.attr, Reduction):
+        if isinstance(op.attr, Reduction) and n not in shared:
             mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
             found[n] = (mine, unique(names.state(label_of(step, op))))
     return found
@@ -43,7 +54,10 @@ class RowAccess:
     labels: tuple[str, ...] = ()
     wide: tuple[bool, ...] = ()
     states: States = field(default_factory=dict)
+    active: States = field(default_factory=dict)  # those that the round at hand updates
+    peaks: dict[int, int] = field(default_factory=dict)
     sections: list[Element] = field(default_factory=list)
+    whole_groups: set[int] = field(default_factory=set)  # touches that are read for more than element functions
     kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones
     row_names: dict[int, str] = field(default_factory=dict)
     inverses: dict[int, str] = field(default_factory=dict)
@@ -150,16 +164,16 @@ class RowAccess:
 
     def thread_state(self, number: int) -> str:
         """What a thread accumulates in as it goes along its row."""
-        mine, state = self.states[number]
+        mine, state = self.active[number]
         return names.of_reduction(state, "sum") if self.schedule.vectors == 0 and mine.loop_type else state
 
     def folding(self, number: int) -> tuple[list[str], list[str]]:
         """Lines before and after the calls on the elements of a group, which take it into a reduction."""
-        mine, state = self.states[number]
+        mine, state = self.active[number]
         part, thread = names.of_reduction(state, "part"), self.thread_state(number)
         if mine.mode == "part":
             fold = mine.fold if thread == state else mine.loop_fold
-            return [f"{mine.value} {part} = {mine.start};"], [fold.format(a=thread, x=part)]
+            return [f"{mine.value} {part} = {mine.start.format(a=state)};"], [fold.format(a=thread, x=part)]
         if mine.mode == "group":
             return [f"{mine.value} {part}[{self.schedule.group}];"], [mine.fold.format(a=state, x=part)]
         return [], []
@@ -185,7 +199,7 @@ class RowAccess:
             case "place":
                 return f"{self.at} + j" if group > 1 else self.at
             case "state":
-                mine, name = self.states[int(argument.key)]
+                mine, name = self.active[int(argument.key)]
                 if mine.mode == "direct":
                     return name
                 return (

@@ -18,6 +18,7 @@ from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import FLOAT32, INT64
 from kgen.ir.kernel import Access, Op
 from kgen.ir.ops import OPS
+from kgen.passes.rounds import is_share
 from kgen.schedule.cut import RowStep, spread
 
 #: Ops that are written where they are used, in every part.
@@ -30,7 +31,7 @@ class Parts:
 
     ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are
     the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
-    ``divisors``: those that elements are divided by.
+    ``divisors``: those that elements are divided by; ``wholes``: those of them that are sums of what they divide.
     """
 
     step: RowStep
@@ -41,6 +42,7 @@ class Parts:
     wide_stores: tuple[int, ...]
     row_stores: tuple[int, ...]
     divisors: frozenset[int]
+    wholes: frozenset[int]
 
     @staticmethod
     def of(step: RowStep, *, by_columns: bool = False) -> Parts:
@@ -73,9 +75,10 @@ class Parts:
             and ops[n].name not in _LEAVES
             and any(wide[i] and is_division(op, n) for i, op in enumerate(ops))
         )
+        wholes = frozenset(n for n in divisors if all(is_share(step.kernel, op) for op in ops if is_division(op, n)))
         return Parts(
             step, rounds, phase, wide, frozenset(needed),
-            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]), divisors,
+            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]), divisors, wholes,
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -184,6 +187,7 @@ class SectionWriter(Writer):
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
     places: dict[int, str] = field(default_factory=dict)
     inverses: dict[int, str] = field(default_factory=dict)
+    wholes: Set[int] = frozenset()
 
     def _results(self) -> dict[int, str]:
         return self.places
@@ -191,7 +195,8 @@ class SectionWriter(Writer):
     def _spelled(self, op: Op) -> Spelling:
         if op.name == "div" and op.args[1] in self.inverses:
             a, b = (self.exprs[n] for n in op.args)
-            return Spelling(call("divide", [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]), ("divide",))
+            helper = "divide_share" if op.args[1] in self.wholes else "divide"
+            return Spelling(call(helper, [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]), (helper,))
         return super(SectionWriter, self)._spelled(op)
 
     def _store(self, numbers: Sequence[int]) -> None:
@@ -226,7 +231,7 @@ def write_section(
     """
     step = parts.step
     ops = step.kernel.ops
-    writer = SectionWriter(step, statements, states=states)
+    writer = SectionWriter(step, statements, states=states, wholes=parts.wholes)
     selected = parts.behind([*sinks, *kept], given)
     arguments: list[Argument] = []
     for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):

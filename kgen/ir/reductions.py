@@ -17,6 +17,9 @@ KINDS = (
     "logsumexp",
 )  # fmt: skip
 
+#: Kinds that passes make, and no text names: the sum of exp(element - greatest).
+INTERNAL_KINDS = ("exp_sum",)
+
 _NEAREST = CastMode("rne", False)
 
 
@@ -94,6 +97,10 @@ def _logsumexp(rows: Array, _: int) -> Any:
     return np.log(np.sum(np.exp(rows - finite), axis=-1)) + finite[..., 0]
 
 
+def _exp_sum(rows: Array, _: int) -> Any:
+    return np.sum(np.exp(rows - np.max(rows, axis=-1, keepdims=True)), axis=-1)
+
+
 _FLOATS: dict[str, Callable[[Array, int], Any]] = {
     "sum": lambda rows, _: np.sum(rows, axis=-1),
     "prod": lambda rows, _: np.prod(rows, axis=-1),
@@ -102,4 +109,5 @@ _FLOATS: dict[str, Callable[[Array, int], Any]] = {
     "std": lambda rows, correction: np.sqrt(_var(rows, correction)),
     "norm": lambda rows, _: np.sqrt(np.sum(rows * rows, axis=-1)),
     "logsumexp": _logsumexp,
+    "exp_sum": _exp_sum,
 }

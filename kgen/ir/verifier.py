@@ -8,7 +8,7 @@ from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
 from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
 from kgen.ir.ops import OPS
 from kgen.ir.printer import print_kernel
-from kgen.ir.reductions import KINDS
+from kgen.ir.reductions import INTERNAL_KINDS, KINDS
 
 _KIND_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
 _ROUNDINGS = ("rne", "rz", "ru", "rd")
@@ -251,7 +251,7 @@ class _Verifier:
             self.complain(f"reduce has the attribute {op.attr!r}")
             return
         kind, axes, rank = op.attr.kind, op.attr.axes, len(value.shape)
-        if kind not in KINDS:
+        if kind not in KINDS and kind not in INTERNAL_KINDS:
             self.complain(f"no reduction is called `{kind}`")
             return
         if any(not 0 <= axis < rank for axis in axes) or list(axes) != sorted(set(axes)):

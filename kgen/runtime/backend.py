@@ -15,6 +15,7 @@ from kgen.diagnostics import KgenError, error
 from kgen.runtime.bound import Loaded
 from kgen.runtime.frame import Signature
 from kgen.schedule.split import Step
+from kgen.schedule.target import PORTABLE, Target, target_of
 
 if TYPE_CHECKING:
     from kgen.runtime.cuda.usage import Usage
@@ -28,6 +29,7 @@ class HostBackend:
 
     device: Device = CPU
     key: tuple[object, ...] = ("cpu",)
+    target: Target = PORTABLE
 
     def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
         from kgen.runtime.cpu.module import CpuModule
@@ -43,6 +45,7 @@ class CudaBackend:
 
     device: Device
     key: tuple[object, ...]
+    target: Target
 
     def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
         from kgen.runtime.cuda.compiler import compile_cubin, flags
@@ -135,7 +138,17 @@ def backend_of(device: Device) -> HostBackend | CudaBackend:
     state = require()
     if device.index >= state.device_count:
         raise error("wrong-device", f"there is no {device}: this machine has {state.device_count} CUDA device(s)")
-    return CudaBackend(device, ("cuda", device.index, device_info(device.index).arch))
+    arch = device_info(device.index).arch
+    return CudaBackend(device, ("cuda", device.index, arch), target_of(arch))
+
+
+def arch_here() -> str:
+    """The architecture of the first GPU.  Raises :class:`~kgen.KgenError` where there is none."""
+    from kgen.runtime.cuda.device import device_info
+    from kgen.runtime.cuda.driver import require
+
+    require()
+    return device_info(0).arch
 
 
 def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[str, Usage]:
@@ -162,11 +175,7 @@ def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[
 def compile_for(text: str, name: str, options: Options, kind: str, arch: str | None) -> bytes:
     """A text as ``cubin`` or ``ptx``; without ``arch``, for the first GPU that is here."""
     from kgen.runtime.cuda.compiler import compile_cubin, compile_ptx, flags
-    from kgen.runtime.cuda.device import device_info
-    from kgen.runtime.cuda.driver import require
 
-    if arch is None:
-        require()
-        arch = device_info(0).arch
+    arch = arch or arch_here()
     build = compile_cubin if kind == "cubin" else compile_ptx
     return build(text, name=f"{name}.cu", arch=arch, options=flags(arch, options.fmad, options.fast))

@@ -27,10 +27,17 @@ WARP = 32
 #: to be a small part of the work.
 ELEMENTS = 32
 
+#: Bytes of a row that a thread keeps in registers where a block's worth of threads has less to do otherwise: more
+#: bytes in flight, and the exchange a smaller part, beat more threads (16384 bfloat16: 0.99 of a copy and 0.87).
+HELD_BYTES = 128
+
 #: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
 #: an SM until then, or where every element is a load of its own.
 LOOP_THREADS = 512
 LONGEST_NEAR = 1 << 16
+
+#: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
+LONGEST_IN_ROUNDS = 4096
 
 #: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
 #: before another kernel could start.
@@ -57,7 +64,8 @@ class RowSchedule(Schedule):
     """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
     where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
     that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
-    it; the last to arrive merges their results.
+    it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
+    and exchange through each other's shared memory.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` of the block share it.
     """
@@ -66,6 +74,12 @@ class RowSchedule(Schedule):
     vectors: int = 0
     reduced: int = 1
     split: bool = False
+    cluster: int = 1
+
+    @property
+    def sharers(self) -> int:
+        """Threads that share a row, of all blocks."""
+        return self.threads * self.cluster
 
     @property
     def rows(self) -> int:
@@ -80,9 +94,11 @@ class RowSchedule(Schedule):
 
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
-        held = f"held{self.threads * self.vectors * self.group}" if self.vectors else "long"
+        held = f"held{self.sharers * self.vectors * self.group}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        return f"{shape}{'_peeled' if self.lead is not None else ''}{'_split' if self.split else ''}{wide}"
+        peeled = "_peeled" if self.lead is not None else ""
+        shared = "_split" if self.split else "_cluster" if self.cluster > 1 else ""
+        return f"{shape}{peeled}{shared}{wide}"
 
 
 # --- the space ------------------------------------------------------------------------------------------
@@ -140,8 +156,8 @@ def wide_touches(step: RowStep) -> tuple[bool, ...]:
 
 def choose_rows(
     step: RowStep,
-    space: IterationSpace,
     reduced: int,
+    space: IterationSpace,
     itemsizes: Sequence[int],
     addresses: Sequence[int],
     aliased: Sequence[bool],
@@ -169,13 +185,17 @@ def choose_rows(
         lead, alike = leader(space, walking, itemsizes, addresses, group)
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
-    threads, vectors = _shape(width, group, max(step.phase()), bounded, least=1 if lead is None else WARP)
+    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+    numbers = list(range(len(step.touches)))
+    patterns, found = stride_patterns(kept, numbers)
+    # What all rows share is read where it is needed.
+    own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
+    held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
+    least = 1 if lead is None else WARP
+    threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
     block = threads if threads > WARP else max(threads, BLOCK)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
-    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
-    numbers = list(range(len(step.touches)))
-    _, found = stride_patterns(kept, numbers)
     touches: list[TouchSchedule] = []
     for i in numbers:
         kind: AccessKind = "row" if not wide[i] else "vector" if walks[i] else "gather"
@@ -200,6 +220,7 @@ def choose_rows(
         vectors=vectors,
         reduced=reduced,
         split=split,
+        cluster=cluster,
     )
     return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
 
@@ -214,18 +235,31 @@ def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, rounds: int, bounded: bool, least: int) -> tuple[int, int]:
-    """Threads that share a row, at ``least`` so many, and groups that each holds."""
+def _shape(
+    width: int, group: int, element: int, rounds: int, least: int, largest: int, *, bounded: bool
+) -> tuple[int, int, int]:
+    """Threads of a block that share a row, groups that each holds, and blocks that share a row.
+
+    ``element``: bytes of an element of all that is held.  ``least``: threads that a row has to have.  ``largest``:
+    blocks that may form a cluster.
+    """
     if not bounded:
-        return LOOP_THREADS, 0
+        return LOOP_THREADS, 0, 1
     count = max(1, -(-width // group))  # groups of a row
     vectors = max(1, ELEMENTS // group)
-    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256, 512):
+    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256):
         if threads >= least and count <= threads * vectors:
-            return threads, -(-count // threads)
+            return threads, -(-count // threads), 1
+    more = max(vectors, HELD_BYTES // (group * max(element, 1)))
+    for threads in (256, 512):
+        if count <= threads * more:
+            return threads, -(-count // threads), 1
     if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
-        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS))
-    return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0
+        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS)), 1
+    for threads, cluster in ((256, 2), (256, 4), (256, 8), (512, 8)):
+        if cluster <= largest and count <= threads * cluster * more:
+            return threads, -(-count // (threads * cluster)), cluster
+    return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0, 1
 
 
 def _power(n: int) -> int:
@@ -246,6 +280,8 @@ def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wid
 def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ...]:
     alone = schedule.threads == 1
     shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
+    if schedule.cluster > 1:
+        shared = f"clusters of {schedule.cluster} blocks of {schedule.threads} threads share a row"
     keep, walk = ("keeps", "walks") if alone else ("keep", "walk")
     if schedule.vectors:
         held = schedule.vectors * schedule.group
@@ -294,6 +330,11 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
     across = [any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole]
     return bool(whole) and all(across) and width * rows > LONGEST_ALONE
+
+
+def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
+    """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
+    return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :]) > LONGEST_IN_ROUNDS
 
 
 def _columns(

@@ -34,7 +34,7 @@ def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
         tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
         each = schedule.threads * IN_FLIGHT
     else:
-        tiles = -(-rows // schedule.rows)
+        tiles = -(-rows // schedule.rows) * schedule.cluster
         each = schedule.threads * schedule.group * IN_FLIGHT
     if not schedule.split:
         return Grid(tiles, 1, width, rows, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -10,15 +11,27 @@ class Target:
     """Limits of a family of devices.
 
     ``vector_bytes`` is the widest single load or store; ``parameter_bytes`` what a kernel's parameters may take in all
-    (CUDA C++ Programming Guide, "Function Parameters": 4,096 bytes on every device and toolkit).
+    (CUDA C++ Programming Guide, "Function Parameters": 4,096 bytes on every device and toolkit); ``cluster`` how many
+    blocks may form a thread-block cluster, 1 where there are none (8 are portable: "Thread Block Clusters").
     """
 
     name: str
     vector_bytes: int = 16
     parameter_bytes: int = 4096
+    cluster: int = 1
 
 
 PORTABLE = Target("any GPU from sm_75 up")
+HOPPER = Target("sm_90 and later", cluster=8)
 
 #: What every generated file has to compile for.
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+
+
+def target_of(arch: str | None) -> Target:
+    """What may be relied on where files run on ``arch`` (``sm_90``) and later; None: everywhere."""
+    return (
+        HOPPER
+        if arch is not None and (found := re.fullmatch(r"sm_([0-9]+)[af]?", arch)) and int(found[1]) >= 90
+        else PORTABLE
+    )

@@ -1,23 +1,7 @@
-// Two sets of elements as one.  Equal greatest ones take no factor: both may be infinite.
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
 static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
-    const float peak = a.peak < b.peak || b.peak != b.peak ? b.peak : a.peak;
-    const float mine = a.peak == peak ? a.sum : a.sum * expf(a.peak - peak);
-    a.sum = mine + (b.peak == peak ? b.sum : b.sum * expf(b.peak - peak));
-    a.peak = peak;
-}
-
-template <int N>
-static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
-{
-    float peak = x[0], sum = 0;
-    #pragma unroll
-    for (int j = 1; j < N; ++j) {
-        peak = peak < x[j] || x[j] != x[j] ? x[j] : peak;
-    }
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += x[j] == peak ? 1 : expf(x[j] - peak);
-    }
-    merge(all, LogSum<float>{peak, sum});
+    const LogSum<float> mine = a;
+    a.peak = nan_max(a.peak, b.peak);
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }

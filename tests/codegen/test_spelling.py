@@ -15,7 +15,7 @@ from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, st
 from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.kernel import Attr, CastMode, Reduction, from_bits, to_bits
 from kgen.ir.ops import OPS
-from kgen.ir.reductions import KINDS
+from kgen.ir.reductions import INTERNAL_KINDS, KINDS
 
 from .cases import all_cases
 
@@ -42,11 +42,12 @@ def test_helpers_and_files_agree() -> None:
     """Each helper is one file of templates/device, each file one helper that some spelling or helper uses."""
     files = {path.stem for path in (resources.folder("templates") / "device").glob("*.cu")}
     used = {h for c in all_cases() for h in spell(c.name, c.attr, c.dtype, [A, B, C, A][: len(c.of)], c.of).helpers}
-    for kind in KINDS:
+    for kind in (*KINDS, *INTERNAL_KINDS):
         for dtype in (FLOAT32, FLOAT64):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
             used |= {*found.helpers, *found.loop_helpers}
-    used |= {LOAD_SHIFTED, SHIFT_BLOCKS, "divide"}
+    used |= {LOAD_SHIFTED, SHIFT_BLOCKS, "divide", "divide_share", "cluster"}
+    used |= {f"{which}_{half}" for which in ("greatest", "least") for half in ("f16", "bf16")}
     used |= {required for name in used for required in HELPERS[name].requires}
     assert files == set(HELPERS) == used
 

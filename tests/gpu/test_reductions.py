@@ -88,3 +88,30 @@ def test_streams() -> None:
                 results.append(kernel(a))
     torch.cuda.synchronize()
     assert all(torch.equal(a, b) for a, b in zip(results, single, strict=True))
+
+
+LAYERNORM = (
+    "let d = x - mean(x, axis=-1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w"
+)
+
+
+@pytest.mark.parametrize("width", [8192, 16384, 32768, 40960, 65536, 100_000, 131072, 262144])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_long_rows(width: int, dtype: str) -> None:
+    """Rows of one block's registers, of a cluster's, and longer ones."""
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("thread-block clusters need sm_90")
+    x = torch.randn(77, width, device="cuda", dtype=getattr(torch, dtype)) * 3
+    w = torch.randn(width, device="cuda", dtype=x.dtype)
+    loose = {"rtol": 1e-2, "atol": 1e-6} if dtype == "bfloat16" else {"rtol": 3e-5, "atol": 1e-6}
+    wide = x.double()
+    softmax = kgen.jit(SOFTMAX)
+    assert torch.allclose(softmax(x).double(), torch.softmax(wide, -1), **loose)
+    norm = torch.nn.functional.layer_norm(wide, (width,), w.double(), None, 1e-5)
+    assert torch.allclose(kgen.jit(LAYERNORM)(x, w).double(), norm, rtol=loose["rtol"], atol=2e-5)
+    both = kgen.jit("m = max(x, axis=-1)\ny = x - max(x, axis=-1, keepdims=true)")(x)
+    assert torch.equal(both[0], x.amax(-1))
+    kernels = [s.kernel for s in softmax.explain(x).steps]
+    in_registers = width <= (262144 if dtype == "bfloat16" else 131072)
+    alone = width <= (32768 if dtype == "bfloat16" else 16384)
+    assert kernels[0].endswith("_cluster") == (in_registers and not alone), kernels
