@@ -177,12 +177,26 @@ class RoundContext:
 
 
 @dataclass(frozen=True, slots=True)
+class Staging:
+    """Rows that a block reads and writes by way of shared memory.
+
+    ``before``: lines that read a block's rows.  ``start``: which row a thread works on, and where that is.
+    ``loop``: the head of a loop over such rows, or nothing.  ``after``: lines that write what rows have become.
+    """
+
+    before: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    loop: str = ""
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReduceContext:
     """A kernel that keeps or walks rows.
 
     ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
-    for an element that is in no group.  ``entries``: results that warps leave for each other, of all blocks of the
-    cluster.
+    for an element that is in no group.  ``staging``: what stands around the work on rows.  ``entries``: results that
+    warps leave for each other, of all blocks of the cluster.
     """
 
     template: str
@@ -191,6 +205,7 @@ class ReduceContext:
     parameters: tuple[str, ...]
     block: int
     threads: int
+    staging: Staging
     cluster: int
     group: int
     layout: LayoutContext

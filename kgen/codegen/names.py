@@ -79,6 +79,11 @@ def row(name: str) -> str:
     return f"{name}_row"
 
 
+def shared(name: str) -> str:
+    """A block's rows of an operand in shared memory."""
+    return f"{name}_shared"
+
+
 def kernel_base(text: str) -> str:
     """A kernel's base name from a file's stem: ``my-op.v2`` gives ``my_op_v2``."""
     base = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "kernel"

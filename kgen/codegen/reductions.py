@@ -14,6 +14,7 @@ from kgen.codegen.peeled import Singles
 from kgen.codegen.row_access import Declare, RowAccess, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
 from kgen.codegen.spelling import Expr, headers_of, register_type
+from kgen.codegen.staged import staged_operands, staging
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
@@ -103,10 +104,11 @@ class RowsWriter(RowAccess):
                 parameters=tuple(parameters),
                 block=schedule.block,
                 threads=schedule.threads,
+                staging=staging(self),
                 cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
-                packs=schedule.group > 1 and any(self.wide),
+                packs=schedule.stages or (schedule.group > 1 and any(self.wide)),
                 start=(*start, *before),
                 open=self.loop()[0],
                 close=self.loop()[1],
@@ -138,7 +140,8 @@ class RowsWriter(RowAccess):
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
             tuple(h for e in self.sections for h in e.helpers)
             + tuple(row_writer.helpers)
-            + (("cluster",) if schedule.cluster > 1 else ()),
+            + (("cluster",) if schedule.cluster > 1 else ())
+            + (("staged_rows",) if schedule.stages else ()),
         )
 
     def named(self, writer: RowWriter) -> list[str]:
@@ -161,7 +164,9 @@ class RowsWriter(RowAccess):
         index = "unsigned int" if not wide else "long long"
         many = f"{rows}{'ll' if wide else 'u'}"
         lines: list[str] = []
-        if schedule.cluster > 1:
+        if schedule.stages:
+            lines += staging(self).start
+        elif schedule.cluster > 1:
             lines.append(f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster")
             lines.append(f"const int lane = rank * {threads} + threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x / {schedule.cluster};")
@@ -190,7 +195,9 @@ class RowsWriter(RowAccess):
                 "  // of what this block takes of the row"
             )
             lines.append(f"const {self.signed} last = first + min(layout.span, {self.end} - first);")
-        if schedule.vectors == 1:
+        if self.is_exact:
+            self.at = self.place("v" if schedule.vectors > 1 else "")
+        elif schedule.vectors == 1:
             lines.append(f"const {self.signed} i = {self.from_row}{self.place('')};")
             lines += self.along_lines()
         for number, op in enumerate(self.step.kernel.ops):
@@ -224,8 +231,9 @@ class RowsWriter(RowAccess):
     def place(self, v: str) -> str:
         """The first element of a thread's group ``v``, counted from the first group."""
         threads, group = self.schedule.sharers, self.schedule.group
-        lane = "lane" if threads > 1 else "0"
-        number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
+        if threads == 1 and not v:
+            return "0"
+        number = f"{v} * {threads} + lane" if v and threads > 1 else v or "lane"
         if group == 1:
             return number
         return f"{group} * ({number})" if " " in number else f"{group} * {number}"
@@ -239,6 +247,10 @@ class RowsWriter(RowAccess):
     def loop(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """The loop over a thread's groups: its head, its end, and the columns of its body."""
         schedule, signed = self.schedule, self.signed
+        if self.is_exact and schedule.vectors == 1:
+            return ("{",), ("}",), 8
+        if self.is_exact:
+            return ("#pragma unroll", f"for (int v = 0; v < {schedule.vectors}; ++v) {{"), ("}",), 8
         if schedule.vectors == 1:
             return (f"if (i < {self.end}) {{",), ("}",), 8
         inner = [f"    {line}" for line in self.along_lines()]
@@ -269,7 +281,7 @@ class RowsWriter(RowAccess):
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
         if self.schedule.group == 1:
             return f"{self.type_of(touch)} {self.held_name(touch)}{array};"
-        pack = self.pack(touch) if self.planned(touch).access == "vector" else self.gather_pack(touch)
+        pack = self.pack(touch) if self.is_grouped(touch) else self.gather_pack(touch)
         return f"{pack} {self.held_name(touch)}{array};"
 
     def kept_declaration(self, number: int) -> str:
@@ -367,7 +379,7 @@ class RowsWriter(RowAccess):
             return None
         touch = touch_of(self.step, cast.args[0])
         is_half = self.operand(touch).dtype.short in ("f16", "bf16")
-        return touch if is_half and self.planned(touch).access == "vector" else None
+        return touch if is_half and self.is_grouped(touch) else None
 
     def final_writes(self) -> tuple[list[str], list[str]]:
         """Packs that outputs are gathered in, and the lines that write them."""
@@ -375,7 +387,7 @@ class RowsWriter(RowAccess):
         writes: list[str] = []
         for n in self.parts.wide_stores:
             touch = touch_of(self.step, n)
-            if self.planned(touch).access == "vector" and self.schedule.group > 1:
+            if self.is_grouped(touch) and self.schedule.group > 1:
                 pack, value = self.pack(touch), self.written(touch)
                 packs.append(f"{pack} {value};")
                 place = f"{self.base_of(touch)} + {self.along(touch, '')}"
@@ -404,7 +416,8 @@ class RowsWriter(RowAccess):
             share = f"a cluster of {schedule.cluster} blocks a row"
         most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
-            what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
+            up_to = "" if self.is_exact else "up to "
+            what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
             what = f"Rows of any length, each shared by several blocks: {share} and block."
         elif len(self.sections) == 1:
@@ -424,7 +437,8 @@ class RowsWriter(RowAccess):
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
         text += placement(self.step, schedule)
-        if schedule.group > 1 and schedule.lead is None:
+        text += staged_operands(self)
+        if schedule.group > 1 and schedule.lead is None and not self.is_exact:
             text.append(f"Rows are a multiple of {schedule.group} elements.")
         return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
 

@@ -71,7 +71,14 @@ class RowAccess:
         return "int" if self.schedule.index_bits == 32 else "long long"
 
     @property
+    def is_exact(self) -> bool:
+        """Whether all rows are as long as there are registers for."""
+        return self.schedule.stages and self.schedule.threads == 1
+
+    @property
     def width(self) -> str:
+        if self.schedule.stages:
+            return f"{self.schedule.held}" if self.is_exact else "layout.width"
         return "width" if self.schedule.rows > 1 else "layout.width"
 
     @property
@@ -94,7 +101,13 @@ class RowAccess:
         return storage_type(self.operand(touch).dtype)
 
     def pack(self, touch: int) -> str:
-        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {self.planned(touch).alignment}>"
+        group, planned = self.schedule.group, self.planned(touch)
+        alignment = group * self.operand(touch).dtype.size if planned.access == "staged" else planned.alignment
+        return f"Pack<{self.type_of(touch)}, {group}, {alignment}>"
+
+    def is_grouped(self, touch: int) -> bool:
+        """Whether an operand is consecutive along rows."""
+        return self.planned(touch).access in ("vector", "staged")
 
     def pattern_label(self, pattern: int) -> str:
         """A stride pattern bears the name of the first touch that has it."""
@@ -110,19 +123,19 @@ class RowAccess:
 
     def base_of(self, touch: int) -> str:
         """The name of where an operand's row begins."""
-        if self.planned(touch).pattern is None:
+        if self.planned(touch).pattern is None and self.planned(touch).access != "staged":
             return names.pointer(self.operand(touch).name)
         return names.row(self.labels[touch])
 
     def along(self, touch: int, j: str) -> str:
         """Where an element of a row is, ``j`` elements after the first of its group."""
-        planned, label = self.planned(touch), self.labels[touch]
+        grouped, label = self.is_grouped(touch), self.labels[touch]
         plus = f" + {j}" if j else ""
         if self.schedule.reduced == 1:
-            if planned.access == "vector":
+            if grouped:
                 return f"{self.at}{plus}"
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
-        first = f"r0{plus}" if planned.access == "vector" else f"(r0{plus}) * layout.{label}_step[0]"
+        first = f"r0{plus}" if grouped else f"(r0{plus}) * layout.{label}_step[0]"
         rest = [f"r{d} * layout.{label}_step[{d}]" for d in range(1, self.schedule.reduced)]
         return " + ".join([first, *rest])
 
@@ -136,12 +149,12 @@ class RowAccess:
 
     def read(self, touch: int, *, held: bool) -> list[str]:
         """Lines that read a group of elements, into registers that are there (``held``) or new ones."""
-        group, planned, base = self.schedule.group, self.planned(touch), self.base_of(touch)
+        group, base = self.schedule.group, self.base_of(touch)
         name = self.held_name(touch) + ("[v]" if held and self.schedule.vectors > 1 else "")
         if group == 1:
             start = f"{name} = " if held else f"const {self.type_of(touch)} {name} = "
             return [f"{start}{base}[{self.along(touch, '')}];"]
-        if planned.access == "vector":
+        if self.is_grouped(touch):
             start = f"{name} = " if held else f"const auto {name} = "
             return [f"{start}*reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
         declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
@@ -209,7 +222,7 @@ class RowAccess:
                 )
             case _:
                 touch = int(argument.key)
-                if self.planned(touch).access == "vector" and group > 1:
+                if self.is_grouped(touch) and group > 1:
                     return f"{self.written(touch)}.at[j]"
                 return f"{self.base_of(touch)}[{self.along(touch, 'j' if group > 1 else '')}]"
 
@@ -232,8 +245,8 @@ class RowAccess:
 
     def is_held(self, touch: int) -> bool:
         """Whether an operand's elements stay in registers.  What all rows share is near, and read when it is needed."""
-        shared = self.planned(touch).pattern is None and self.schedule.patterns > 0
-        return self.schedule.vectors > 0 and not shared
+        shared = self.planned(touch).pattern is None and (self.schedule.patterns > 0 or self.schedule.stages)
+        return self.schedule.vectors > 0 and (not shared or self.planned(touch).access == "staged")
 
     def kept_array(self, number: int) -> str:
         return names.kept(kept_name(self.step, number))

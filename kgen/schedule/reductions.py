@@ -14,6 +14,7 @@ from kgen.schedule.cut import RowStep, spread
 from kgen.schedule.peel import SHORTEST, leader
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
+from kgen.schedule.stage import LONGEST, block_of, dense
 from kgen.schedule.target import PORTABLE, Target
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class RowSchedule(Schedule):
     where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
     that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
-    and exchange through each other's shared memory.
+    and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` of the block share it.
     """
@@ -75,6 +76,7 @@ class RowSchedule(Schedule):
     reduced: int = 1
     split: bool = False
     cluster: int = 1
+    repeat: int = 1
 
     @property
     def sharers(self) -> int:
@@ -84,8 +86,18 @@ class RowSchedule(Schedule):
     @property
     def rows(self) -> int:
         """Rows of a block."""
-        rows = self.block // self.threads
+        rows = self.block // self.threads * self.repeat
         return rows * self.group if self.template == "column_reduce" else rows
+
+    @property
+    def held(self) -> int:
+        """Elements of a row that there are registers for."""
+        return self.sharers * self.vectors * self.group
+
+    @property
+    def stages(self) -> bool:
+        """Whether rows go by way of shared memory."""
+        return any(t.access == "staged" for t in self.touches)
 
     @property
     def kept(self) -> int:
@@ -94,11 +106,11 @@ class RowSchedule(Schedule):
 
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
-        held = f"held{self.sharers * self.vectors * self.group}" if self.vectors else "long"
+        held = f"held{self.held}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        peeled = "_peeled" if self.lead is not None else ""
+        ends = "_peeled" if self.lead is not None else "_staged" if self.stages else ""
         shared = "_split" if self.split else "_cluster" if self.cluster > 1 else ""
-        return f"{shape}{peeled}{shared}{wide}"
+        return f"{shape}{ends}{shared}{wide}"
 
 
 # --- the space ------------------------------------------------------------------------------------------
@@ -181,7 +193,10 @@ def choose_rows(
     walking = [i for i, w in enumerate(walks) if w]
     lead: int | None = None
     alike: Set[int] = frozenset()
-    if bounded and group > 1 and reduced == 1 and width >= SHORTEST:
+    staged: Set[int] = frozenset()
+    if bounded and reduced == 1 and width <= LONGEST and width % group:
+        staged = dense(space, walking)
+    elif bounded and group > 1 and reduced == 1 and width >= SHORTEST:
         lead, alike = leader(space, walking, itemsizes, addresses, group)
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
@@ -193,13 +208,22 @@ def choose_rows(
     held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
     least = 1 if lead is None else WARP
     threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
-    block = threads if threads > WARP else max(threads, BLOCK)
+    block, repeat = threads if threads > WARP else max(threads, BLOCK), 1
+    if staged:
+        room = block_of(threads, threads * vectors * group, sum(itemsizes[i] for i in staged), BLOCK)
+        block, repeat = room or (block, 1)
+        staged = staged if room else frozenset()
+        others = [i for i in numbers if i not in staged]
+        places = dict(zip(others, stride_patterns(kept, others)[1], strict=True))
+        found = tuple(places.get(i) for i in numbers)
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
     touches: list[TouchSchedule] = []
     for i in numbers:
         kind: AccessKind = "row" if not wide[i] else "vector" if walks[i] else "gather"
         alignment = 0
+        if i in staged:
+            kind, alignment = "staged", target.vector_bytes if addresses[i] == 0 else itemsizes[i]
         if kind == "vector":
             size = itemsizes[i]
             aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
@@ -221,6 +245,7 @@ def choose_rows(
         reduced=reduced,
         split=split,
         cluster=cluster,
+        repeat=repeat,
     )
     return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
 
@@ -292,7 +317,12 @@ def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ..
         what = f"rows: {shared} and {walk} it once"
     else:
         what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
-    return (what, *_shared_reasons(schedule))
+    ends: tuple[str, ...] = ()
+    if schedule.stages:
+        ends = ("staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory",)
+    elif schedule.lead is not None:
+        ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
+    return (what, *ends, *_shared_reasons(schedule))
 
 
 def _shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:

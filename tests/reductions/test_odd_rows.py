@@ -12,7 +12,19 @@ from tests.reductions.odd_rows import programs
 
 @pytest.mark.parametrize(
     ("rows", "width", "off", "gap"),
-    [(5, 1001, 0, 0), (9, 1000, 1, 0), (5, 1024, 3, 5), (3, 257, 0, 8), (2, 20_001, 2, 0)],
+    [
+        (5000, 3, 0, 0),
+        (300, 7, 1, 0),
+        (300, 28, 0, 0),
+        (70, 100, 0, 0),
+        (33, 251, 1, 0),
+        (50, 7, 0, 2),
+        (5, 1001, 0, 0),
+        (9, 1000, 1, 0),
+        (5, 1024, 3, 5),
+        (3, 257, 0, 8),
+        (2, 20_001, 2, 0),
+    ],
 )
 def test_values(rows: int, width: int, off: int, gap: int) -> None:
     """Programs of all kinds, over several dtypes."""
@@ -25,6 +37,10 @@ def test_values(rows: int, width: int, off: int, gap: int) -> None:
         ((4096, 1001), (1001, 1), "rows_held1024_peeled"),
         ((4096, 1024), (1025, 1), "rows_held1024_peeled"),
         ((4096, 1024), (1032, 1), "rows_held1024"),
+        ((4096, 7), (7, 1), "rows_held7_staged"),
+        ((4096, 100), (100, 1), "rows_held112_staged"),
+        ((4096, 104), (104, 1), "rows_held128"),
+        ((4096, 7), (8, 1), "rows_held7"),
         ((4096, 200_001), (200_001, 1), "rows_long_peeled"),
     ],
 )
