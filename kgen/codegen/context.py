@@ -156,7 +156,7 @@ class RoundContext:
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
     with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
-    the ``results`` and what follows from them for the whole row.
+    the ``results`` and what follows from them for the whole row.  ``await_cluster`` before the first exchange in one.
     """
 
     reads: tuple[str, ...]
@@ -172,13 +172,15 @@ class RoundContext:
     gather: tuple[str, ...]
     gather_more: tuple[str, ...]
     results: tuple[str, ...]
+    await_cluster: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReduceContext:
     """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements.
 
-    ``entries``: results that warps leave for each other, of all blocks of the cluster.
+    ``entries``: results that warps leave for each other, of all blocks of the cluster; ``halves``: the first distance
+    of lanes that merge them.
     """
 
     template: str
@@ -197,6 +199,7 @@ class ReduceContext:
     depth: int
     lanes: int
     entries: int
+    halves: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
     rounds: tuple[RoundContext, ...]

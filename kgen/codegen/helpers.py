@@ -56,6 +56,7 @@ _ROWS = (
     Helper("exp_sum", ("log_sum",)),
     Helper("divide_share"),
     Helper("cluster"),
+    Helper("hold"),
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
     Helper("moments_group", ("moments",)),

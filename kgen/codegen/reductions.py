@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.accumulators import Accumulator, below_peak
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
-from kgen.codegen.element import PRIMARY, Element, Statement
-from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
-from kgen.codegen.row_access import Declare, RowAccess, States
-from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
-from kgen.codegen.spelling import Expr, headers_of, register_type
+from kgen.codegen.element import PRIMARY, Statement
+from kgen.codegen.layouts import apart, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.rounds import RoundsWriter
+from kgen.codegen.row_access import Declare, States
+from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
+from kgen.codegen.spelling import Expr, register_type
+from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
-
-_ROUND_LINES = (
-    "declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather", "gather_more",
-)  # fmt: skip
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 32
@@ -41,7 +38,7 @@ def block_place(block: str) -> str:
 
 
 @dataclass(slots=True)
-class RowsWriter(RowAccess):
+class RowsWriter(RoundsWriter):
     """A kernel that goes along rows."""
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
@@ -58,12 +55,10 @@ class RowsWriter(RowAccess):
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.peaks]
             suffix = str(number) if len(parts.rounds) > 1 else ""
-            if held:
-                rounds += [
-                    self.peak_round(number - 1, n, row_writer)
-                    for n in own
-                    if getattr(ops[n].attr, "kind", "") == "exp_sum"
-                ]
+            for n in own if held else ():
+                steps = two_steps(ops[n], self.states[n][0])
+                if steps is not None:
+                    rounds.append(self.first_step(number - 1, n, steps, "layout.width", row_writer))
             results: list[str] = []
             for n in sinks:
                 mine, state = self.states[self.peaks.get(n, n)]
@@ -84,13 +79,16 @@ class RowsWriter(RowAccess):
                     row_writer,
                 )
             )
+        if schedule.cluster > 1:
+            first = next(i for i, found in enumerate(rounds) if found.merge)
+            begun = ("__cluster_barrier_wait();  // every block has begun",)
+            rounds[first] = replace(rounds[first], await_cluster=begun)
         final = (
             self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         )
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
-        late = [] if final is None else [t for t in self.reads_of(final) if not self.is_held(t)]
-        looped = [line for t in late for line in self.read(t, held=False)]
+        looped = [] if final is None else self.again(self.reads_of(final))
         packs, writes = self.final_writes()
         loads = [t for t in self.reads_anywhere() if self.is_held(t)]
         return Described(
@@ -111,6 +109,7 @@ class RowsWriter(RowAccess):
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
                 entries=schedule.sharers // WARP,
+                halves=min(schedule.sharers // WARP, WARP) // 2,
                 held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
                 rounds=tuple(rounds),
@@ -130,7 +129,8 @@ class RowsWriter(RowAccess):
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
             tuple(h for e in self.sections for h in e.helpers)
             + tuple(row_writer.helpers)
-            + (("cluster",) if schedule.cluster > 1 else ()),
+            + (("cluster",) if schedule.cluster > 1 else ())
+            + (("hold",) if any(self.is_packed(t) for t in loads) else ()),
         )
 
     def named(self, writer: RowWriter) -> list[str]:
@@ -251,9 +251,6 @@ class RowsWriter(RowAccess):
         )
         return head, ("    }", "}"), 12
 
-    def reads_of(self, section: Element) -> list[int]:
-        return [int(a.key) for a in section.arguments if a.kind == "read"]
-
     def reads_anywhere(self) -> list[int]:
         found = {t for s in self.sections for t in self.reads_of(s)} | self.whole_groups
         return sorted(found, key=lambda t: self.step.touches[t].operand)
@@ -269,101 +266,6 @@ class RowsWriter(RowAccess):
         vectors, group = self.schedule.vectors, self.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
         return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
-
-    def section(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
-        """``place``: how many parts of the row come before."""
-        ops = self.step.kernel.ops
-        given = {n for n, made in self.kept.items() if made < place}
-        kept = [n for n, made in self.kept.items() if made == place]
-        if states is not None:
-            title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
-        else:
-            states = {}
-            title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
-        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept)
-        found = self.declare(element)
-        self.sections.append(found)
-        return found
-
-    def call(self, section: Element) -> tuple[str, ...]:
-        held = self.schedule.vectors > 0
-        return call_lines(section, [self.argument(a, held) for a in section.arguments])
-
-    def peak_round(self, place: int, number: int, row_writer: RowWriter) -> RoundContext:
-        """The greatest of a warp's elements, which a sum of exponentials then starts from."""
-        op = self.step.kernel.ops[number]
-        whole, state = self.states[number]
-        peak, terms = below_peak(whole, op.dtype)
-        name = self.unique(names.of_reduction(state, "peak"))
-        row_writer.helpers += peak.helpers
-        found = self.round(place, f"{self.base}_peak", {number: (peak, name)}, (), row_writer)
-        self.states[number] = replace(terms, init=f"{{{name}, {whole.init.rpartition(', ')[2]}"), state
-        return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
-
-    def round(
-        self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
-    ) -> RoundContext:
-        """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
-        schedule = self.schedule
-        group, warps, entries = schedule.group, schedule.threads // WARP, schedule.sharers // WARP
-        looped = schedule.vectors == 0
-        text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
-        paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
-        self.active = states
-        self.whole_groups |= set(paired.values())
-        single = [n for n in states if n not in paired]
-        section = self.section(place, name, single, {n: states[n] for n in single}) if single else None
-        touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
-        reads = [line for t in touches if not self.is_held(t) for line in self.read(t, held=False)]
-        for n, (mine, state) in states.items():
-            part, thread = names.of_reduction(state, "part"), state
-            if looped and mine.loop_type:
-                thread = names.of_reduction(state, "sum")
-                text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
-                text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
-            else:
-                text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            if n in paired:
-                function = "greatest" if mine.merge.startswith("{a} = nan_max") else "least"
-                row_writer.helpers.append(f"{function}_{self.operand(paired[n]).dtype.short}")
-                row_writer.headers += headers_of(self.operand(paired[n]).dtype)
-                array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
-                x = f"{function}({self.held_name(paired[n])}{array})"
-                text["fold"].append(mine.update.format(a=state, x=x))
-            elif mine.mode == "part":
-                text["parts"].append(f"{mine.value} {part} = {mine.start.format(a=state)};")
-                text["fold"].append((mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part))
-            elif mine.mode == "group":
-                text["parts"].append(f"{mine.value} {part}[{group}];")
-                text["fold"].append(mine.fold.format(a=state, x=part))
-            text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
-            text["within"].append(mine.within.format(a=state) or text["merge"][-1])
-            if warps > 1:
-                shared = names.of_reduction(state, "of_warps")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
-                slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
-                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
-                text["publish"].append(f"{to} = {state};")
-                text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
-                theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
-                text["gather_more"] += [theirs] if entries > WARP else []
-        call = self.call(section) if section else ()
-        found = {key: tuple(lines) for key, lines in text.items()}
-        return RoundContext(reads=tuple(reads), call=call, results=results, **found)
-
-    def paired(self, number: int, mine: Accumulator) -> int | None:
-        """The touch whose halves this takes the greatest or least of, as they are."""
-        ops = self.step.kernel.ops
-        if not (
-            mine.update == mine.merge.replace("{b}", "{x}") and mine.helpers[:1] in (("nan_max_f32",), ("nan_min_f32",))
-        ):
-            return None
-        cast = ops[ops[number].args[0]]
-        if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:
-            return None
-        touch = touch_of(self.step, cast.args[0])
-        is_half = self.operand(touch).dtype.short in ("f16", "bf16")
-        return touch if is_half and self.planned(touch).access == "vector" else None
 
     def final_writes(self) -> tuple[list[str], list[str]]:
         """Packs that outputs are gathered in, and the lines that write them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -141,6 +141,21 @@ class RowAccess:
             f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
             "}",
         ]
+
+    def again(self, touches: Iterable[int]) -> list[str]:
+        """Lines that bring in what a part of the row needs: read, or held as it was read."""
+        lines: list[str] = []
+        for touch in touches:
+            if not self.is_held(touch):
+                lines += self.read(touch, held=False)
+            elif self.is_packed(touch):
+                lines.append(f"hold({self.held_name(touch)}{'[v]' if self.schedule.vectors > 1 else ''});")
+        return lines
+
+    def is_packed(self, touch: int) -> bool:
+        """Whether several elements of an operand share a register."""
+        size, planned = self.operand(touch).dtype.size, self.planned(touch)
+        return planned.access == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
 
     def gather_pack(self, touch: int) -> str:
         size = self.operand(touch).dtype.size
