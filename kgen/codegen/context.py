@@ -14,6 +14,7 @@ class ElementContext:
     parameters: tuple[str, ...]
     one_line: bool  # whether the parameters fit on one
     body: tuple[str, ...]
+    has_quick: bool = False  # whether it is a template on how it divides
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,16 @@ class RoundContext:
 
 
 @dataclass(frozen=True, slots=True)
+class DivisionContext:
+    """The calls that write a group of elements, by multiplying with inverses; and by dividing, unless ``quick``."""
+
+    declare: str
+    quick: str
+    quickly: tuple[str, ...]
+    slowly: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReduceContext:
     """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements.
 
@@ -206,6 +217,7 @@ class ReduceContext:
     final_reads: tuple[str, ...]
     final_packs: tuple[str, ...]
     final_call: tuple[str, ...]
+    divided: DivisionContext | None
     final_writes: tuple[str, ...]
     store_if: str
     stores: tuple[str, ...]

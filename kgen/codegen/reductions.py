@@ -116,6 +116,7 @@ class RowsWriter(RoundsWriter):
                 final_reads=tuple(looped),
                 final_packs=tuple(packs) if final else (),
                 final_call=self.call(final) if final else (),
+                divided=self.divided(final) if final else None,
                 final_writes=tuple(writes) if final else (),
                 store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
                 stores=stores,

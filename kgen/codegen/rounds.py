@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator
-from kgen.codegen.context import RoundContext
+from kgen.codegen.context import DivisionContext, RoundContext
 from kgen.codegen.element import Element
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.row_access import RowAccess, States
@@ -38,14 +38,28 @@ class RoundsWriter(RowAccess):
         else:
             states = {}
             title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
-        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept)
+        by_group = place == len(self.parts.rounds) and self.schedule.group > 1
+        element = write_section(
+            self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept, by_group=by_group
+        )
         found = self.declare(element)
         self.sections.append(found)
         return found
 
-    def call(self, section: Element) -> tuple[str, ...]:
+    def call(self, section: Element, variant: str = "") -> tuple[str, ...]:
         held = self.schedule.vectors > 0
-        return call_lines(section, [self.argument(a, held) for a in section.arguments])
+        return call_lines(section, [self.argument(a, held) for a in section.arguments], variant)
+
+    def divided(self, section: Element) -> DivisionContext | None:
+        """How the elements of a group are written where dividing has a quick way."""
+        quick = next((a.name for a in section.arguments if a.kind == "quick"), None)
+        if quick is None:
+            return None
+        inverses = [self.inverses[int(a.key)] for a in section.arguments if a.kind == "inverse"]
+        start = " && ".join(f"{inverse} == {inverse}" for inverse in inverses)
+        return DivisionContext(
+            f"bool {quick} = {start};", quick, self.call(section, "<true>"), self.call(section, "<false>")
+        )
 
     def first_step(self, place: int, number: int, steps: TwoSteps, count: str, row_writer: RowWriter) -> RoundContext:
         """The round of the first of two steps; the state of the second starts from it."""

@@ -175,6 +175,8 @@ class RowAccess:
                 return self.row_names[int(argument.key)]
             case "inverse":
                 return self.inverses[int(argument.key)]
+            case "quick":
+                return argument.name
             case "scalar" | "size":
                 return self.parameters[argument.kind, argument.key]
             case "index":
