@@ -57,6 +57,7 @@ _ROWS = (
     Helper("divide_share"),
     Helper("cluster"),
     Helper("hold"),
+    Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),

@@ -53,17 +53,18 @@ class RowsWriter(RoundsWriter):
         before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
-            own = [n for n in sinks if n not in self.peaks]
+            own = [n for n in sinks if n not in self.known]
             suffix = str(number) if len(parts.rounds) > 1 else ""
             for n in own if held else ():
                 steps = two_steps(ops[n], self.states[n][0])
                 if steps is not None:
-                    rounds.append(self.first_step(number - 1, n, steps, "layout.width", row_writer))
+                    rounds.append(self.first_step(number - 1, n, steps, row_writer))
             results: list[str] = []
             for n in sinks:
-                mine, state = self.states[self.peaks.get(n, n)]
+                by, member = self.known.get(n, (n, ""))
+                mine, state = self.states[by]
                 value = self.unique(names.value(label_of(self.step, ops[n])))
-                result = "{a}.peak" if n in self.peaks else mine.result
+                result = f"{{a}}.{member}" if member else mine.result
                 text = result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
                 results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
                 row_writer.exprs[n] = Expr(value, PRIMARY)
@@ -354,17 +355,18 @@ class RowsWriter(RoundsWriter):
 def describe_rows(
     kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
     statements: Sequence[Statement], declare: Declare,
-    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States, peaks: dict[int, int],
+    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
+    known: dict[int, tuple[int, str]],
 ) -> Described:  # fmt: skip
     """The context of a kernel with reductions.
 
-    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``peaks``:
-    maxima that another state knows.
+    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
+    results that another state knows.
     """
     parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
     writer = kind(
         step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
-        parameters=values, states=states, peaks=peaks,
+        parameters=values, states=states, known=known,
     )  # fmt: skip
     for value in values.values():
         writer.unique(value)

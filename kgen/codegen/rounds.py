@@ -61,23 +61,13 @@ class RoundsWriter(RowAccess):
             f"bool {quick} = {start};", quick, self.call(section, "<true>"), self.call(section, "<false>")
         )
 
-    def first_step(self, place: int, number: int, steps: TwoSteps, count: str, row_writer: RowWriter) -> RoundContext:
-        """The round of the first of two steps; the state of the second starts from it."""
+    def first_step(self, place: int, number: int, steps: TwoSteps, row_writer: RowWriter) -> RoundContext:
+        """The first of two steps, within warps; the state of the second starts from its own."""
         _, state = self.states[number]
         name = self.unique(names.of_reduction(state, steps.word))
-        mine = name if steps.within else self.unique(names.of_reduction(state, "total"))
-        result = f"const {steps.first.type} {name} = {steps.result.format(a=mine, count=count)};"
         row_writer.helpers += steps.first.helpers
-        found = self.round(
-            place,
-            f"{self.base}_{steps.word}",
-            {number: (steps.first, mine)},
-            () if steps.within else (result,),
-            row_writer,
-        )
-        self.states[number] = replace(steps.second, init=steps.start.format(x=name, count=count)), state
-        if not steps.within:
-            return found
+        found = self.round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, (), row_writer)
+        self.states[number] = replace(steps.second, init=steps.start.format(x=name)), state
         return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
 
     def round(
@@ -112,7 +102,9 @@ class RoundsWriter(RowAccess):
                 text["fold"].append(mine.update.format(a=state, x=x))
             elif mine.mode == "part":
                 text["parts"].append(f"{mine.value} {part} = {mine.start.format(a=state)};")
-                text["fold"].append((mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part))
+                text["fold"].append(
+                    (mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part, group=group)
+                )
             elif mine.mode == "group":
                 text["parts"].append(f"{mine.value} {part}[{group}];")
                 text["fold"].append(mine.fold.format(a=state, x=part))

@@ -10,7 +10,7 @@ from kgen.codegen.accumulators import Accumulator, accumulator
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
-from kgen.ir.kernel import Operand, Reduction
+from kgen.ir.kernel import Op, Operand, Reduction
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import RowSchedule
@@ -19,14 +19,25 @@ Declare = Callable[[Element], Element]  #: gives a function of the file its fina
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
 
 
-def peaks_of(step: RowStep) -> dict[int, int]:
-    """Maxima that a sum of exponentials knows as well, and which one."""
-    found: dict[tuple[int, tuple[int, ...]], int] = {}
-    peaks: dict[tuple[int, tuple[int, ...]], int] = {}
-    for n, op in enumerate(step.kernel.ops):
-        if isinstance(op.attr, Reduction) and op.attr.kind in ("max", "exp_sum"):
-            (found if op.attr.kind == "exp_sum" else peaks)[op.args[0], op.attr.axes] = n
-    return {n: found[of] for of, n in peaks.items() if of in found}
+#: Reductions that the state of another one of the same elements knows: the member that is their result.
+KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
+
+
+def known_of(step: RowStep) -> dict[int, tuple[int, str]]:
+    """Reductions that need no state of their own: the one whose state knows them, and the member of it."""
+    ops = step.kernel.ops
+    kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
+    return {
+        n: (m, KNOWN[kinds[m], kinds[n]])
+        for m in kinds
+        for n in kinds
+        if (kinds[m], kinds[n]) in KNOWN and _same_elements(ops[m], ops[n]) and ops[m].dtype is ops[n].dtype
+    }
+
+
+def _same_elements(one: Op, two: Op) -> bool:
+    axes = [op.attr.axes if isinstance(op.attr, Reduction) else () for op in (one, two)]
+    return one.args == two.args and axes[0] == axes[1]
 
 
 def states_of(step: RowStep, shared: Collection[int] = ()) -> States:
@@ -55,7 +66,7 @@ class RowAccess:
     wide: tuple[bool, ...] = ()
     states: States = field(default_factory=dict)
     active: States = field(default_factory=dict)  # those that the round at hand updates
-    peaks: dict[int, int] = field(default_factory=dict)
+    known: dict[int, tuple[int, str]] = field(default_factory=dict)
     sections: list[Element] = field(default_factory=list)
     whole_groups: set[int] = field(default_factory=set)  # touches that are read for more than element functions
     kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones

@@ -1,7 +1,8 @@
 """Reductions in two steps, for elements in registers: the second step starts from what the first has found.
 
-A sum of exponentials takes the greatest of a warp's elements first; warps exchange only the two together.  A variance
-takes the mean first, of the whole row: distances from it are fewer instructions than moments, and more accurate.
+A warp takes the greatest of its elements, then the sum of exponentials relative to that; or their mean, then the
+squared distances from it, in fewer instructions than moments take, and more accurately.  Warps exchange only the two
+together.
 """
 
 from __future__ import annotations
@@ -16,15 +17,12 @@ from kgen.ir.kernel import Op, Reduction, to_bits
 
 @dataclass(frozen=True, slots=True)
 class TwoSteps:
-    """``word``: what the first step finds, ``result`` of its state ``{a}``; ``within``: of a warp, not of the row.
-
-    ``second`` starts as ``start`` says of ``{x}``, the first step's result.
+    """``word``: what the ``first`` step finds of a warp's elements; the ``second`` starts from it, as ``start`` says of
+    ``{x}``.
     """
 
     word: str
     first: Accumulator
-    result: str
-    within: bool
     second: Accumulator
     start: str
 
@@ -39,8 +37,6 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
         return TwoSteps(
             "peak",
             accumulator(replace(op.attr, kind="max"), dtype, dtype),
-            "{a}",
-            True,
             replace(
                 whole,
                 update="{a}.sum += term({x} - origin({a}));",
@@ -54,22 +50,28 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
             f"{{{{{{x}}, {zero}}}}}",
         )
     c_type = register_type(dtype)
-    mean = accumulator(replace(op.attr, kind="mean", correction=0), dtype, dtype)
-    return TwoSteps(
-        "mean",
-        mean,
-        mean.result,
-        False,
-        replace(
-            whole,
-            update="{a}.distance += ({x} - {a}.mean) * ({x} - {a}.mean);",
-            merge="{a}.distance += {b}.distance;",
-            mode="part",
-            value=whole.type,
-            start=f"{{{{{zero}, {{a}}.mean, {zero}}}}}",
-            fold="{a}.distance += {x}.distance;",
-            within="{a}.distance += __shfl_xor_sync(0xffffffffu, {a}.distance, d);",
-            helpers=("moments",),
-        ),
-        f"{{{{({c_type}){{count}}, {{x}}, {zero}}}}}",
+    first = Accumulator(
+        f"Counted<{c_type}>",
+        "{}",
+        "{a} += {x};",
+        "merge({a}, {b});",
+        "",
+        mode="part",
+        value=c_type,
+        start=zero,
+        fold="merge({a}, {{{group}, {x}}});",
+        helpers=("counted",),
+        is_struct=True,
     )
+    second = replace(
+        whole,
+        update="{a}.distance += ({x} - {a}.mean) * ({x} - {a}.mean);",
+        mode="part",
+        value=whole.type,
+        start=f"{{{{{zero}, {{a}}.mean, {zero}}}}}",
+        fold="{a}.distance += {x}.distance;",
+        within="{a}.distance += __shfl_xor_sync(0xffffffffu, {a}.distance, d);",
+        helpers=("moments",),
+    )
+    one = constant(to_bits(1.0, dtype), dtype).code
+    return TwoSteps("total", first, second, f"{{{{{{x}}.count, {{x}}.sum / max({{x}}.count, {one}), {zero}}}}}")
