@@ -167,26 +167,6 @@ def _log_sum(result: str, target: DType) -> Accumulator:
     return _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
 
 
-def below_peak(whole: Accumulator, dtype: DType) -> tuple[Accumulator, Accumulator]:
-    """``whole``, a sum of exponentials, in two steps for elements in registers.
-
-    First the greatest of a warp's elements, then their sum relative to it; only then do warps exchange both.
-    """
-    zero = _number(0.0, dtype)
-    peak = _extreme(Reduction("max", (), False), dtype, dtype)
-    terms = replace(
-        whole,
-        update="{a}.sum += term({x} - origin({a}));",
-        mode="part",
-        value=whole.type,
-        start=f"{{{{{{a}}.peak, {zero}}}}}",
-        fold="{a}.sum += {x}.sum;",
-        helpers=(f"log_sum_{dtype.short}", f"log_sum_term_{dtype.short}", "exp_sum"),
-        within="{a}.sum += __shfl_xor_sync(0xffffffffu, {a}.sum, d);",
-    )
-    return peak, terms
-
-
 def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
     low = attr.kind == "min"
     if source.is_bool:

@@ -14,6 +14,7 @@ class ElementContext:
     parameters: tuple[str, ...]
     one_line: bool  # whether the parameters fit on one
     body: tuple[str, ...]
+    has_quick: bool = False  # whether it is a template on how it divides
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ class RoundContext:
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
     with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
     the ``results`` and what follows from them for the whole row.  ``singles``: the same for an element that is in no
-    group.
+    group.  ``await_cluster``: before the first exchange in one.
     """
 
     reads: tuple[str, ...]
@@ -174,6 +175,17 @@ class RoundContext:
     gather: tuple[str, ...]
     gather_more: tuple[str, ...]
     results: tuple[str, ...]
+    await_cluster: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionContext:
+    """The calls that write a group of elements, by multiplying with inverses; and by dividing, unless ``quick``."""
+
+    declare: str
+    quick: str
+    quickly: tuple[str, ...]
+    slowly: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +208,7 @@ class ReduceContext:
 
     ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
     for an element that is in no group.  ``staging``: what stands around the work on rows.  ``entries``: results that
-    warps leave for each other, of all blocks of the cluster.
+    warps leave for each other, of all blocks of the cluster; ``halves``: the first distance of lanes that merge them.
     """
 
     template: str
@@ -216,6 +228,7 @@ class ReduceContext:
     depth: int
     lanes: int
     entries: int
+    halves: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
     single_loads: tuple[str, ...]
@@ -223,6 +236,7 @@ class ReduceContext:
     final_reads: tuple[str, ...]
     final_packs: tuple[str, ...]
     final_call: tuple[str, ...]
+    divided: DivisionContext | None
     final_writes: tuple[str, ...]
     final_singles: tuple[str, ...]
     store_if: str

@@ -70,10 +70,12 @@ class Singles(RowAccess):
 
     def writes(self, section: Element) -> tuple[str, ...]:
         """Lines that write such an element of the outputs."""
-        return self.block([*self.late(self.reads_of(section)), *self.call(section)])
+        quick = [f"bool {a.name} = false;" for a in section.arguments if a.kind == "quick"]
+        variant = "<false>" if quick else ""
+        return self.block([*self.late(self.reads_of(section)), *quick, *self.call(section, variant)])
 
-    def call(self, section: Element) -> tuple[str, ...]:
-        return call_lines(section, [self.argument(a, held=True) for a in section.arguments])
+    def call(self, section: Element, variant: str = "") -> tuple[str, ...]:
+        return call_lines(section, [self.argument(a, held=True) for a in section.arguments], variant)
 
     def late(self, touches: Iterable[int]) -> list[str]:
         """Lines that read what is not in registers."""

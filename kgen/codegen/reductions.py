@@ -6,23 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.accumulators import Accumulator, below_peak
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
-from kgen.codegen.element import PRIMARY, Element, Statement
-from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, placement, sum_lines, touch_labels
+from kgen.codegen.element import PRIMARY, Statement
+from kgen.codegen.layouts import apart, decomposition, divisor_fields, placement, sum_lines, touch_labels
 from kgen.codegen.peeled import Singles
-from kgen.codegen.row_access import Declare, RowAccess, States
-from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
-from kgen.codegen.spelling import Expr, headers_of, register_type
+from kgen.codegen.rounds import RoundsWriter
+from kgen.codegen.row_access import Declare, States
+from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
+from kgen.codegen.spelling import Expr, register_type
 from kgen.codegen.staged import staged_operands, staging
+from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
-
-_ROUND_LINES = (
-    "declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather", "gather_more",
-)  # fmt: skip
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 32
@@ -43,7 +40,7 @@ def block_place(block: str) -> str:
 
 
 @dataclass(slots=True)
-class RowsWriter(RowAccess):
+class RowsWriter(RoundsWriter):
     """A kernel that goes along rows."""
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
@@ -58,19 +55,18 @@ class RowsWriter(RowAccess):
         before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
-            own = [n for n in sinks if n not in self.peaks]
+            own = [n for n in sinks if n not in self.known]
             suffix = str(number) if len(parts.rounds) > 1 else ""
-            if held:
-                rounds += [
-                    self.peak_round(number - 1, n, row_writer)
-                    for n in own
-                    if getattr(ops[n].attr, "kind", "") == "exp_sum"
-                ]
+            for n in own if held else ():
+                steps = two_steps(ops[n], self.states[n][0])
+                if steps is not None:
+                    rounds.append(self.first_step(number - 1, n, steps, row_writer))
             results: list[str] = []
             for n in sinks:
-                mine, state = self.states[self.peaks.get(n, n)]
+                by, member = self.known.get(n, (n, ""))
+                mine, state = self.states[by]
                 value = self.unique(names.value(label_of(self.step, ops[n])))
-                result = "{a}.peak" if n in self.peaks else mine.result
+                result = f"{{a}}.{member}" if member else mine.result
                 text = result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
                 results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
                 row_writer.exprs[n] = Expr(value, PRIMARY)
@@ -86,13 +82,16 @@ class RowsWriter(RowAccess):
                     row_writer,
                 )
             )
+        if schedule.cluster > 1:
+            first = next(i for i, found in enumerate(rounds) if found.merge)
+            begun = ("__cluster_barrier_wait();  // every block has begun",)
+            rounds[first] = replace(rounds[first], await_cluster=begun)
         final = (
             self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         )
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
-        late = [] if final is None else [t for t in self.reads_of(final) if not self.is_held(t)]
-        looped = [line for t in late for line in self.read(t, held=False)]
+        looped = [] if final is None else self.again(self.reads_of(final))
         packs, writes = self.final_writes()
         loads = [t for t in self.reads_anywhere() if self.is_held(t)]
         singles = Singles.of(self)
@@ -115,6 +114,7 @@ class RowsWriter(RowAccess):
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
                 entries=schedule.sharers // WARP,
+                halves=min(schedule.sharers // WARP, WARP) // 2,
                 held=(
                     *map(self.held_declaration, loads),
                     *map(self.kept_declaration, self.kept),
@@ -126,6 +126,7 @@ class RowsWriter(RowAccess):
                 final_reads=tuple(looped),
                 final_packs=tuple(packs) if final else (),
                 final_call=self.call(final) if final else (),
+                divided=self.divided(final) if final else None,
                 final_writes=tuple(writes) if final else (),
                 final_singles=singles.writes(final) if final else (),
                 store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
@@ -141,6 +142,7 @@ class RowsWriter(RowAccess):
             tuple(h for e in self.sections for h in e.helpers)
             + tuple(row_writer.helpers)
             + (("cluster",) if schedule.cluster > 1 else ())
+            + (("hold",) if any(self.is_packed(t) for t in loads) else ())
             + (("staged_rows",) if schedule.stages else ()),
         )
 
@@ -289,98 +291,6 @@ class RowsWriter(RowAccess):
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
         return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
 
-    def section(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
-        """``place``: how many parts of the row come before."""
-        ops = self.step.kernel.ops
-        given = {n for n, made in self.kept.items() if made < place}
-        kept = [n for n, made in self.kept.items() if made == place]
-        if states is not None:
-            title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
-        else:
-            states = {}
-            title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
-        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept)
-        found = self.declare(element)
-        self.sections.append(found)
-        return found
-
-    def call(self, section: Element) -> tuple[str, ...]:
-        held = self.schedule.vectors > 0
-        return call_lines(section, [self.argument(a, held) for a in section.arguments])
-
-    def peak_round(self, place: int, number: int, row_writer: RowWriter) -> RoundContext:
-        """The greatest of a warp's elements, which a sum of exponentials then starts from."""
-        op = self.step.kernel.ops[number]
-        whole, state = self.states[number]
-        peak, terms = below_peak(whole, op.dtype)
-        name = self.unique(names.of_reduction(state, "peak"))
-        row_writer.helpers += peak.helpers
-        found = self.round(place, f"{self.base}_peak", {number: (peak, name)}, (), row_writer)
-        self.states[number] = replace(terms, init=f"{{{name}, {whole.init.rpartition(', ')[2]}"), state
-        return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
-
-    def round(
-        self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
-    ) -> RoundContext:
-        """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
-        schedule = self.schedule
-        warps, entries = schedule.threads // WARP, schedule.sharers // WARP
-        text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
-        paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
-        self.active = states
-        self.whole_groups |= set(paired.values())
-        single = [n for n in states if n not in paired]
-        section = self.section(place, name, single, {n: states[n] for n in single}) if single else None
-        touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
-        reads = [line for t in touches if not self.is_held(t) for line in self.read(t, held=False)]
-        for n, (mine, state) in states.items():
-            thread = self.thread_state(n)
-            if thread != state:
-                text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
-                text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
-            else:
-                text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            if n in paired:
-                function = "greatest" if mine.merge.startswith("{a} = nan_max") else "least"
-                row_writer.helpers.append(f"{function}_{self.operand(paired[n]).dtype.short}")
-                row_writer.headers += headers_of(self.operand(paired[n]).dtype)
-                array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
-                x = f"{function}({self.held_name(paired[n])}{array})"
-                text["fold"].append(mine.update.format(a=state, x=x))
-            else:
-                parts, fold = self.folding(n)
-                text["parts"] += parts
-                text["fold"] += fold
-            text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
-            text["within"].append(mine.within.format(a=state) or text["merge"][-1])
-            if warps > 1:
-                shared = names.of_reduction(state, "of_warps")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
-                slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
-                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
-                text["publish"].append(f"{to} = {state};")
-                text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
-                theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
-                text["gather_more"] += [theirs] if entries > WARP else []
-        call = self.call(section) if section else ()
-        found = {key: tuple(lines) for key, lines in text.items()}
-        singles = Singles.of(self).into(section, paired)
-        return RoundContext(reads=tuple(reads), call=call, singles=singles, results=results, **found)
-
-    def paired(self, number: int, mine: Accumulator) -> int | None:
-        """The touch whose halves this takes the greatest or least of, as they are."""
-        ops = self.step.kernel.ops
-        if not (
-            mine.update == mine.merge.replace("{b}", "{x}") and mine.helpers[:1] in (("nan_max_f32",), ("nan_min_f32",))
-        ):
-            return None
-        cast = ops[ops[number].args[0]]
-        if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:
-            return None
-        touch = touch_of(self.step, cast.args[0])
-        is_half = self.operand(touch).dtype.short in ("f16", "bf16")
-        return touch if is_half and self.is_grouped(touch) else None
-
     def final_writes(self) -> tuple[list[str], list[str]]:
         """Packs that outputs are gathered in, and the lines that write them."""
         packs: list[str] = []
@@ -464,17 +374,18 @@ class RowsWriter(RowAccess):
 def describe_rows(
     kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
     statements: Sequence[Statement], declare: Declare,
-    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States, peaks: dict[int, int],
+    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
+    known: dict[int, tuple[int, str]],
 ) -> Described:  # fmt: skip
     """The context of a kernel with reductions.
 
-    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``peaks``:
-    maxima that another state knows.
+    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
+    results that another state knows.
     """
     parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
     writer = kind(
         step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
-        parameters=values, states=states, peaks=peaks,
+        parameters=values, states=states, known=known,
     )  # fmt: skip
     for value in values.values():
         writer.unique(value)

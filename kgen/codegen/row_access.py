@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -10,7 +10,7 @@ from kgen.codegen.accumulators import Accumulator, accumulator
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
-from kgen.ir.kernel import Operand, Reduction
+from kgen.ir.kernel import Op, Operand, Reduction
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import RowSchedule
@@ -19,14 +19,25 @@ Declare = Callable[[Element], Element]  #: gives a function of the file its fina
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
 
 
-def peaks_of(step: RowStep) -> dict[int, int]:
-    """Maxima that a sum of exponentials knows as well, and which one."""
-    found: dict[tuple[int, tuple[int, ...]], int] = {}
-    peaks: dict[tuple[int, tuple[int, ...]], int] = {}
-    for n, op in enumerate(step.kernel.ops):
-        if isinstance(op.attr, Reduction) and op.attr.kind in ("max", "exp_sum"):
-            (found if op.attr.kind == "exp_sum" else peaks)[op.args[0], op.attr.axes] = n
-    return {n: found[of] for of, n in peaks.items() if of in found}
+#: Reductions that the state of another one of the same elements knows: the member that is their result.
+KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
+
+
+def known_of(step: RowStep) -> dict[int, tuple[int, str]]:
+    """Reductions that need no state of their own: the one whose state knows them, and the member of it."""
+    ops = step.kernel.ops
+    kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
+    return {
+        n: (m, KNOWN[kinds[m], kinds[n]])
+        for m in kinds
+        for n in kinds
+        if (kinds[m], kinds[n]) in KNOWN and _same_elements(ops[m], ops[n]) and ops[m].dtype is ops[n].dtype
+    }
+
+
+def _same_elements(one: Op, two: Op) -> bool:
+    axes = [op.attr.axes if isinstance(op.attr, Reduction) else () for op in (one, two)]
+    return one.args == two.args and axes[0] == axes[1]
 
 
 def states_of(step: RowStep, shared: Collection[int] = ()) -> States:
@@ -55,7 +66,7 @@ class RowAccess:
     wide: tuple[bool, ...] = ()
     states: States = field(default_factory=dict)
     active: States = field(default_factory=dict)  # those that the round at hand updates
-    peaks: dict[int, int] = field(default_factory=dict)
+    known: dict[int, tuple[int, str]] = field(default_factory=dict)
     sections: list[Element] = field(default_factory=list)
     whole_groups: set[int] = field(default_factory=set)  # touches that are read for more than element functions
     kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones
@@ -166,6 +177,21 @@ class RowAccess:
             "}",
         ]
 
+    def again(self, touches: Iterable[int]) -> list[str]:
+        """Lines that bring in what a part of the row needs: read, or held as it was read."""
+        lines: list[str] = []
+        for touch in touches:
+            if not self.is_held(touch):
+                lines += self.read(touch, held=False)
+            elif self.is_packed(touch):
+                lines.append(f"hold({self.held_name(touch)}{'[v]' if self.schedule.vectors > 1 else ''});")
+        return lines
+
+    def is_packed(self, touch: int) -> bool:
+        """Whether several elements of an operand share a register."""
+        size, planned = self.operand(touch).dtype.size, self.planned(touch)
+        return planned.access == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
+
     def gather_pack(self, touch: int) -> str:
         size = self.operand(touch).dtype.size
         return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {size}>"
@@ -186,7 +212,9 @@ class RowAccess:
         part, thread = names.of_reduction(state, "part"), self.thread_state(number)
         if mine.mode == "part":
             fold = mine.fold if thread == state else mine.loop_fold
-            return [f"{mine.value} {part} = {mine.start.format(a=state)};"], [fold.format(a=thread, x=part)]
+            return [f"{mine.value} {part} = {mine.start.format(a=state)};"], [
+                fold.format(a=thread, x=part, group=self.schedule.group)
+            ]
         if mine.mode == "group":
             return [f"{mine.value} {part}[{self.schedule.group}];"], [mine.fold.format(a=state, x=part)]
         return [], []
@@ -205,6 +233,8 @@ class RowAccess:
                 return self.row_names[int(argument.key)]
             case "inverse":
                 return self.inverses[int(argument.key)]
+            case "quick":
+                return argument.name
             case "scalar" | "size":
                 return self.parameters[argument.kind, argument.key]
             case "index":

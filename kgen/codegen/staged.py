@@ -38,8 +38,9 @@ def staging(access: RowAccess) -> Staging:
         loop = f"for (int mine = threadIdx.x; mine < {rows}; mine += {block}) {{"
     else:
         start.append(f"const int mine = threadIdx.x{f' / {threads}' if threads > 1 else ''};  // of the block's rows")
-    if schedule.patterns or schedule.coordinates:
+    if schedule.patterns or schedule.coordinates or access.parts.row_stores:
         start.append("const bool live = rows_before + mine < n;  // the last block may have fewer rows")
+    if schedule.patterns or schedule.coordinates:
         start.append(f"const {index} row = live ? rows_before + mine : 0;")
     for i in staged:
         read_only = "" if step.touches[i].writes else "const "
