@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from kgen.layout.iterator import IterationSpace
 
 #: Shorter rows are better read element by element than by threads that are mostly idle.
-SHORTEST = 256
+SHORTEST = 193
 
 
 def leader(
