@@ -197,7 +197,7 @@ def choose_rows(
     alike: Set[int] = frozenset()
     if flat is not None:
         group, lead = flat.group, flat.lead
-    elif bounded and group > 1 and reduced == 1 and width >= SHORTEST:
+    elif bounded and group > 1 and reduced == 1 and width * max(moving) >= SHORTEST:
         lead, alike = leader(space, walking, itemsizes, addresses, group)
     whole = group > 1 and width % group == 0 and reduced == 1
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
