@@ -39,7 +39,7 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
             accumulator(replace(op.attr, kind="max"), dtype, dtype),
             replace(
                 whole,
-                update="{a}.sum += term({x} - origin({a}));",
+                update="{a}.sum += term({p} - origin({a}));",
                 mode="part",
                 value=whole.type,
                 start=f"{{{{{{a}}.peak, {zero}}}}}",
@@ -65,7 +65,7 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
     )
     second = replace(
         whole,
-        update="{a}.distance += ({x} - {a}.mean) * ({x} - {a}.mean);",
+        update="{a}.distance += ({p} - {a}.mean) * ({p} - {a}.mean);",
         mode="part",
         value=whole.type,
         start=f"{{{{{zero}, {{a}}.mean, {zero}}}}}",
