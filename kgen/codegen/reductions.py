@@ -57,7 +57,7 @@ class RowsWriter(RoundsWriter):
             suffix = str(number) if len(parts.rounds) > 1 else ""
             for n in own if held else ():
                 steps = two_steps(ops[n], self.states[n][0])
-                if steps is not None:
+                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
                     rounds.append(self.first_step(number - 1, n, steps, row_writer))
             results: list[str] = []
             for n in sinks:

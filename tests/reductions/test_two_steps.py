@@ -49,3 +49,27 @@ def test_layer_normalisation_of_a_choice(width: int) -> None:
     t = np.where(x > 0.25, x, -0.5).astype(np.float64)
     d = t - t.mean(-1, keepdims=True)
     assert np.allclose(got, d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("width", [3, 1000, 8192, 40000])
+def test_logsumexp(width: int, dtype: Any) -> None:
+    """Beside numbers, rows that infinities, NaN or nothing but -inf decide."""
+    x = (rows(7, width) * 20).astype(dtype)
+    x[0], x[1, 1], x[2, 2], x[3, 1:], x[4] = -np.inf, np.inf, np.nan, -np.inf, 3e4
+    got = kgen.jit("out = logsumexp(x, axis=1)", device="cpu")(x)
+    wide = x.astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        peak = wide.max(-1)
+        origin = np.where(np.isfinite(peak), peak, 0)
+        expected = np.log(np.exp(wide - origin[:, None]).sum(-1)) + origin
+    assert np.allclose(got, expected.astype(dtype), rtol=4 * float(np.finfo(dtype).eps), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["var", "logsumexp"])
+def test_what_is_dear_is_computed_once(kind: str) -> None:
+    """Two steps compute each element twice, which pays where that is a few instructions."""
+    x = kgen.spec((64, 8192), "f32")
+    word = {"var": "total", "logsumexp": "peak"}[kind]
+    assert f"_{word}(" in kgen.jit(f"out = {kind}(x * 2, axis=1)").source(x)
+    assert f"_{word}(" not in kgen.jit(f"out = {kind}(tanh(x), axis=1)").source(x)
