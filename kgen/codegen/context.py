@@ -157,7 +157,8 @@ class RoundContext:
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
     with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
-    the ``results`` and what follows from them for the whole row.  ``await_cluster`` before the first exchange in one.
+    the ``results`` and what follows from them for the whole row.  ``singles``: the same for an element that is in no
+    group.  ``await_cluster``: before the first exchange in one.
     """
 
     reads: tuple[str, ...]
@@ -165,6 +166,7 @@ class RoundContext:
     parts: tuple[str, ...]
     call: tuple[str, ...]
     fold: tuple[str, ...]
+    singles: tuple[str, ...]
     collapse: tuple[str, ...]
     within: tuple[str, ...]
     merge: tuple[str, ...]
@@ -187,11 +189,26 @@ class DivisionContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ReduceContext:
-    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements.
+class Staging:
+    """Rows that a block reads and writes by way of shared memory.
 
-    ``entries``: results that warps leave for each other, of all blocks of the cluster; ``halves``: the first distance
-    of lanes that merge them.
+    ``before``: lines that read a block's rows.  ``start``: which row a thread works on, and where that is.
+    ``loop``: the head of a loop over such rows, or nothing.  ``after``: lines that write what rows have become.
+    """
+
+    before: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    loop: str = ""
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceContext:
+    """A kernel that keeps or walks rows.
+
+    ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
+    for an element that is in no group.  ``staging``: what stands around the work on rows.  ``entries``: results that
+    warps leave for each other, of all blocks of the cluster; ``halves``: the first distance of lanes that merge them.
     """
 
     template: str
@@ -200,6 +217,7 @@ class ReduceContext:
     parameters: tuple[str, ...]
     block: int
     threads: int
+    staging: Staging
     cluster: int
     group: int
     layout: LayoutContext
@@ -213,12 +231,14 @@ class ReduceContext:
     halves: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
+    single_loads: tuple[str, ...]
     rounds: tuple[RoundContext, ...]
     final_reads: tuple[str, ...]
     final_packs: tuple[str, ...]
     final_call: tuple[str, ...]
     divided: DivisionContext | None
     final_writes: tuple[str, ...]
+    final_singles: tuple[str, ...]
     store_if: str
     stores: tuple[str, ...]
     split: bool

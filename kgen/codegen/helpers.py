@@ -60,6 +60,7 @@ _ROWS = (
     Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),
+    Helper("staged_rows"),
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
     Helper("moments_group", ("moments",)),

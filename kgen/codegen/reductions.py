@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from kgen.codegen import names
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Statement
-from kgen.codegen.layouts import apart, decomposition, divisor_fields, sum_lines, touch_labels
+from kgen.codegen.layouts import apart, decomposition, divisor_fields, placement, sum_lines, touch_labels
+from kgen.codegen.peeled import Singles
 from kgen.codegen.rounds import RoundsWriter
 from kgen.codegen.row_access import Declare, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
 from kgen.codegen.spelling import Expr, register_type
+from kgen.codegen.staged import staged_operands, staging
 from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
@@ -92,6 +94,7 @@ class RowsWriter(RoundsWriter):
         looped = [] if final is None else self.again(self.reads_of(final))
         packs, writes = self.final_writes()
         loads = [t for t in self.reads_anywhere() if self.is_held(t)]
+        singles = Singles.of(self)
         return Described(
             ReduceContext(
                 template=f"{schedule.template}.cu.j2",
@@ -100,10 +103,11 @@ class RowsWriter(RoundsWriter):
                 parameters=tuple(parameters),
                 block=schedule.block,
                 threads=schedule.threads,
+                staging=staging(self),
                 cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
-                packs=schedule.group > 1 and any(self.wide),
+                packs=schedule.stages or (schedule.group > 1 and any(self.wide)),
                 start=(*start, *before),
                 open=self.loop()[0],
                 close=self.loop()[1],
@@ -111,14 +115,20 @@ class RowsWriter(RoundsWriter):
                 lanes=min(schedule.threads, WARP),
                 entries=schedule.sharers // WARP,
                 halves=min(schedule.sharers // WARP, WARP) // 2,
-                held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
+                held=(
+                    *map(self.held_declaration, loads),
+                    *map(self.kept_declaration, self.kept),
+                    *singles.declarations(loads),
+                ),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
+                single_loads=singles.loads(loads),
                 rounds=tuple(rounds),
                 final_reads=tuple(looped),
                 final_packs=tuple(packs) if final else (),
                 final_call=self.call(final) if final else (),
                 divided=self.divided(final) if final else None,
                 final_writes=tuple(writes) if final else (),
+                final_singles=singles.writes(final) if final else (),
                 store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
                 stores=stores,
                 split=schedule.split,
@@ -132,7 +142,8 @@ class RowsWriter(RoundsWriter):
             tuple(h for e in self.sections for h in e.helpers)
             + tuple(row_writer.helpers)
             + (("cluster",) if schedule.cluster > 1 else ())
-            + (("hold",) if any(self.is_packed(t) for t in loads) else ()),
+            + (("hold",) if any(self.is_packed(t) for t in loads) else ())
+            + (("staged_rows",) if schedule.stages else ()),
         )
 
     def named(self, writer: RowWriter) -> list[str]:
@@ -155,7 +166,9 @@ class RowsWriter(RoundsWriter):
         index = "unsigned int" if not wide else "long long"
         many = f"{rows}{'ll' if wide else 'u'}"
         lines: list[str] = []
-        if schedule.cluster > 1:
+        if schedule.stages:
+            lines += staging(self).start
+        elif schedule.cluster > 1:
             lines.append(f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster")
             lines.append(f"const int lane = rank * {threads} + threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x / {schedule.cluster};")
@@ -169,11 +182,6 @@ class RowsWriter(RoundsWriter):
             lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
-        if schedule.split:
-            lines.append(
-                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row"
-            )
-            lines.append(f"const {self.signed} last = first + min(layout.span, layout.width - first);")
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
         for touch, is_wide in enumerate(self.wide):
@@ -182,8 +190,17 @@ class RowsWriter(RoundsWriter):
                 pointer = names.pointer(self.operand(touch).name)
                 first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
                 lines += sum_lines(first, self.row_offset(touch))
-        if schedule.vectors == 1:
-            lines.append(f"const {self.signed} i = {self.place('')};")
+        lines += Singles.of(self).start(schedule.group)
+        if schedule.split:
+            lines.append(
+                f"const {self.signed} first = {self.from_row}blockIdx.y * layout.span;"
+                "  // of what this block takes of the row"
+            )
+            lines.append(f"const {self.signed} last = first + min(layout.span, {self.end} - first);")
+        if self.is_exact:
+            self.at = self.place("v" if schedule.vectors > 1 else "")
+        elif schedule.vectors == 1:
+            lines.append(f"const {self.signed} i = {self.from_row}{self.place('')};")
             lines += self.along_lines()
         for number, op in enumerate(self.step.kernel.ops):
             if op.name in ("scalar", "size"):
@@ -214,10 +231,11 @@ class RowsWriter(RoundsWriter):
         return f"{names.pointer(self.operand(touch).name)}[{' + '.join(self.row_offset(touch)) or '0'}]"
 
     def place(self, v: str) -> str:
-        """The first element of a thread's group ``v``."""
+        """The first element of a thread's group ``v``, counted from the first group."""
         threads, group = self.schedule.sharers, self.schedule.group
-        lane = "lane" if threads > 1 else "0"
-        number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
+        if threads == 1 and not v:
+            return "0"
+        number = f"{v} * {threads} + lane" if v and threads > 1 else v or "lane"
         if group == 1:
             return number
         return f"{group} * ({number})" if " " in number else f"{group} * {number}"
@@ -231,14 +249,18 @@ class RowsWriter(RoundsWriter):
     def loop(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """The loop over a thread's groups: its head, its end, and the columns of its body."""
         schedule, signed = self.schedule, self.signed
+        if self.is_exact and schedule.vectors == 1:
+            return ("{",), ("}",), 8
+        if self.is_exact:
+            return ("#pragma unroll", f"for (int v = 0; v < {schedule.vectors}; ++v) {{"), ("}",), 8
         if schedule.vectors == 1:
-            return (f"if (i < {self.width}) {{",), ("}",), 8
+            return (f"if (i < {self.end}) {{",), ("}",), 8
         inner = [f"    {line}" for line in self.along_lines()]
         if schedule.vectors == 0:
             step = schedule.group * schedule.threads
-            first, last = self.place(""), self.width
+            first, last = self.from_row + self.place(""), self.end
             if schedule.split:
-                first, last = f"first + {first}", "last"
+                first, last = f"first + {self.place('')}", "last"
             return (
                 ("#pragma unroll 4", f"for ({signed} i = {first}; i < {last}; i += {step}) {{", *inner),
                 ("}",),
@@ -247,8 +269,8 @@ class RowsWriter(RoundsWriter):
         head = (
             "#pragma unroll",
             f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
-            f"    const {signed} i = {self.place('v')};",
-            f"    if (i < {self.width}) {{",
+            f"    const {signed} i = {self.from_row}{self.place('v')};",
+            f"    if (i < {self.end}) {{",
             *(f"    {line}" for line in inner),
         )
         return head, ("    }", "}"), 12
@@ -261,7 +283,7 @@ class RowsWriter(RoundsWriter):
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
         if self.schedule.group == 1:
             return f"{self.type_of(touch)} {self.held_name(touch)}{array};"
-        pack = self.pack(touch) if self.planned(touch).access == "vector" else self.gather_pack(touch)
+        pack = self.pack(touch) if self.is_grouped(touch) else self.gather_pack(touch)
         return f"{pack} {self.held_name(touch)}{array};"
 
     def kept_declaration(self, number: int) -> str:
@@ -275,7 +297,7 @@ class RowsWriter(RoundsWriter):
         writes: list[str] = []
         for n in self.parts.wide_stores:
             touch = touch_of(self.step, n)
-            if self.planned(touch).access == "vector" and self.schedule.group > 1:
+            if self.is_grouped(touch) and self.schedule.group > 1:
                 pack, value = self.pack(touch), self.written(touch)
                 packs.append(f"{pack} {value};")
                 place = f"{self.base_of(touch)} + {self.along(touch, '')}"
@@ -304,7 +326,8 @@ class RowsWriter(RoundsWriter):
             share = f"a cluster of {schedule.cluster} blocks a row"
         most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
-            what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
+            up_to = "" if self.is_exact else "up to "
+            what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
             what = f"Rows of any length, each shared by several blocks: {share} and block."
         elif len(self.sections) == 1:
@@ -323,14 +346,9 @@ class RowsWriter(RoundsWriter):
         text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
-        aligned: dict[int, list[str]] = {}
-        for i, t in enumerate(schedule.touches):
-            if t.access == "vector" and schedule.group > 1:
-                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
-        if aligned:
-            needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
-            text.append(f"Alignment, in bytes: {needed}.")
-        if schedule.group > 1:
+        text += placement(self.step, schedule)
+        text += staged_operands(self)
+        if schedule.group > 1 and schedule.lead is None and not self.is_exact:
             text.append(f"Rows are a multiple of {schedule.group} elements.")
         return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
 

@@ -10,6 +10,7 @@ from kgen.codegen.accumulators import Accumulator
 from kgen.codegen.context import DivisionContext, RoundContext
 from kgen.codegen.element import Element
 from kgen.codegen.layouts import call_lines
+from kgen.codegen.peeled import Singles
 from kgen.codegen.row_access import RowAccess, States
 from kgen.codegen.sections import RowWriter, label_of, touch_of, write_section
 from kgen.codegen.spelling import headers_of
@@ -24,9 +25,6 @@ _ROUND_LINES = (
 @dataclass(slots=True)
 class RoundsWriter(RowAccess):
     """Writes the parts of a row's work: each round of reductions, and the outputs of the whole row."""
-
-    def reads_of(self, section: Element) -> list[int]:
-        return [int(a.key) for a in section.arguments if a.kind == "read"]
 
     def section(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
         """``place``: how many parts of the row come before."""
@@ -75,8 +73,7 @@ class RoundsWriter(RowAccess):
     ) -> RoundContext:
         """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
         schedule = self.schedule
-        group, warps, entries = schedule.group, schedule.threads // WARP, schedule.sharers // WARP
-        looped = schedule.vectors == 0
+        warps, entries = schedule.threads // WARP, schedule.sharers // WARP
         text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
         paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
         self.active = states
@@ -86,9 +83,8 @@ class RoundsWriter(RowAccess):
         touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
         reads = self.again(touches)
         for n, (mine, state) in states.items():
-            part, thread = names.of_reduction(state, "part"), state
-            if looped and mine.loop_type:
-                thread = names.of_reduction(state, "sum")
+            thread = self.thread_state(n)
+            if thread != state:
                 text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
                 text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
             else:
@@ -100,14 +96,10 @@ class RoundsWriter(RowAccess):
                 array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
                 x = f"{function}({self.held_name(paired[n])}{array})"
                 text["fold"].append(mine.update.format(a=state, x=x))
-            elif mine.mode == "part":
-                text["parts"].append(f"{mine.value} {part} = {mine.start.format(a=state)};")
-                text["fold"].append(
-                    (mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part, group=group)
-                )
-            elif mine.mode == "group":
-                text["parts"].append(f"{mine.value} {part}[{group}];")
-                text["fold"].append(mine.fold.format(a=state, x=part))
+            else:
+                parts, fold = self.folding(n)
+                text["parts"] += parts
+                text["fold"] += fold
             text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
             text["within"].append(mine.within.format(a=state) or text["merge"][-1])
             if warps > 1:
@@ -121,7 +113,8 @@ class RoundsWriter(RowAccess):
                 text["gather_more"] += [theirs] if entries > WARP else []
         call = self.call(section) if section else ()
         found = {key: tuple(lines) for key, lines in text.items()}
-        return RoundContext(reads=tuple(reads), call=call, results=results, **found)
+        singles = Singles.of(self).into(section, paired)
+        return RoundContext(reads=tuple(reads), call=call, singles=singles, results=results, **found)
 
     def paired(self, number: int, mine: Accumulator) -> int | None:
         """The touch whose halves this takes the greatest or least of, as they are."""
@@ -135,4 +128,4 @@ class RoundsWriter(RowAccess):
             return None
         touch = touch_of(self.step, cast.args[0])
         is_half = self.operand(touch).dtype.short in ("f16", "bf16")
-        return touch if is_half and self.planned(touch).access == "vector" else None
+        return touch if is_half and self.is_grouped(touch) else None
