@@ -121,9 +121,9 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
 {
     const int lane = threadIdx.x;
     const unsigned int row = blockIdx.x;
+    const float* const image_row = image_ptr + row * layout.image_stride[0];
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
-    const float* const image_row = image_ptr + row * layout.image_stride[0];
 
     __shared__ float mean_of_warps[32];
     __shared__ Moments<float> var_of_warps[32];

@@ -270,7 +270,7 @@ class RowsWriter(RoundsWriter):
             "#pragma unroll",
             f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
             f"    const {signed} i = {self.from_row}{self.place('v')};",
-            f"    if (i < {self.end}) {{",
+            f"    if ({f'v < {schedule.vectors - 1} || ' if schedule.stages else ''}i < {self.end}) {{",
             *(f"    {line}" for line in inner),
         )
         return head, ("    }", "}"), 12
@@ -326,7 +326,8 @@ class RowsWriter(RoundsWriter):
             share = f"a cluster of {schedule.cluster} blocks a row"
         most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
-            up_to = "" if self.is_exact else "up to "
+            least = most - schedule.sharers * schedule.group + 1
+            up_to = "" if self.is_exact else f"{least} to " if schedule.stages else "up to "
             what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
             what = f"Rows of any length, each shared by several blocks: {share} and block."

@@ -14,7 +14,7 @@ from kgen.schedule.cut import RowStep, spread
 from kgen.schedule.peel import SHORTEST, leader
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
-from kgen.schedule.stage import LONGEST, block_of, dense
+from kgen.schedule.stage import LONGEST, WORD, block_of, dense
 from kgen.schedule.target import PORTABLE, Target
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class RowSchedule(Schedule):
         wide = "_64bit" if self.index_bits == 64 else ""
         held = f"held{self.held}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        ends = "_peeled" if self.lead is not None else "_staged" if self.stages else ""
+        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else ""
         shared = "_split" if self.split else "_cluster" if self.cluster > 1 else ""
         return f"{shape}{ends}{shared}{wide}"
 
@@ -200,13 +200,15 @@ def choose_rows(
         lead, alike = leader(space, walking, itemsizes, addresses, group)
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
+    if staged and group == 1 and width > ELEMENTS and max(itemsizes[i] for i in staged) < WORD:
+        group, lead = 2, min(staged)
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
     numbers = list(range(len(step.touches)))
     patterns, found = stride_patterns(kept, numbers)
     # What all rows share is read where it is needed.
     own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
     held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
-    least = 1 if lead is None else WARP
+    least = 1 if lead is None else 2 * (group - 1)  # one for each single element
     threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
     block, repeat = threads if threads > WARP else max(threads, BLOCK), 1
     if staged:

@@ -21,6 +21,9 @@ MOST_ROWS = 8
 #: Shared memory of a block: several blocks fit an SM.
 SHARED = 32 * 1024
 
+#: Bytes that a thread takes from shared memory at least, of rows that begin between two of them as well.
+WORD = 4
+
 #: Every block begins at a multiple of 16 bytes where the array does.
 ROWS = 16
 
