@@ -29,7 +29,7 @@ class Accumulator:
     ``update`` puts ``{x}`` into ``{a}``: the state, a part, or the place in a group, by ``mode``; ``value`` is the type
     of a part or of a group's elements.  ``fold`` takes a finished part or group ``{x}`` into the state.  ``loop_*``
     replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.  ``within`` merges
-    between the threads of a warp where that is simpler than ``merge``.
+    between the threads of a warp where that is simpler than ``merge``, ``lanes`` between so many ``{n}`` at once.
     """
 
     type: str
@@ -46,6 +46,7 @@ class Accumulator:
     loop_fold: str = ""
     collapse: str = ""
     within: str = ""
+    lanes: str = ""
     helpers: tuple[str, ...] = ()
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
@@ -164,7 +165,9 @@ def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 def _log_sum(result: str, target: DType) -> Accumulator:
     init = f"{{{_number(float('-inf'), target)}, {_number(0.0, target)}}}"
-    return _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
+    found = _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
+    lanes = f"log_sum_lanes_{target.short}"
+    return replace(found, lanes="merge_lanes<{n}>({a});", helpers=(*found.helpers, lanes))
 
 
 def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:

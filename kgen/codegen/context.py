@@ -156,9 +156,9 @@ class RoundContext:
 
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
-    with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
-    the ``results`` and what follows from them for the whole row.  ``singles``: the same for an element that is in no
-    group.  ``await_cluster``: before the first exchange in one.
+    with that of another thread (``within`` a warp in a simpler way; ``at_once``: without a loop over distances),
+    publish it for other warps and gather theirs; then the ``results`` and what follows from them for the whole row.
+    ``singles``: the same for an element that is in no group.  ``await_cluster``: before the first exchange in one.
     """
 
     reads: tuple[str, ...]
@@ -169,7 +169,9 @@ class RoundContext:
     singles: tuple[str, ...]
     collapse: tuple[str, ...]
     within: tuple[str, ...]
+    within_at_once: tuple[str, ...]
     merge: tuple[str, ...]
+    merge_at_once: tuple[str, ...]
     shared: tuple[str, ...]
     publish: tuple[str, ...]
     gather: tuple[str, ...]

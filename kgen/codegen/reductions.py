@@ -14,7 +14,7 @@ from kgen.codegen.rounds import RoundsWriter
 from kgen.codegen.row_access import Declare, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
 from kgen.codegen.spelling import Expr, register_type
-from kgen.codegen.staged import staged_operands, staging
+from kgen.codegen.staged import staged_helpers, staged_operands, staging
 from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
@@ -59,7 +59,7 @@ class RowsWriter(RoundsWriter):
             suffix = str(number) if len(parts.rounds) > 1 else ""
             for n in own if held else ():
                 steps = two_steps(ops[n], self.states[n][0])
-                if steps is not None:
+                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
                     rounds.append(self.first_step(number - 1, n, steps, row_writer))
             results: list[str] = []
             for n in sinks:
@@ -83,7 +83,7 @@ class RowsWriter(RoundsWriter):
                 )
             )
         if schedule.cluster > 1:
-            first = next(i for i, found in enumerate(rounds) if found.merge)
+            first = next(i for i, found in enumerate(rounds) if found.publish)
             begun = ("__cluster_barrier_wait();  // every block has begun",)
             rounds[first] = replace(rounds[first], await_cluster=begun)
         final = (
@@ -143,7 +143,7 @@ class RowsWriter(RoundsWriter):
             + tuple(row_writer.helpers)
             + (("cluster",) if schedule.cluster > 1 else ())
             + (("hold",) if any(self.is_packed(t) for t in loads) else ())
-            + (("staged_rows",) if schedule.stages else ()),
+            + staged_helpers(self),
         )
 
     def named(self, writer: RowWriter) -> list[str]:

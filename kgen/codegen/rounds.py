@@ -18,7 +18,8 @@ from kgen.codegen.two_steps import TwoSteps
 from kgen.schedule.reductions import WARP
 
 _ROUND_LINES = (
-    "declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather", "gather_more",
+    "declare", "parts", "fold", "collapse", "within", "within_at_once", "merge", "merge_at_once", "shared", "publish",
+    "gather", "gather_more",
 )  # fmt: skip
 
 
@@ -66,7 +67,7 @@ class RoundsWriter(RowAccess):
         row_writer.helpers += steps.first.helpers
         found = self.round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, (), row_writer)
         self.states[number] = replace(steps.second, init=steps.start.format(x=name)), state
-        return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
+        return replace(found, merge=(), merge_at_once=(), shared=(), publish=(), gather=(), gather_more=())
 
     def round(
         self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
@@ -100,8 +101,15 @@ class RoundsWriter(RowAccess):
                 parts, fold = self.folding(n)
                 text["parts"] += parts
                 text["fold"] += fold
-            text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
-            text["within"].append(mine.within.format(a=state) or text["merge"][-1])
+            merge = mine.merge.format(a=state, b=mine.shuffled.format(a=state))
+            if mine.within or not mine.lanes:
+                text["within"].append(mine.within.format(a=state) or merge)
+            else:
+                text["within_at_once"].append(mine.lanes.format(a=state, n=min(schedule.threads, WARP)))
+            if mine.lanes:
+                text["merge_at_once"].append(mine.lanes.format(a=state, n=min(entries, WARP)))
+            else:
+                text["merge"].append(merge)
             if warps > 1:
                 shared = names.of_reduction(state, "of_warps")
                 text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")

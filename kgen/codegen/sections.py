@@ -106,11 +106,12 @@ class Parts:
             for n in mine:
                 for a in ops[n].args:
                     edge = a in known and (n not in known or ops[n].name == "store")
-                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self._is_dear(a, set(found)):
+                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
                         found[a] = known[a]
         return found
 
-    def _is_dear(self, number: int, given: Set[int]) -> bool:
+    def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
+        """Whether an element takes more than a few instructions."""
         return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in self.behind([number], given))
 
     def of_row(self, phase: int) -> list[int]:

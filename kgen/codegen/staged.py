@@ -49,6 +49,14 @@ def staging(access: RowAccess) -> Staging:
     return Staging(tuple(before), tuple(start), loop, tuple(after) if writes else ())
 
 
+def staged_helpers(access: RowAccess) -> tuple[str, ...]:
+    """The device functions that the lines call."""
+    pairs = zip(access.schedule.touches, access.step.touches, strict=True)
+    staged = [touch for planned, touch in pairs if planned.access == "staged"]
+    reads, writes = any(t.reads for t in staged), any(t.writes for t in staged)
+    return (*(["read_rows"] if reads else []), *(["write_rows"] if writes else []))
+
+
 def staged_operands(access: RowAccess) -> list[str]:
     """What a kernel asks of its staged operands."""
     touches = enumerate(access.schedule.touches)

@@ -29,23 +29,23 @@ class TwoSteps:
 
 def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
     """How to take ``op``, which ``whole`` accumulates; None: in one step."""
-    if not isinstance(op.attr, Reduction) or op.attr.kind not in ("exp_sum", "var", "std"):
+    if not isinstance(op.attr, Reduction) or op.attr.kind not in ("exp_sum", "logsumexp", "var", "std"):
         return None
     dtype = op.dtype
     zero = constant(to_bits(0.0, dtype), dtype).code
-    if op.attr.kind == "exp_sum":
+    if op.attr.kind in ("exp_sum", "logsumexp"):
         return TwoSteps(
             "peak",
             accumulator(replace(op.attr, kind="max"), dtype, dtype),
             replace(
                 whole,
-                update="{a}.sum += term({x} - origin({a}));",
+                update="{a}.sum += term({p} - origin({a}));",
                 mode="part",
                 value=whole.type,
                 start=f"{{{{{{a}}.peak, {zero}}}}}",
                 fold="{a}.sum += {x}.sum;",
                 within="{a}.sum += __shfl_xor_sync(0xffffffffu, {a}.sum, d);",
-                helpers=(f"log_sum_{dtype.short}", f"log_sum_term_{dtype.short}", "exp_sum"),
+                helpers=(f"log_sum_{dtype.short}", f"log_sum_term_{dtype.short}", *whole.helpers[1:]),
             ),
             f"{{{{{{x}}, {zero}}}}}",
         )
@@ -65,7 +65,7 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
     )
     second = replace(
         whole,
-        update="{a}.distance += ({x} - {a}.mean) * ({x} - {a}.mean);",
+        update="{a}.distance += ({p} - {a}.mean) * ({p} - {a}.mean);",
         mode="part",
         value=whole.type,
         start=f"{{{{{zero}, {{a}}.mean, {zero}}}}}",

@@ -55,7 +55,8 @@ def test_helpers_and_files_agree() -> None:
         "cluster",
         "hold",
         "counted",
-        "staged_rows",
+        "read_rows",
+        "write_rows",
     }
     used |= {f"{which}_{half}" for which in ("greatest", "least") for half in ("f16", "bf16")}
     used |= {required for name in used for required in HELPERS[name].requires}
