@@ -21,11 +21,11 @@ def staging(access: RowAccess) -> Staging:
     before = [
         *declared,
         f"const {index} rows_before = blockIdx.x * {many};  // those of other blocks",
-        f"const int elements = (int)min({many}, n - rows_before) * {width};  // of this block's rows",
+        f"const int elements = (int)min({many}, n - rows_before) * layout.width;  // of this block's rows",
     ]
     after = ["__syncthreads();"]
     for i in staged:
-        pointer = f"{names.pointer(access.operand(i).name)} + {at} * {width}"
+        pointer = f"{names.pointer(access.operand(i).name)} + {at} * layout.width"
         accesses = f"{block}, {schedule.touches[i].alignment}"
         if step.touches[i].reads:
             before.append(f"read_rows<{accesses}>({arrays[i]}, {pointer}, elements, {rows} * {width});")

@@ -10,8 +10,8 @@ from collections.abc import Sequence, Set
 
 from kgen.layout.iterator import IterationSpace
 
-#: Shorter rows are better read element by element than by threads that are mostly idle.
-SHORTEST = 256
+#: Shorter rows, in bytes, are better read element by element than by threads that are mostly idle.
+SHORTEST = 449
 
 
 def leader(

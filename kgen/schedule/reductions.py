@@ -11,10 +11,11 @@ from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.few import few_vectors
 from kgen.schedule.peel import SHORTEST, leader
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
-from kgen.schedule.stage import LONGEST, WORD, block_of, dense
+from kgen.schedule.stage import stage
 from kgen.schedule.target import PORTABLE, Target
 
 if TYPE_CHECKING:
@@ -191,33 +192,33 @@ def choose_rows(
     group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
     width = math.prod(space.shape[:reduced])
     walking = [i for i, w in enumerate(walks) if w]
+    flat = stage(space, walking, itemsizes, addresses, group) if bounded and reduced == 1 else None
     lead: int | None = None
     alike: Set[int] = frozenset()
-    staged: Set[int] = frozenset()
-    if bounded and reduced == 1 and width <= LONGEST and width % group:
-        staged = dense(space, walking)
-    elif bounded and group > 1 and reduced == 1 and width >= SHORTEST:
+    if flat is not None:
+        group, lead = flat.group, flat.lead
+    elif bounded and group > 1 and reduced == 1 and width * max(moving) >= SHORTEST:
         lead, alike = leader(space, walking, itemsizes, addresses, group)
+    whole = group > 1 and width % group == 0 and reduced == 1
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
-    if staged and group == 1 and width > ELEMENTS and max(itemsizes[i] for i in staged) < WORD:
-        group, lead = 2, min(staged)
+    staged: Set[int] = flat.operands if flat is not None else frozenset()
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
     numbers = list(range(len(step.touches)))
-    patterns, found = stride_patterns(kept, numbers)
-    # What all rows share is read where it is needed.
-    own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
-    held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
-    least = 1 if lead is None else 2 * (group - 1)  # one for each single element
-    threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
-    block, repeat = threads if threads > WARP else max(threads, BLOCK), 1
-    if staged:
-        room = block_of(threads, threads * vectors * group, sum(itemsizes[i] for i in staged), BLOCK)
-        block, repeat = room or (block, 1)
-        staged = staged if room else frozenset()
-        others = [i for i in numbers if i not in staged]
-        places = dict(zip(others, stride_patterns(kept, others)[1], strict=True))
-        found = tuple(places.get(i) for i in numbers)
+    strided = [i for i in numbers if i not in staged]
+    patterns, places = stride_patterns(kept, strided)
+    found = dict(zip(strided, places, strict=True))
+    if flat is not None:
+        threads, vectors, cluster, block, repeat = flat.threads, flat.vectors, 1, flat.block, flat.repeat
+    elif bounded and whole and lead is None and (few := few_vectors(width // group)):
+        (threads, vectors), cluster, block, repeat = few, 1, BLOCK, 1
+    else:
+        # What all rows share is read where it is needed.
+        own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
+        held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
+        least = 1 if lead is None else 2 * (group - 1)  # one for each single element
+        threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
+        block, repeat = threads if threads > WARP else max(threads, BLOCK), 1
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
     touches: list[TouchSchedule] = []
@@ -230,7 +231,7 @@ def choose_rows(
             size = itemsizes[i]
             aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
             alignment = group * size if aligned else size
-        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+        touches.append(TouchSchedule(kind, alignment, found.get(i), not aliased[i]))
     bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
     schedule = RowSchedule(

@@ -128,7 +128,7 @@ def test_odd_rows(rows: int, width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "width", "step"), [(3001, 7, 7), (999, 100, 100), (999, 1001, 1001), (99, 1024, 1027)]
+    ("rows", "width", "step"), [(600_001, 7, 7), (999, 100, 100), (999, 1001, 1001), (99, 1024, 1027)]
 )
 def test_misaligned_rows(rows: int, width: int, step: int) -> None:
     """Rows that begin where nothing is aligned, and in place; what lies around them stays as it is."""

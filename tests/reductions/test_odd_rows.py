@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kgen
+from kgen.schedule import stage
 from tests.fuzz.test_reductions import run
 from tests.reductions.odd_rows import programs
 
@@ -31,6 +32,15 @@ def test_values(rows: int, width: int, off: int, gap: int) -> None:
     run(programs(rows, width, off=off, gap=gap))
 
 
+@pytest.mark.parametrize(("rows", "width"), [(4100, 3), (1030, 7), (600, 16)])
+def test_many_rows(rows: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread takes several short rows where there are many."""
+    monkeypatch.setattr(stage, "ENOUGH_BLOCKS", 1)
+    found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec((rows, width), "bf16"))
+    assert "one thread takes" in found.steps[0].reasons[0]
+    run(programs(rows, width))
+
+
 @pytest.mark.parametrize(
     ("shape", "strides", "kernel"),
     [
@@ -40,6 +50,8 @@ def test_values(rows: int, width: int, off: int, gap: int) -> None:
         ((4096, 7), (7, 1), "rows_held7_staged"),
         ((4096, 100), (100, 1), "rows_held112_staged"),
         ((4096, 104), (104, 1), "rows_held128"),
+        ((4096, 16), (16, 1), "rows_held16_staged"),
+        ((4096, 32), (32, 1), "rows_held32"),
         ((4096, 7), (8, 1), "rows_held7"),
         ((4096, 200_001), (200_001, 1), "rows_long_peeled"),
     ],
