@@ -50,14 +50,18 @@ class Stage:
 
 
 def stage(
-    space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int
-) -> Stage | None:
+    space: IterationSpace, walking: Sequence[int], written: Set[int], itemsizes: Sequence[int],
+    addresses: Sequence[int], group: int,
+) -> Stage | None:  # fmt: skip
     """How rows go by way of shared memory, if they should.
 
-    ``walking``: the operands that are consecutive along a row; ``group``: elements that fill a vector.
+    ``walking``: the operands that are consecutive along a row; ``written``: those that whole rows are written of, which
+    all have to be staged, since rows beyond the last one are computed as well.  ``group``: elements that fill a vector.
     """
     width = space.shape[0]
     operands = frozenset(i for i in walking if _is_dense(space, i))
+    if not written <= operands:
+        return None
     largest = max((itemsizes[i] for i in operands), default=0)
     if not 0 < width * largest <= LONGEST:
         return None
