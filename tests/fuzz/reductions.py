@@ -78,7 +78,7 @@ class Generator:
         shape = [rng.choice(sizes) for _ in range(rank)]
         if long:
             shape[rng.randrange(rank)] = rng.choice(
-                (64, 100, 257, 265, 1000, 1003, 2048, 4099) if rank < 3 else (64, 130, 300, 301)
+                (33, 64, 77, 100, 257, 265, 1000, 1003, 2048, 4099) if rank < 3 else (63, 64, 130, 300, 301)
             )
         if rng.random() < 0.04:
             shape[rng.randrange(rank)] = 0

@@ -126,3 +126,11 @@ def test_complex(dtype: str) -> None:
         kgen.jit("out = prod(z)", device="cpu")(z)
     with pytest.raises(kgen.KgenError, match="bad-keyword"):
         kgen.jit("out = sum(z, dtype=f32)", device="cpu")(z)
+
+
+def test_rows_of_one() -> None:
+    """What is reduced over one element with its dimension kept is that element: nothing is left to reduce."""
+    kernel = kgen.jit(SOFTMAX, device="cpu")
+    x = np.array([[-1.5], [0.0], [np.inf], [np.nan]], np.float32)
+    assert np.array_equal(kernel(x), [[1], [1], [np.nan], [np.nan]], equal_nan=True)
+    assert [s.kernel for s in kernel.explain(x).steps] == ["contiguous"]

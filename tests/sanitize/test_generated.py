@@ -67,7 +67,7 @@ def test_random_reductions(order: str, cache: Path) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_odd_rows(order: str, cache: Path) -> None:
     """Rows that begin and end anywhere."""
-    clean(sanitized(["rows:3:1001:1"], ORDERS[order], cache))
+    clean(sanitized(["rows:3:1001:1", "rows:37:63:0", "rows:300:7:1"], ORDERS[order], cache))
 
 
 @pytest.mark.parametrize("order", ["in order", "reversed"])
