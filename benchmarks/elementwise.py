@@ -125,7 +125,7 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _bytes(array: Any) -> int:
-    walked = [n for n, s in zip(array.shape, array.stride(), strict=True) if s != 0]
+    walked: list[int] = [n for n, s in zip(array.shape, array.stride(), strict=True) if s != 0]
     size: int = array.element_size()
     return size * math.prod(walked)
 
