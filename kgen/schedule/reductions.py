@@ -192,7 +192,8 @@ def choose_rows(
     group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
     width = math.prod(space.shape[:reduced])
     walking = [i for i, w in enumerate(walks) if w]
-    flat = stage(space, walking, itemsizes, addresses, group) if bounded and reduced == 1 else None
+    written = {i for i, w in enumerate(wide) if w and step.touches[i].writes}
+    flat = stage(space, walking, itemsizes, addresses, group, written) if bounded and reduced == 1 else None
     lead: int | None = None
     alike: Set[int] = frozenset()
     if flat is not None:

@@ -50,16 +50,18 @@ class Stage:
 
 
 def stage(
-    space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int
-) -> Stage | None:
+    space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int,
+    written: Set[int],
+) -> Stage | None:  # fmt: skip
     """How rows go by way of shared memory, if they should.
 
-    ``walking``: the operands that are consecutive along a row; ``group``: elements that fill a vector.
+    ``walking``: the operands that are consecutive along a row; ``group``: elements that fill a vector.  All that are
+    ``written`` along rows have to go this way: threads beyond the last row work on rows that only shared memory has.
     """
     width = space.shape[0]
     operands = frozenset(i for i in walking if _is_dense(space, i))
     largest = max((itemsizes[i] for i in operands), default=0)
-    if not 0 < width * largest <= LONGEST:
+    if not 0 < width * largest <= LONGEST or not written <= operands:
         return None
     even = width % group == 0 and not any(addresses[i] for i in operands)
     if even and width * largest > LONGEST_EVEN:

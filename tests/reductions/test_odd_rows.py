@@ -64,6 +64,14 @@ def test_kernels(shape: tuple[int, ...], strides: tuple[int, ...], kernel: str) 
     assert [s.kernel for s in found.steps] == [kernel]
 
 
+def test_across() -> None:
+    """An output that lies across the rows is written by the threads that have a row, and by no others."""
+    x = (np.arange(8 * 47, dtype=np.uint8) % 5).reshape(8, 47).T
+    out = np.empty(x.shape, np.float32)
+    kgen.jit("out = (x - cast<i32>(any(x, axis=0))) * 0.5", device="cpu")(x, out=out)
+    assert np.array_equal(out, (x - x.any(0).astype(np.int32)) * 0.5)
+
+
 @pytest.mark.parametrize("kind", ["argmin", "argmax"])
 def test_first_place(kind: str) -> None:
     """Of equals, the first wins, wherever groups begin; and so does the first NaN."""
