@@ -45,6 +45,7 @@ def test_many_rows(rows: int, width: int, monkeypatch: pytest.MonkeyPatch) -> No
     ("shape", "strides", "kernel"),
     [
         ((4096, 1001), (1001, 1), "rows_held1024_peeled"),
+        ((4096, 257), (257, 1), "rows_held256_peeled"),
         ((4096, 1024), (1025, 1), "rows_held1024_peeled"),
         ((4096, 1024), (1032, 1), "rows_held1024"),
         ((4096, 7), (7, 1), "rows_held7_staged"),
