@@ -8,7 +8,7 @@
 // Inputs:  x: float32
 // Outputs: at: int64, top: float32
 //
-// Chosen: columns: 32 threads across groups of 4 columns, 8 threads share each group.
+// Chosen: columns: 16 threads across groups of 4 columns, 16 threads share each group.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -86,7 +86,7 @@ struct argmax_columns_columns_split_layout {
     int x_step[2];  // down a column, then across
 };
 
-// Columns, 128 a block: 32 threads across, 8 share a group; several blocks share them.
+// Columns, 64 a block: 16 threads across, 16 share a group; several blocks share them.
 // Launch: (groups of columns, ceil(height / span)) blocks of 256 threads; `arrived` begins as zeros.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for at, top and x.
@@ -101,8 +101,9 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
                              unsigned int* arrived,
                              const argmax_columns_columns_split_layout layout)
 {
-    const int share = threadIdx.x / 32;  // of a group's elements
-    const int column = 128 * blockIdx.x + 4 * (threadIdx.x % 32);
+    const int lane = threadIdx.x % 16;
+    const int share = threadIdx.x / 16;  // of a group's elements
+    const int column = 64 * blockIdx.x + 4 * lane;
     const bool live = column < layout.columns;
     long long* const at_row = at_ptr + column;
     float* const top_row = top_ptr + column;
@@ -110,8 +111,8 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
 
-    __shared__ Found<float> argmax_shared[4][256];
-    __shared__ float max_shared[4][256];
+    __shared__ Found<float> argmax_shared[1024];
+    __shared__ float max_shared[1024];
     Found<float> argmax_acc[4];
     float max_acc[4];
     #pragma unroll
@@ -121,22 +122,38 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     }
     if (live) {
         int e = first + share;
-        for (; e + 56 < last; e += 64) {
-            Pack<float, 4, 16> x_vec[8];
+        for (; e + 48 < last; e += 64) {
+            Pack<float, 4, 16> x_vec[4];
             #pragma unroll
-            for (int u = 0; u < 8; ++u) {
+            for (int u = 0; u < 4; ++u) {
                 x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_row + (e + u * 8) * layout.x_step[0]);
+                    x_row + (e + u * 16) * layout.x_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 #pragma unroll
-                for (int u = 0; u < 8; ++u) {
-                    argmax_columns_pass(x_vec[u].at[j], e + u * 8, argmax_acc[j], max_acc[j]);
+                for (int u = 0; u < 4; ++u) {
+                    argmax_columns_pass(x_vec[u].at[j], e + u * 16, argmax_acc[j], max_acc[j]);
                 }
             }
         }
-        for (; e < last; e += 8) {
+        if (e + 16 < last) {
+            Pack<float, 4, 16> x_vec[2];
+            #pragma unroll
+            for (int u = 0; u < 2; ++u) {
+                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                    x_row + (e + u * 16) * layout.x_step[0]);
+            }
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                #pragma unroll
+                for (int u = 0; u < 2; ++u) {
+                    argmax_columns_pass(x_vec[u].at[j], e + u * 16, argmax_acc[j], max_acc[j]);
+                }
+            }
+            e += 32;
+        }
+        if (e < last) {
             Pack<float, 4, 16> x_vec;
             x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
                 x_row + e * layout.x_step[0]);
@@ -146,33 +163,29 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
             }
         }
     }
+
+    // Threads that share columns meet in shared memory, where all threads merge, a column each at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        argmax_shared[j][threadIdx.x] = argmax_acc[j];
-        max_shared[j][threadIdx.x] = max_acc[j];
+        argmax_shared[(share * 4 + j) * 16 + lane] = argmax_acc[j];
+        max_shared[(share * 4 + j) * 16 + lane] = max_acc[j];
     }
     __syncthreads();
-    for (int s = 4; s > 0; s /= 2) {
-        if (share < s) {
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                first_greatest(argmax_acc[j], argmax_shared[j][threadIdx.x + 32 * s]);
-                argmax_shared[j][threadIdx.x] = argmax_acc[j];
-                max_acc[j] = nan_max(max_acc[j], max_shared[j][threadIdx.x + 32 * s]);
-                max_shared[j][threadIdx.x] = max_acc[j];
-            }
+    #pragma unroll
+    for (int n = 16; n > 1; n = (n + 1) / 2) {
+        const int s = (n + 1) / 2;  // these take what the others have
+        for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
+            first_greatest(argmax_shared[i], argmax_shared[i + s * 64]);
+            max_shared[i] = nan_max(max_shared[i], max_shared[i + s * 64]);
         }
         __syncthreads();
     }
 
     // The last of the blocks that share these columns merges what all have left, always in the same order.
-    const unsigned mine = (blockIdx.x * unsigned(gridDim.y) + blockIdx.y) * 128 + 4 * (threadIdx.x % 32);
-    if (share == 0) {
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            argmax_of_blocks[mine + j] = argmax_acc[j];
-            max_of_blocks[mine + j] = max_acc[j];
-        }
+    const unsigned int mine = (blockIdx.x * gridDim.y + blockIdx.y) * 64;
+    if (threadIdx.x < 64) {
+        argmax_of_blocks[mine + threadIdx.x] = argmax_shared[threadIdx.x];
+        max_of_blocks[mine + threadIdx.x] = max_shared[threadIdx.x];
     }
     __threadfence();
     __syncthreads();
@@ -185,31 +198,24 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         return;
     }
     __threadfence();
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        argmax_acc[j] = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
-        max_acc[j] = __int_as_float(0xff800000 /* -inf */);
-        for (unsigned int b = share; b < gridDim.y; b += 8) {
-            const unsigned theirs = (blockIdx.x * unsigned(gridDim.y) + b) * 128 + 4 * (threadIdx.x % 32);
-            first_greatest(argmax_acc[j], argmax_of_blocks[theirs + j]);
-            max_acc[j] = nan_max(max_acc[j], max_of_blocks[theirs + j]);
-        }
+    Found<float> argmax_whole = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
+    float max_whole = __int_as_float(0xff800000 /* -inf */);
+    // Reads do not wait for merges: several are on their way at once.
+    #pragma unroll 8
+    for (int b = threadIdx.x / 64; b < int(gridDim.y); b += 4) {
+        const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
+        first_greatest(argmax_whole, argmax_of_blocks[theirs]);
+        max_whole = nan_max(max_whole, max_of_blocks[theirs]);
     }
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        argmax_shared[j][threadIdx.x] = argmax_acc[j];
-        max_shared[j][threadIdx.x] = max_acc[j];
-    }
+    argmax_shared[threadIdx.x] = argmax_whole;
+    max_shared[threadIdx.x] = max_whole;
     __syncthreads();
-    for (int s = 4; s > 0; s /= 2) {
-        if (share < s) {
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                first_greatest(argmax_acc[j], argmax_shared[j][threadIdx.x + 32 * s]);
-                argmax_shared[j][threadIdx.x] = argmax_acc[j];
-                max_acc[j] = nan_max(max_acc[j], max_shared[j][threadIdx.x + 32 * s]);
-                max_shared[j][threadIdx.x] = max_acc[j];
-            }
+    #pragma unroll
+    for (int n = 4; n > 1; n = (n + 1) / 2) {
+        const int s = (n + 1) / 2;  // these take what the others have
+        for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
+            first_greatest(argmax_shared[i], argmax_shared[i + s * 64]);
+            max_shared[i] = nan_max(max_shared[i], max_shared[i + s * 64]);
         }
         __syncthreads();
     }
@@ -219,8 +225,8 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         Pack<float, 4, 16> top_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const long long argmax_v = max(argmax_acc[j].at, 0ll);
-            const float max_v = max_acc[j];
+            const long long argmax_v = max(argmax_shared[j * 16 + lane].at, 0ll);
+            const float max_v = max_shared[j * 16 + lane];
             // at = argmax(x, axis=-1)
             at_vec.at[j] = argmax_v;
             // top = max(x, axis=-1)

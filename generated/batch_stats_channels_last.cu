@@ -8,7 +8,7 @@
 // Inputs:  image: float32
 // Outputs: mu: float32, sigma2: float32
 //
-// Chosen: columns: 32 threads across groups of 4 columns, 8 threads share each group.
+// Chosen: columns: 8 threads across groups of 4 columns, 32 threads share each group.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -25,16 +25,16 @@ struct Moments {
     T count, mean, distance;
 };
 
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
+// branch, so that several sets can be on their way from memory.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
     const T count = a.count + b.count, apart = b.mean - a.mean;
-    const T share = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
-    if (b.count != 0) {
-        a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
-        a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
-    }
+    const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
+    const T share = a.count == 0 ? 1 : quotient;
+    a.distance += b.distance + apart * (apart * (a.count * share));
+    a.mean += apart * share;
     a.count = count;
 }
 
@@ -43,23 +43,6 @@ static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d
 {
     return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
             __shfl_xor_sync(0xffffffffu, a.distance, d)};
-}
-
-// Takes the elements of a group into the moments, about the group's own mean.
-template <typename T, int N>
-static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N])
-{
-    T sum = 0, distance = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += x[j];
-    }
-    const T mean = sum * (1 / (T)N);
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        distance += (x[j] - mean) * (x[j] - mean);
-    }
-    merge(all, Moments<T>{N, mean, distance});
 }
 
 // A sum that also keeps what rounding took away from it.
@@ -82,6 +65,36 @@ static __device__ __forceinline__ T total(const Sum<T>& s)
     return isfinite(s.sum) ? s.sum + s.rest : s.sum;
 }
 
+// The mean of the elements seen, and the sum of their squared distances from it; their number is known elsewhere.
+template <typename T>
+struct Spread {
+    T mean, distance;
+};
+
+// Takes the elements of a group into it, about the group's own mean: they are `weight` of all, after `seen` others.
+template <typename T, int N, typename Count>
+static __device__ __forceinline__ void add_group(Spread<T>& all, const T (&x)[N], Count seen, Count weight)
+{
+    T sum = 0, distance = 0;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        sum += x[j];
+    }
+    const T mean = sum * (1 / (T)N), apart = mean - all.mean;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        distance += (x[j] - mean) * (x[j] - mean);
+    }
+    all.distance += distance + apart * (apart * (T)(seen * weight));
+    all.mean += apart * (T)weight;
+}
+
+template <typename T, typename Count>
+static __device__ __forceinline__ Moments<T> moments(const Spread<T>& all, Count seen)
+{
+    return {(T)seen, all.mean, all.distance};
+}
+
 // Takes one element into mean and var.
 static __device__ __forceinline__ void
 batch_stats_channels_last_pass(const float image_v, float& mean_acc, float& var_acc)
@@ -102,7 +115,7 @@ struct batch_stats_channels_last_columns_split_layout {
     int image_step[2];  // down a column, then across
 };
 
-// Columns, 128 a block: 32 threads across, 8 share a group; several blocks share them.
+// Columns, 32 a block: 8 threads across, 32 share a group; several blocks share them.
 // Launch: (groups of columns, ceil(height / span)) blocks of 256 threads; `arrived` begins as zeros.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for mu, sigma2 and image.
@@ -117,8 +130,9 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
                                         unsigned int* arrived,
                                         const batch_stats_channels_last_columns_split_layout layout)
 {
-    const int share = threadIdx.x / 32;  // of a group's elements
-    const int column = 128 * blockIdx.x + 4 * (threadIdx.x % 32);
+    const int lane = threadIdx.x % 8;
+    const int share = threadIdx.x / 8;  // of a group's elements
+    const int column = 32 * blockIdx.x + 4 * lane;
     const bool live = column < layout.columns;
     float* const mu_row = mu_ptr + column;
     float* const sigma2_row = sigma2_ptr + column;
@@ -126,82 +140,107 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
 
-    __shared__ float mean_shared[4][256];
-    __shared__ Moments<float> var_shared[4][256];
+    __shared__ float mean_shared[1024];
+    __shared__ Moments<float> var_shared[1024];
     float mean_acc[4];
     Sum<float> mean_sum[4];
     Moments<float> var_acc[4];
+    Spread<float> var_sum[4];
+    float seen = 0;  // elements of each column
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         mean_sum[j] = Sum<float>{};
-        var_acc[j] = Moments<float>{};
+        var_sum[j] = Spread<float>{};
     }
     if (live) {
         int e = first + share;
-        for (; e + 56 < last; e += 64) {
-            Pack<float, 4, 16> image_vec[8];
+        for (; e + 96 < last; e += 128) {
+            Pack<float, 4, 16> image_vec[4];
             #pragma unroll
-            for (int u = 0; u < 8; ++u) {
+            for (int u = 0; u < 4; ++u) {
                 image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_row + (e + u * 8) * layout.image_step[0]);
+                    image_row + (e + u * 32) * layout.image_step[0]);
             }
+            const float weight = __fdividef(4.0f, seen + 4.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 float mean_part = 0.0f;
-                float var_part[8];
+                float var_part[4];
                 #pragma unroll
-                for (int u = 0; u < 8; ++u) {
+                for (int u = 0; u < 4; ++u) {
                     batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
                 }
                 add(mean_sum[j], mean_part);
-                add_group(var_acc[j], var_part);
+                add_group(var_sum[j], var_part, seen, weight);
             }
+            seen += 4.0f;
         }
-        for (; e < last; e += 8) {
+        if (e + 32 < last) {
+            Pack<float, 4, 16> image_vec[2];
+            #pragma unroll
+            for (int u = 0; u < 2; ++u) {
+                image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                    image_row + (e + u * 32) * layout.image_step[0]);
+            }
+            const float weight = __fdividef(2.0f, seen + 2.0f);
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                float mean_part = 0.0f;
+                float var_part[2];
+                #pragma unroll
+                for (int u = 0; u < 2; ++u) {
+                    batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
+                }
+                add(mean_sum[j], mean_part);
+                add_group(var_sum[j], var_part, seen, weight);
+            }
+            seen += 2.0f;
+            e += 64;
+        }
+        if (e < last) {
             Pack<float, 4, 16> image_vec;
             image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
                 image_row + e * layout.image_step[0]);
+            const float weight = __fdividef(1.0f, seen + 1.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 float mean_part = 0.0f;
                 float var_part[1];
                 batch_stats_channels_last_pass(image_vec.at[j], mean_part, var_part[0]);
                 add(mean_sum[j], mean_part);
-                add_group(var_acc[j], var_part);
+                add_group(var_sum[j], var_part, seen, weight);
             }
+            seen += 1.0f;
         }
     }
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         mean_acc[j] = total(mean_sum[j]);
+        var_acc[j] = moments(var_sum[j], seen);
     }
+
+    // Threads that share columns meet in shared memory, where all threads merge, a column each at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_shared[j][threadIdx.x] = mean_acc[j];
-        var_shared[j][threadIdx.x] = var_acc[j];
+        mean_shared[(share * 4 + j) * 8 + lane] = mean_acc[j];
+        var_shared[(share * 4 + j) * 8 + lane] = var_acc[j];
     }
     __syncthreads();
-    for (int s = 4; s > 0; s /= 2) {
-        if (share < s) {
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                mean_acc[j] += mean_shared[j][threadIdx.x + 32 * s];
-                mean_shared[j][threadIdx.x] = mean_acc[j];
-                merge(var_acc[j], var_shared[j][threadIdx.x + 32 * s]);
-                var_shared[j][threadIdx.x] = var_acc[j];
-            }
+    #pragma unroll
+    for (int n = 32; n > 1; n = (n + 1) / 2) {
+        const int s = (n + 1) / 2;  // these take what the others have
+        for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
+            mean_shared[i] += mean_shared[i + s * 32];
+            merge(var_shared[i], var_shared[i + s * 32]);
         }
         __syncthreads();
     }
 
     // The last of the blocks that share these columns merges what all have left, always in the same order.
-    const unsigned mine = (blockIdx.x * unsigned(gridDim.y) + blockIdx.y) * 128 + 4 * (threadIdx.x % 32);
-    if (share == 0) {
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            mean_of_blocks[mine + j] = mean_acc[j];
-            var_of_blocks[mine + j] = var_acc[j];
-        }
+    const unsigned int mine = (blockIdx.x * gridDim.y + blockIdx.y) * 32;
+    if (threadIdx.x < 32) {
+        mean_of_blocks[mine + threadIdx.x] = mean_shared[threadIdx.x];
+        var_of_blocks[mine + threadIdx.x] = var_shared[threadIdx.x];
     }
     __threadfence();
     __syncthreads();
@@ -214,31 +253,24 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         return;
     }
     __threadfence();
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        mean_acc[j] = 0.0f;
-        var_acc[j] = Moments<float>{};
-        for (unsigned int b = share; b < gridDim.y; b += 8) {
-            const unsigned theirs = (blockIdx.x * unsigned(gridDim.y) + b) * 128 + 4 * (threadIdx.x % 32);
-            mean_acc[j] += mean_of_blocks[theirs + j];
-            merge(var_acc[j], var_of_blocks[theirs + j]);
-        }
+    Sum<float> mean_whole{};
+    Moments<float> var_whole = Moments<float>{};
+    // Reads do not wait for merges: several are on their way at once.
+    #pragma unroll 8
+    for (int b = threadIdx.x / 32; b < int(gridDim.y); b += 8) {
+        const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 32 + threadIdx.x % 32;
+        add(mean_whole, mean_of_blocks[theirs]);
+        merge(var_whole, var_of_blocks[theirs]);
     }
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        mean_shared[j][threadIdx.x] = mean_acc[j];
-        var_shared[j][threadIdx.x] = var_acc[j];
-    }
+    mean_shared[threadIdx.x] = total(mean_whole);
+    var_shared[threadIdx.x] = var_whole;
     __syncthreads();
-    for (int s = 4; s > 0; s /= 2) {
-        if (share < s) {
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                mean_acc[j] += mean_shared[j][threadIdx.x + 32 * s];
-                mean_shared[j][threadIdx.x] = mean_acc[j];
-                merge(var_acc[j], var_shared[j][threadIdx.x + 32 * s]);
-                var_shared[j][threadIdx.x] = var_acc[j];
-            }
+    #pragma unroll
+    for (int n = 8; n > 1; n = (n + 1) / 2) {
+        const int s = (n + 1) / 2;  // these take what the others have
+        for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
+            mean_shared[i] += mean_shared[i + s * 32];
+            merge(var_shared[i], var_shared[i + s * 32]);
         }
         __syncthreads();
     }
@@ -248,8 +280,8 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         Pack<float, 4, 16> sigma2_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const float mean_v = mean_acc[j] / (float)layout.height;
-            const float var_v = var_acc[j].distance / (float)layout.height;
+            const float mean_v = mean_shared[j * 8 + lane] / (float)layout.height;
+            const float var_v = var_shared[j * 8 + lane].distance / (float)layout.height;
             // mu = mean(image, axis=(0, 2, 3))
             mu_vec.at[j] = mean_v;
             // sigma2 = var(image, axis=(0, 2, 3))

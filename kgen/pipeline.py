@@ -22,6 +22,7 @@ from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
 from kgen.schedule.bind import Array, Placed, place
+from kgen.schedule.columns import choose_columns
 from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
@@ -96,7 +97,8 @@ def schedule(step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: 
     """Decide one step for where its operands lie.  ``bounded``: whether the extents are all known."""
     where = placed.space, placed.itemsizes, placed.addresses, placed.aliased
     if isinstance(step, RowStep):
-        return choose_rows(step, placed.reduced, *where, bounded=bounded, target=target)
+        by_columns = choose_columns(step, placed.reduced, *where, bounded=bounded, target=target)
+        return by_columns or choose_rows(step, placed.reduced, *where, bounded=bounded, target=target)
     return choose(step, *where, target=target)
 
 

@@ -53,6 +53,7 @@ class Accumulator:
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
     places: bool = False  # whether updates need to know where an element is
+    counts: str = ""  # the type of the number of elements seen, where the loop has to know it
 
     @property
     def initial(self) -> str:
@@ -173,6 +174,30 @@ def _log_sum(result: str, target: DType) -> Accumulator:
         merge_helpers=(f"log_sum_{target.short}",),
         lanes_helpers=(f"log_sum_lanes_{target.short}",),
     )
+
+
+def counted_once(whole: Accumulator) -> Accumulator:
+    """``whole`` for a thread that takes as many elements into each of several states, and counts them for all.
+
+    Its loop has ``seen``, the elements before a group, and ``weight``, which the group is of all up to it.
+    """
+    if not whole.type.startswith("Moments"):
+        return whole
+    return replace(
+        whole,
+        loop_type=whole.type.replace("Moments", "Spread"),
+        loop_init="{}",
+        loop_fold="add_group({a}, {x}, seen, weight);",
+        collapse="moments({a}, seen)",
+        helpers=("moments",),
+        loop_helpers=("spread",),
+        counts=whole.value,
+    )
+
+
+def briefly(whole: Accumulator) -> Accumulator:
+    """``whole`` for threads that take few elements: no need to keep what rounding took away."""
+    return replace(whole, loop_type="", loop_init="", loop_fold="", collapse="", loop_helpers=())
 
 
 def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:

@@ -10,21 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext
-from kgen.codegen.element import PRIMARY, Argument
+from kgen.codegen.accumulators import Accumulator, briefly, counted_once
+from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReadContext
+from kgen.codegen.element import PRIMARY, Argument, Element
 from kgen.codegen.layouts import apart, decomposition, divisor_fields, sum_lines
 from kgen.codegen.reductions import Described, RowsWriter
 from kgen.codegen.sections import RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
-from kgen.schedule.reductions import IN_FLIGHT
 
 
 @dataclass(slots=True)
 class ColumnWriter(RowsWriter):
-    """``several``: whether the text at hand reads several elements of each column at once."""
+    """``count``: how many elements of each column the text at hand reads at once."""
 
-    several: bool = False
+    count: int = 1
 
     # --- where elements are -------------------------------------------------------------------------
 
@@ -35,13 +35,9 @@ class ColumnWriter(RowsWriter):
 
     @property
     def element_index(self) -> str:
-        return (
-            f"e + u * {self.schedule.threads}"
-            if self.several and self.schedule.threads > 1
-            else "e + u"
-            if self.several
-            else "e"
-        )
+        if self.count == 1:
+            return "e"
+        return f"e + u * {self.schedule.threads}" if self.schedule.threads > 1 else "e + u"
 
     def outer(self, touch: int) -> list[str]:
         """The terms of where a group of columns begins."""
@@ -79,7 +75,7 @@ class ColumnWriter(RowsWriter):
                 return []
 
     def element(self, touch: int, *, held: bool) -> str:
-        array = "[u]" if self.several else ""
+        array = "[u]" if self.count > 1 else ""
         return f"{names.vector(self.labels[touch])}{array}" + ("" if self.planned(touch).access == "row" else ".at[j]")
 
     def pack_of(self, touch: int) -> str:
@@ -93,7 +89,7 @@ class ColumnWriter(RowsWriter):
                 return self.gather_pack(touch)
 
     def load(self, touch: int) -> list[str]:
-        name = names.vector(self.labels[touch]) + ("[u]" if self.several else "")
+        name = names.vector(self.labels[touch]) + ("[u]" if self.count > 1 else "")
         base = self.base_of(touch)
         match self.planned(touch).access:
             case "row":
@@ -140,7 +136,7 @@ class ColumnWriter(RowsWriter):
                 if mine.mode == "direct":
                     return f"{self.thread_state(int(argument.key))}[j]"
                 part = names.of_reduction(state, "part")
-                return part if mine.mode == "part" else f"{part}[{'u' if self.several else '0'}]"
+                return part if mine.mode == "part" else f"{part}[{'u' if self.count > 1 else '0'}]"
             case _:
                 return super(ColumnWriter, self).argument(argument, held)
 
@@ -153,23 +149,17 @@ class ColumnWriter(RowsWriter):
     def write(self, name: str, parameters: Sequence[str]) -> Described:
         schedule, sinks = self.schedule, list(self.states)
         group, wide = schedule.group, schedule.index_bits == 64
+        adapted = counted_once if schedule.tall else briefly
+        self.states = {n: (adapted(m), state) for n, (m, state) in self.states.items()}
         section = self.section(0, f"{self.base}_pass", sinks, self.states)
-        reads = self.reads_of(section)
         writer = RowWriter(self.step, self.statements, unique=self.unique)
         results, packs, writes = self.results(writer)
         touched = sorted(
-            {*reads, *(i for i in range(len(self.wide)) if self.base_of(i) in " ".join([*results, *writes]))}
+            {
+                *self.reads_of(section),
+                *(i for i in range(len(self.wide)) if self.base_of(i) in " ".join([*results, *writes])),
+            }
         )
-        text = self.accumulating(sinks)
-        self.several = True
-        several = (self.places(always=True), [line for t in reads for line in self.load(t)])
-        call_several = (*self.places(always=False), *self.call(section))
-        self.several = False
-        types = {t: self.pack_of(t) for t in reads}
-        one = [f"{types[t]} {names.vector(self.labels[t])};" for t in reads]
-        one += [*self.places(always=True), *(line for t in reads for line in self.load(t))]
-        lane = "threadIdx.x" if schedule.threads == 1 else f"threadIdx.x % {self.lanes}"
-        index = "long long" if wide else "unsigned"
         mine = [(self.states[n][0], self.states[n][1], self.thread_state(n)) for n in sinks]
         helpers = [h for m, _, _ in mine for h in (*m.helpers, *m.merge_helpers, *m.loop_helpers)]
         return Described(
@@ -182,40 +172,34 @@ class ColumnWriter(RowsWriter):
                 threads=schedule.threads,
                 rows=schedule.rows,
                 group=group,
-                at_once=IN_FLIGHT,
-                index=index,
+                reads=tuple(self.reading(n, section, sinks) for n in self.counts),
+                index="long long" if wide else "unsigned int",
+                blocks="(long long)gridDim.y" if wide else "gridDim.y",
                 signed=self.signed,
                 layout=self.layout(f"{name}_layout"),
                 packs=True,
                 start=self.start_of(touched),
-                first="first" if schedule.split else "0",
+                loop=schedule.tall,
+                first=" + ".join(
+                    (["first"] if schedule.split else []) + (["share"] if schedule.threads > 1 else []) or ["0"]
+                ),
                 last="last" if schedule.split else "layout.height",
-                lane=f"{group} * ({lane})" if group > 1 else lane,
-                shared=tuple(f"__shared__ {m.type} {shared(s)}[{group}][{schedule.block}];" for m, s, _ in mine),
-                declare=tuple(line for m, s, t in mine for line in self.declared(m.type, s, m.loop_type, t)),
+                shared=tuple(f"__shared__ {m.type} {shared(s)}[{group * schedule.block}];" for m, s, _ in mine),
+                declare=(
+                    *(line for m, s, t in mine for line in self.declared(m.type, s, m.loop_type, t)),
+                    *([f"{self.counted} seen = 0;  // elements of each column"] if self.counted else []),
+                ),
                 init=tuple(f"{t}[j] = {f'{m.loop_type}{{}}' if m.loop_type else m.initial};" for m, s, t in mine),
-                reads_of_several=tuple(f"{types[t]} {names.vector(self.labels[t])}[{IN_FLIGHT}];" for t in reads),
-                loads_of_several=(*several[0], *several[1]),
-                loads_of_one=tuple(one),
-                parts_of_several=tuple(line.replace("[1]", f"[{IN_FLIGHT}]") for line in text["parts"]),
-                parts_of_one=tuple(text["parts"]),
-                call_several=call_several,
-                call_one=(*self.places(always=False), *self.call(section)),
-                fold=tuple(text["fold"]),
                 collapse=tuple(f"{s}[j] = {m.collapse.format(a=f'{t}[j]')};" for m, s, t in mine if m.loop_type),
-                publish=tuple(f"{shared(s)}[j][threadIdx.x] = {s}[j];" for _, s, _ in mine),
-                merge_shared=tuple(
-                    line
-                    for m, s, _ in mine
-                    for line in (
-                        m.merge.format(a=f"{s}[j]", b=f"{shared(s)}[j][threadIdx.x + {self.lanes} * s]"),
-                        f"{shared(s)}[j][threadIdx.x] = {s}[j];",
-                    )
+                publish=tuple(f"{shared(s)}[{self.among('share')}] = {s}[j];" for _, s, _ in mine),
+                merge=tuple(
+                    m.merge.format(a=f"{shared(s)}[i]", b=f"{shared(s)}[i + s * {schedule.rows}]") for m, s, _ in mine
                 ),
                 split=schedule.split,
-                leave=tuple(f"{names.left(s)}[mine + j] = {s}[j];" for _, s, _ in mine),
-                reset=tuple(f"{s}[j] = {m.initial};" for m, s, _ in mine),
-                take=tuple(m.merge.format(a=f"{s}[j]", b=f"{names.left(s)}[theirs + j]") for m, s, _ in mine),
+                leave=tuple(f"{names.left(s)}[mine + threadIdx.x] = {shared(s)}[threadIdx.x];" for _, s, _ in mine),
+                whole=tuple(self.merged(m, s)[0] for m, s, _ in mine),
+                take=tuple(self.merged(m, s)[1] for m, s, _ in mine),
+                share=tuple(self.merged(m, s)[2] for m, s, _ in mine),
                 result_packs=tuple(packs),
                 results=tuple(results),
                 writes=tuple(writes),
@@ -228,34 +212,86 @@ class ColumnWriter(RowsWriter):
         group = self.schedule.group
         return [f"{c_type} {state}[{group}];"] + ([f"{loop_type} {thread}[{group}];"] if loop_type else [])
 
-    def accumulating(self, sinks: Sequence[int]) -> dict[str, list[str]]:
-        text: dict[str, list[str]] = {"parts": [], "fold": []}
+    def among(self, share: str) -> str:
+        """Where a thread's column ``j`` is in shared memory: what threads side by side write is side by side."""
+        first = f"({share} * {self.schedule.group} + j)" if share else "j"
+        return f"{first} * {self.lanes} + lane"
+
+    def merged(self, mine: Accumulator, state: str) -> tuple[str, str, str]:
+        """Lines that declare what one column has of all blocks, take what one of them left, and share the result."""
+        all_of, left, place = (
+            names.of_reduction(state, "whole"),
+            f"{names.left(state)}[theirs]",
+            f"{shared(state)}[threadIdx.x]",
+        )
+        if mine.loop_fold and not mine.counts:
+            take = mine.loop_fold.format(a=all_of, x=left)
+            return f"{mine.loop_type} {all_of}{{}};", take, f"{place} = {mine.collapse.format(a=all_of)};"
+        take = mine.merge.format(a=all_of, b=left)
+        return f"{mine.type} {all_of} = {mine.initial};", take, f"{place} = {all_of};"
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many elements a thread reads at once: the most, and then what is left."""
+        return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
+
+    def reading(self, count: int, section: Element, sinks: Sequence[int]) -> ReadContext:
+        self.count = count
+        touches = self.reads_of(section)
+        array = f"[{count}]" if count > 1 else ""
+        parts: list[str] = []
+        fold: list[str] = []
         for n in sinks:
             mine, state = self.states[n]
             part, thread = names.of_reduction(state, "part"), f"{self.thread_state(n)}[j]"
             if mine.mode == "part":
-                text["parts"].append(f"{mine.value} {part} = {mine.start};")
-                text["fold"].append((mine.loop_fold or mine.fold).format(a=thread, x=part))
+                parts.append(f"{mine.value} {part} = {mine.start};")
             elif mine.mode == "group":
-                text["parts"].append(f"{mine.value} {part}[1];")
-                text["fold"].append(mine.fold.format(a=thread, x=part))
-        return text
+                parts.append(f"{mine.value} {part}[{count}];")
+            if mine.mode != "direct":
+                fold.append((mine.loop_fold or mine.fold).format(a=thread, x=part))
+        before, after = self.counting()
+        return ReadContext(
+            count,
+            tuple(f"{self.pack_of(t)} {names.vector(self.labels[t])}{array};" for t in touches),
+            (*self.places(always=True), *(line for t in touches for line in self.load(t))),
+            before,
+            tuple(parts),
+            (*self.places(always=False), *self.call(section)),
+            tuple(fold),
+            after,
+        )
+
+    def counting(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Lines that know how many elements a thread has seen, where a state has to."""
+        number = self.counted
+        if not number:
+            return (), ()
+        count = f"{self.count}.0f" if number == "float" else f"{self.count}.0"
+        part = f"__fdividef({count}, seen + {count})" if number == "float" else f"{count} / (seen + {count})"
+        return (f"const {number} weight = {part};",), (f"seen += {count};",)
+
+    @property
+    def counted(self) -> str:
+        """The type of how many elements of each column a thread has seen; empty where nobody asks."""
+        found = sorted(m.counts for m, _ in self.states.values() if m.counts)
+        return found[0] if found else ""
 
     def start_of(self, touched: Sequence[int]) -> tuple[str, ...]:
         schedule = self.schedule
         wide, lanes = schedule.index_bits == 64, self.lanes
-        lines = [
-            f"const int share = threadIdx.x / {lanes};  // of a group's elements"
-            if schedule.threads > 1
-            else "const int share = 0;"
-        ]
+        lines: list[str] = []
+        lane = "threadIdx.x"
+        if schedule.threads > 1:
+            lines += [f"const int lane = threadIdx.x % {lanes};", f"const int share = threadIdx.x / {lanes};"]
+            lines[-1] += "  // of a group's elements"
+            lane = "lane"
         tile = "blockIdx.x"
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, tile)
             tile = "c0"
-        lane = f"threadIdx.x % {lanes}" if schedule.threads > 1 else "threadIdx.x"
         number = f"{schedule.rows} * {'(long long)' if wide and tile != 'c0' else ''}{tile} + "
-        number += f"{schedule.group} * ({lane})" if schedule.group > 1 else lane
+        number += f"{schedule.group} * {lane}" if schedule.group > 1 else lane
         lines.append(f"const {self.signed} column = {number};")
         lines.append("const bool live = column < layout.columns;")
         for touch in touched:
@@ -278,7 +314,8 @@ class ColumnWriter(RowsWriter):
         for n, (mine, state) in self.states.items():
             value = self.unique(names.value(state.removesuffix("_acc")))
             zero = "0" if self.schedule.index_bits == 32 else "0ll"
-            text = mine.result.format(a=f"{state}[j]", count="layout.height", zero=zero)
+            total = f"{shared(state)}[{self.among('')}]" if self.schedule.threads > 1 else f"{state}[j]"
+            text = mine.result.format(a=total, count="layout.height", zero=zero)
             lines.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
             writer.exprs[n] = Expr(value, PRIMARY)
         last = self.parts.last()
@@ -315,9 +352,10 @@ class ColumnWriter(RowsWriter):
 
     def comment(self) -> tuple[str, ...]:
         schedule = self.schedule
+        share = f"{schedule.threads} share a group" if schedule.threads > 1 else "each has a group"
         blocks = "; several blocks share them" if schedule.split else ""
         text = [
-            f"Columns, {schedule.rows} a block: {self.lanes} threads across, {schedule.threads} share a group{blocks}."
+            f"Columns, {schedule.rows} a block: {self.lanes} threads across, {share}{blocks}."
             + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
         ]
         if schedule.split:
@@ -329,6 +367,8 @@ class ColumnWriter(RowsWriter):
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
+        if not schedule.tall:
+            text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
         aligned: dict[int, list[str]] = {}
         for i, t in enumerate(schedule.touches):
             if t.access == "vector":

@@ -250,11 +250,29 @@ class ReduceContext:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadContext:
+    """How a column kernel reads ``count`` elements of each column, and takes them into its states.
+
+    Where there are several, ``loads`` and ``call`` stand in loops over ``u``; ``parts`` to ``fold`` stand in one over
+    ``j``, the column.
+    """
+
+    count: int
+    declare: tuple[str, ...]
+    loads: tuple[str, ...]
+    before: tuple[str, ...]
+    parts: tuple[str, ...]
+    call: tuple[str, ...]
+    fold: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnContext:
     """A kernel whose threads go across rows that are consecutive in memory, called columns.
 
-    A thread has ``group`` columns, and reads ``at_once`` elements of each before it uses them; lines for ``several``
-    elements stand in a loop over ``u``, all others in one over ``j``, the column.
+    A thread has ``group`` columns.  ``reads``: how it reads as many elements at once as it can, then the half of that,
+    down to one.
     """
 
     template: str
@@ -265,33 +283,27 @@ class ColumnContext:
     threads: int
     rows: int
     group: int
-    at_once: int
+    reads: tuple[ReadContext, ...]
     index: str
+    blocks: str
     signed: str
     layout: LayoutContext
     packs: bool
     start: tuple[str, ...]
+    loop: bool
     first: str
     last: str
-    lane: str
     shared: tuple[str, ...]
     declare: tuple[str, ...]
     init: tuple[str, ...]
-    reads_of_several: tuple[str, ...]
-    loads_of_several: tuple[str, ...]
-    loads_of_one: tuple[str, ...]
-    parts_of_several: tuple[str, ...]
-    parts_of_one: tuple[str, ...]
-    call_several: tuple[str, ...]
-    call_one: tuple[str, ...]
-    fold: tuple[str, ...]
     collapse: tuple[str, ...]
     publish: tuple[str, ...]
-    merge_shared: tuple[str, ...]
+    merge: tuple[str, ...]
     split: bool
     leave: tuple[str, ...]
-    reset: tuple[str, ...]
+    whole: tuple[str, ...]
     take: tuple[str, ...]
+    share: tuple[str, ...]
     result_packs: tuple[str, ...]
     results: tuple[str, ...]
     writes: tuple[str, ...]

@@ -69,6 +69,7 @@ _ROWS = (
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
     Helper("moments_group", ("moments",)),
+    Helper("spread", ("moments",)),
     *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),
     *(Helper(name) for name in ("to_float2", "to_double2", "nonzero", "shift_words")),
     *(Helper(name, ("shift_words",)) for name in (LOAD_SHIFTED, SHIFT_BLOCKS)),

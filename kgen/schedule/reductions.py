@@ -49,13 +49,7 @@ LONGEST_ALONE = 1 << 16
 #: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
 ENOUGH_BLOCKS = 1024
 
-#: Blocks that share columns: more of them leave too much for the last one to merge.
-COLUMN_BLOCKS = 512
-
-#: Columns that are worth going across.
-FEWEST_COLUMNS = 16
-
-#: Elements of a column that a thread reads at once.
+#: Groups of a row that a thread reads at once where several blocks share the row.
 IN_FLIGHT = 8
 
 _MOST = 2**31
@@ -69,7 +63,9 @@ class RowSchedule(Schedule):
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
     and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
 
-    In a column kernel a group is ``group`` rows that are consecutive in memory, and ``threads`` of the block share it.
+    In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
+    each of them reads ``vectors`` of its elements before it uses them.  ``tall``: whether a thread may have twice as
+    many, or more.
     """
 
     threads: int = WARP
@@ -78,6 +74,7 @@ class RowSchedule(Schedule):
     split: bool = False
     cluster: int = 1
     repeat: int = 1
+    tall: bool = False
 
     @property
     def sharers(self) -> int:
@@ -182,10 +179,6 @@ def choose_rows(
 
     ``addresses``: of the operands, modulo the widest access.  ``bounded``: whether the extents are known.
     """
-    if is_plain(step):
-        by_columns = _columns(step, space, reduced, itemsizes, addresses, aliased, target)
-        if by_columns is not None:
-            return by_columns
     wide = wide_touches(step)
     walks = [w and space.strides[i][0] == 1 and space.shape[0] > 1 for i, w in enumerate(wide)]
     moving = [itemsizes[i] for i, w in enumerate(wide) if w and _moves(space, i, reduced)]
@@ -234,7 +227,7 @@ def choose_rows(
             aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
             alignment = group * size if aligned else size
         touches.append(TouchSchedule(kind, alignment, found.get(i), not aliased[i]))
-    bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, wide) else 64
+    bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
     schedule = RowSchedule(
         "row_reduce",
@@ -292,11 +285,7 @@ def _shape(
     return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0, 1
 
 
-def _power(n: int) -> int:
-    return 1 << (n - 1).bit_length()
-
-
-def _is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wide: Sequence[bool]) -> bool:
+def is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wide: Sequence[bool]) -> bool:
     """Whether rows are numbered below 2^31, and places within a row, in bytes, too."""
     if math.prod(space.shape[reduced:]) >= _MOST or math.prod(space.shape[:reduced]) >= _MOST:
         return False
@@ -327,10 +316,10 @@ def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ..
         ends = ("staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory",)
     elif schedule.lead is not None:
         ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
-    return (what, *ends, *_shared_reasons(schedule))
+    return (what, *ends, *shared_reasons(schedule))
 
 
-def _shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
+def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
@@ -370,68 +359,3 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
 def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
     """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
     return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :]) > LONGEST_IN_ROUNDS
-
-
-def _columns(
-    step: RowStep,
-    space: IterationSpace,
-    reduced: int,
-    itemsizes: Sequence[int],
-    addresses: Sequence[int],
-    aliased: Sequence[bool],
-    target: Target,
-) -> Choice | None:
-    """Rows that are consecutive in memory, element by element: vectors across them."""
-    wide = wide_touches(step)
-    reads = [i for i, w in enumerate(wide) if w]
-    across = [i for i in reads if space.strides[i][reduced] == 1]
-    if not across or space.shape[reduced] < FEWEST_COLUMNS:
-        return None
-    if any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in reads):
-        return None
-    group = max(1, target.vector_bytes // max(itemsizes[i] for i in across))
-    while space.shape[reduced] % group:
-        group //= 2
-    lanes = min(WARP, _power(-(-space.shape[reduced] // group)))
-    # The dimension that threads go across comes first among the kept ones, in groups.
-    touches: list[TouchSchedule] = []
-    _, found = stride_patterns(across_space(space, reduced), list(range(len(wide))))
-    for i in range(len(wide)):
-        step_across = space.strides[i][reduced]
-        kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
-        alignment = 0
-        if kind == "vector":
-            size = itemsizes[i]
-            full = min(target.vector_bytes, group * size)
-            outer = [
-                s for d, (n, s) in enumerate(zip(space.shape, space.strides[i], strict=True)) if n > 1 and d != reduced
-            ]
-            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
-        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
-    everywhere = [True] * len(wide)
-    bits: Literal[32, 64] = 32 if _is_small(space, reduced, itemsizes, everywhere) else 64
-    coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
-    tiles = -(-space.shape[reduced] // (group * lanes)) * math.prod(space.shape[reduced + 1 :])
-    height = math.prod(space.shape[:reduced])
-    threads = BLOCK // lanes
-    split = tiles < COLUMN_BLOCKS // 2 and height > 2 * threads * IN_FLIGHT
-    schedule = RowSchedule(
-        "column_reduce",
-        BLOCK,
-        group,
-        len(space.shape),
-        bits,
-        tuple(touches),
-        coordinates,
-        threads=threads,
-        reduced=reduced,
-        split=split,
-    )
-    shared = f"columns: {lanes} threads across groups of {group} columns, {threads} threads share each group"
-    return Choice(schedule, space, (shared, *_shared_reasons(schedule)))
-
-
-def across_space(space: IterationSpace, reduced: int) -> IterationSpace:
-    """The kept dimensions but the fastest, which threads go across."""
-    first = reduced + 1
-    return IterationSpace(space.shape[first:], tuple(s[first:] for s in space.strides), space.axes[first:])

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
+from kgen.schedule.columns import COLUMN_BLOCKS, across_space
 from kgen.schedule.divide import divisors, packed
 from kgen.schedule.plan import TouchSchedule
-from kgen.schedule.reductions import COLUMN_BLOCKS, ENOUGH_BLOCKS, IN_FLIGHT, RowSchedule, across_space
+from kgen.schedule.reductions import ENOUGH_BLOCKS, IN_FLIGHT, RowSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
     rows, width = math.prod(space.shape[reduced:]), math.prod(space.shape[:reduced])
     if schedule.template == "column_reduce":
         tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
-        each = schedule.threads * IN_FLIGHT
+        each = schedule.threads * schedule.vectors
     else:
         tiles = -(-rows // schedule.rows) * schedule.cluster
         each = schedule.threads * schedule.group * IN_FLIGHT
@@ -65,7 +66,7 @@ def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
             walked = reduced + len(across)
             steps = zip(strides[:walked], space.shape[:walked], strict=True)
             parts.append(packed(signed, [s if n > 1 else 0 for s, n in steps]))
-    parts += divisors(space.shape[: reduced - 1], wide)
+    parts += divisors(space.shape[: max(reduced - 1, 0)], wide)
     if across:
         parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
     else:

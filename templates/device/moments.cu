@@ -4,16 +4,16 @@ struct Moments {
     T count, mean, distance;
 };
 
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
+// branch, so that several sets can be on their way from memory.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
     const T count = a.count + b.count, apart = b.mean - a.mean;
-    const T share = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
-    if (b.count != 0) {
-        a.distance += b.distance + (a.count == 0 ? 0 : apart * apart * a.count * share);
-        a.mean = a.count == 0 ? b.mean : a.mean + apart * share;
-    }
+    const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
+    const T share = a.count == 0 ? 1 : quotient;
+    a.distance += b.distance + apart * (apart * (a.count * share));
+    a.mean += apart * share;
     a.count = count;
 }
 

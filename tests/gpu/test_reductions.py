@@ -45,7 +45,16 @@ def test_sums_are_accurate(axis: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["out = sum(x)", "out = sum(x, axis=0)", "out = var(x)", "out = x / sum(x)", SOFTMAX, "out = argmax(x)"]
+    "text",
+    [
+        "out = sum(x)",
+        "out = sum(x, axis=0)",
+        "out = var(x, axis=0)",
+        "out = var(x)",
+        "out = x / sum(x)",
+        SOFTMAX,
+        "out = argmax(x)",
+    ],
 )
 def test_one_answer(text: str) -> None:
     """The same input a thousand times, one answer."""

@@ -1,0 +1,107 @@
+"""Reductions along a slow axis: every way in which blocks and threads share columns, and rows of one element."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kgen
+
+KINDS = ("sum", "mean", "var", "std", "max", "norm", "logsumexp", "count_nonzero", "argmin", "prod", "any")
+
+
+def numpy_result(kind: str, x: Any, axis: int) -> Any:
+    """In float64."""
+    x = x.astype(np.float64)
+    match kind:
+        case "norm":
+            return np.sqrt((x * x).sum(axis))
+        case "logsumexp":
+            peak = x.max(axis, keepdims=True)
+            return np.log(np.exp(x - peak).sum(axis)) + peak.squeeze(axis)
+        case "count_nonzero":
+            return np.count_nonzero(x, axis=axis)
+        case _:
+            return getattr(np, kind)(x, axis=axis)
+
+
+def data(shape: tuple[int, ...], dtype: Any) -> Any:
+    return (np.random.default_rng(sum(shape)).integers(-8, 9, shape) / 8).astype(dtype)
+
+
+@pytest.mark.parametrize("columns", [16, 17, 24, 50, 66, 100, 1000, 1001])
+def test_any_number_of_columns(columns: int) -> None:
+    """Of any height: no thread is left out, none comes twice."""
+    kernel = kgen.jit("s = sum(x, axis=0)\nv = var(x, axis=0)\np = argmax(x, axis=0)", device="cpu")
+    for height in (1, 2, 3, 5, 6, 7, 8, 12, 15, 31, 33, 40, 64, 100, 129, 1000):
+        x = data((height, columns), np.float32)
+        s, v, p = kernel(x)
+        assert np.array_equal(s, x.sum(axis=0)), height
+        np.testing.assert_allclose(v, x.var(axis=0, dtype=float), rtol=2e-6, atol=1e-7)
+        assert np.array_equal(p, x.argmax(axis=0)), height
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8"])
+@pytest.mark.parametrize("shape", [(20_000, 16), (3000, 257), (5, 700, 40), (2, 9, 1024)])
+def test_shared_columns(shape: tuple[int, ...], dtype: str) -> None:
+    """One block's columns and those of several, beside each other and one after another."""
+    x = data(shape, getattr(ml_dtypes, dtype, dtype))
+    axis = len(shape) - 2
+    s, v, m = kgen.jit(f"s = sum(x, axis={axis})\nv = var(x, axis={axis})\nm = max(x, axis={axis})", device="cpu")(x)
+    wide = x.astype(np.float64)
+    assert np.array_equal(s, wide.sum(axis).astype(s.dtype))
+    np.testing.assert_allclose(v.astype(float), wide.var(axis), rtol=1e-2 if dtype == "bfloat16" else 3e-6)
+    assert np.array_equal(m.astype(float), wide.max(axis))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(4096, 1), (77, 3, 1), (1, 40)])
+def test_rows_of_one_element(kind: str, shape: tuple[int, ...]) -> None:
+    """Threads go across them, with vector loads."""
+    axis = shape.index(1)
+    for dtype in (np.float32, ml_dtypes.bfloat16):
+        x = data(shape, dtype)
+        kernel = kgen.jit(f"out = {kind}(x, axis={axis})", device="cpu")
+        assert [s.kernel for s in kernel.explain(x).steps] == ["columns"]
+        found = kernel(x)
+        np.testing.assert_allclose(found.astype(float), numpy_result(kind, x, axis), rtol=1e-2, atol=1e-2)
+        if kind in ("sum", "max", "argmin", "var"):
+            assert np.array_equal(found.astype(float), numpy_result(kind, x, axis))
+
+
+def test_one_element_and_more() -> None:
+    """What else a kernel does with rows of one element: their values, their places, and writing over them."""
+    x = data((300, 1), np.float32)
+    a, b = kgen.jit("a = x - mean(x, axis=1, keepdims=true)\nb = sum(x * index(-2), axis=1)", device="cpu")(x)
+    assert not a.any()
+    assert np.array_equal(b, x[:, 0] * np.arange(300))
+    y = x.copy()
+    kgen.jit("inout x\nx = x + sum(x, axis=1, keepdims=true)", device="cpu")(y)
+    assert np.array_equal(y, 2 * x)
+
+
+def test_of_equals() -> None:
+    """What is everywhere the same has no variance but for what rounds its mean."""
+    x = np.full((10_007, 33), 0.1, np.float32)
+    m, v = kgen.jit("m = mean(x, axis=0)\nv = var(x, axis=0)", device="cpu")(x)
+    assert np.all(v <= (0.1 * 2.0**-22) ** 2)
+    np.testing.assert_allclose(m, 0.1, rtol=5e-7)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i64", "f16", "f64"])
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_shared_memory(count: int, dtype: str) -> None:
+    """No kernel asks for more than every device has: 48 KiB a block."""
+    kinds = ["mean", "var", "logsumexp" if dtype[0] == "f" else "sum", *(["argmax", "norm", "prod", "sum"] * 3)][:count]
+    text = "\n".join(f"o{i} = {kind}({'x' if i < 4 else f'x + {i}'}, axis=0)" for i, kind in enumerate(kinds))
+    source = kgen.jit(text).source(kgen.spec((100_000, 256), dtype))
+    sizes = {"float": 4, "int": 4, "bool": 1, "Moments<float>": 12, "Moments<double>": 24, "LogSum<float>": 8}
+    total = 0
+    for kind, lengths in re.findall(r"__shared__ (?:alignas\(\d+\) )?([\w<> ]+?) \w+((?:\[\d+\])*);", source):
+        length = int(np.prod([int(n) for n in re.findall(r"\d+", lengths)]))
+        total += sizes.get(kind, 16 if "<" in kind else 8) * length
+    assert total <= 48 * 1024, source
