@@ -79,7 +79,9 @@ def _check(
         if name == "eager":
             continue
         for got, want in zip(_tuple(run()), exact, strict=True):
-            same = torch.allclose(got, want.to(got.dtype), rtol=1e-2, atol=1e-3, equal_nan=True)
+            # A quotient that is not rounded as it should be may become the next integer.
+            near = 1 if name != "kgen" and not got.dtype.is_floating_point else 1e-3
+            same = torch.allclose(got, want.to(got.dtype), rtol=1e-2, atol=near, equal_nan=True)
             assert same, f"{workload.name}: the result of {name} is wrong"
 
 
@@ -123,7 +125,7 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _bytes(array: Any) -> int:
-    walked = [n for n, s in zip(array.shape, array.stride(), strict=True) if s != 0]
+    walked: list[int] = [n for n, s in zip(array.shape, array.stride(), strict=True) if s != 0]
     size: int = array.element_size()
     return size * math.prod(walked)
 

@@ -35,11 +35,14 @@ def autotuned(torch: Any, workload: Workload, reference: Reference, args: dict[s
 
 
 def cupy(torch: Any, workload: Workload, reference: Reference, args: dict[str, Any]) -> Run | None:
-    """CuPy's ElementwiseKernel, where the workload has a body for it."""
-    if workload.cupy is None:
+    """CuPy: its ElementwiseKernel where the workload has a body for it, or a call of its own."""
+    if workload.cupy is None and workload.cupy_call is None:
         return None
     import cupy as cp
 
+    if workload.cupy_call is not None:
+        call, given = workload.cupy_call, {name: cp.asarray(a) for name, a in args.items()}
+        return lambda: torch.as_tensor(call(cp, given), device="cuda")
     arrays = [cp.asarray(a) for a in (workload.sees(args) if workload.sees else args).values()]
     result = torch.empty_like(reference(*args.values()))
     out = cp.asarray(result)

@@ -28,14 +28,14 @@ def _randn(torch: Any, *shape: int, dtype: str = "float32") -> Any:
 
 def _one(
     name: str, kind: str, program: str, shape: tuple[int, ...], reference: Reference, target: float,
-    dtype: str = "float32", inputs: str = "x",
+    dtype: str = "float32", inputs: str = "x", cupy: Callable[[Any, dict[str, Any]], Any] | None = None,
 ) -> Workload:  # fmt: skip
     """Of some arrays of one shape."""
 
     def make(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
         return {i: _randn(torch, *shape, dtype=dtype) for i in inputs}, reference(torch)
 
-    return Workload(name, kind, program, make, target)
+    return Workload(name, kind, program, make, target, cupy_call=cupy)
 
 
 def _rows(name: str, program: str, n: int, inputs: str, reference: Reference, target: float, total: int) -> Workload:
@@ -85,19 +85,26 @@ def _target(n: int) -> float:
 _SQUARE = (32768, 8192)
 
 WORKLOADS: tuple[Workload, ...] = (
-    _one("sum_rows_f32", "over rows", "out = sum(x, axis=1)", _SQUARE, lambda t: lambda x: x.sum(1), 1.08),
-    _one("max_rows_f32", "over rows", "out = max(x, axis=1)", _SQUARE, lambda t: lambda x: x.amax(1), 1.08),
+    _one("sum_rows_f32", "over rows", "out = sum(x, axis=1)", _SQUARE, lambda t: lambda x: x.sum(1), 1.08,
+         cupy=lambda cp, a: a["x"].sum(1)),
+    _one("max_rows_f32", "over rows", "out = max(x, axis=1)", _SQUARE, lambda t: lambda x: x.amax(1), 1.08,
+         cupy=lambda cp, a: a["x"].max(1)),
     _one(
         "dot_rows_f32", "over rows", "out = sum(x * y, axis=1)", (32768, 4096), lambda t: lambda x, y: (x * y).sum(1),
         1.08, inputs="xy",
     ),
-    _one("argmax_rows_f32", "over rows", "out = argmax(x, axis=1)", _SQUARE, lambda t: lambda x: x.argmax(1), 1.03),
+    _one("argmax_rows_f32", "over rows", "out = argmax(x, axis=1)", _SQUARE, lambda t: lambda x: x.argmax(1), 1.03,
+         cupy=lambda cp, a: a["x"].argmax(1)),
     _one("var_rows_f32", "over rows", "out = var(x, axis=1)", _SQUARE,
-         lambda t: lambda x: x.var(1, unbiased=False), 1.03),
-    _one("sum_columns_f32", "over columns", "out = sum(x, axis=0)", _SQUARE, lambda t: lambda x: x.sum(0), 1.03),
-    _one("max_columns_f32", "over columns", "out = max(x, axis=0)", _SQUARE, lambda t: lambda x: x.amax(0), 1.03),
-    _one("sum_all_f32", "over all", "out = sum(x)", _SQUARE, lambda t: lambda x: x.sum(), 1.06),
-    _one("max_all_f32", "over all", "out = max(x)", _SQUARE, lambda t: lambda x: x.amax(), 1.06),
+         lambda t: lambda x: x.var(1, unbiased=False), 1.03, cupy=lambda cp, a: a["x"].var(1)),
+    _one("sum_columns_f32", "over columns", "out = sum(x, axis=0)", _SQUARE, lambda t: lambda x: x.sum(0), 1.03,
+         cupy=lambda cp, a: a["x"].sum(0)),
+    _one("max_columns_f32", "over columns", "out = max(x, axis=0)", _SQUARE, lambda t: lambda x: x.amax(0), 1.03,
+         cupy=lambda cp, a: a["x"].max(0)),
+    _one("sum_all_f32", "over all", "out = sum(x)", _SQUARE, lambda t: lambda x: x.sum(), 1.06,
+         cupy=lambda cp, a: a["x"].sum()),
+    _one("max_all_f32", "over all", "out = max(x)", _SQUARE, lambda t: lambda x: x.amax(), 1.06,
+         cupy=lambda cp, a: a["x"].max()),
     _one("sum_middle_bf16", "over a middle axis", "out = sum(x, axis=1)", (64, 4096, 1024),
          lambda t: lambda x: x.sum(1), 1.00, "bfloat16"),
     _one("statistics_nchw", "over (N, H, W)", STATISTICS, (64, 256, 128, 128), _statistics, 1.00),

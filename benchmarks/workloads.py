@@ -28,6 +28,7 @@ class Workload:
     cupy: str | None = None
     like_reference: bool = False  # results go into arrays laid out as torch's
     sees: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # kgen's and CuPy's views, where torch has none
+    cupy_call: Callable[[Any, dict[str, Any]], Any] | None = None  # of the module and its arrays, where it is no body
 
 
 def _randn(torch: Any, *shape: int, dtype: str = "float32") -> Any:

@@ -62,32 +62,10 @@ static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N
     merge(all, Moments<T>{N, mean, distance});
 }
 
-// A sum that also keeps what rounding took away from it.
-template <typename T>
-struct Sum {
-    T sum, rest;
-};
-
-template <typename T>
-static __device__ __forceinline__ void add(Sum<T>& s, T x)
-{
-    const T sum = s.sum + x, gained = sum - s.sum;
-    s.rest += (s.sum - (sum - gained)) + (x - gained);
-    s.sum = sum;
-}
-
-template <typename T>
-static __device__ __forceinline__ T total(const Sum<T>& s)
-{
-    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
-}
-
-// Takes one element into mean and var.
+// Takes one element into var.
 static __device__ __forceinline__ void
-batch_stats_pass(const float image_v, float& mean_acc, float& var_acc)
+batch_stats_pass(const float image_v, float& var_acc)
 {
-    // mu = mean(image, axis=(0, 2, 3))
-    mean_acc += image_v;
     // sigma2 = var(image, axis=(0, 2, 3))
     var_acc = image_v;
 }
@@ -114,20 +92,17 @@ extern "C" __global__ void __launch_bounds__(1024)
 batch_stats_rows_long_split(const float* __restrict__ image_ptr,
                             float* __restrict__ mu_ptr,
                             float* __restrict__ sigma2_ptr,
-                            float* mean_of_blocks,
                             Moments<float>* var_of_blocks,
                             unsigned int* arrived,
                             const batch_stats_rows_long_split_layout layout)
 {
     const int lane = threadIdx.x;
     const unsigned int row = blockIdx.x;
+    const float* const image_row = image_ptr + row * layout.image_stride[0];
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
-    const float* const image_row = image_ptr + row * layout.image_stride[0];
 
-    __shared__ float mean_of_warps[32];
     __shared__ Moments<float> var_of_warps[32];
-    Sum<float> mean_sum = {};
     Moments<float> var_acc = {};
     #pragma unroll 4
     for (int i = first + 4 * lane; i < last; i += 4096) {
@@ -135,38 +110,30 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
         const int r0 = (int)(i - s0 * layout.place_extent[0]);
         const int r1 = (int)s0;
         const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + r0 + r1 * layout.image_step[1]);
-        float mean_part = 0.0f;
         float var_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            batch_stats_pass(image_vec.at[j], mean_part, var_part[j]);
+            batch_stats_pass(image_vec.at[j], var_part[j]);
         }
-        add(mean_sum, mean_part);
         add_group(var_acc, var_part);
     }
-    float mean_acc = total(mean_sum);
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
         merge(var_acc, shuffled(var_acc, d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_of_warps[threadIdx.x / 32] = mean_acc;
         var_of_warps[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 32];
     var_acc = var_of_warps[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
         merge(var_acc, shuffled(var_acc, d));
     }
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        mean_of_blocks[row * gridDim.y + blockIdx.y] = mean_acc;
         var_of_blocks[row * gridDim.y + blockIdx.y] = var_acc;
         __threadfence();
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
@@ -176,30 +143,24 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
         return;
     }
     __threadfence();
-    mean_acc = 0.0f;
     var_acc = Moments<float>{};
     for (unsigned int b = lane; b < gridDim.y; b += 1024) {
-        mean_acc += mean_of_blocks[row * gridDim.y + b];
         merge(var_acc, var_of_blocks[row * gridDim.y + b]);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
         merge(var_acc, shuffled(var_acc, d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_of_warps[threadIdx.x / 32] = mean_acc;
         var_of_warps[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 32];
     var_acc = var_of_warps[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
         merge(var_acc, shuffled(var_acc, d));
     }
-    const float mean_v = mean_acc / (float)layout.width;
+    const float mean_v = var_acc.mean;
     const float var_v = var_acc.distance / (float)layout.width;
 
     if (lane == 0) {

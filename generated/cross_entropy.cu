@@ -52,12 +52,12 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
 static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
     const LogSum<float> mine = a;
     a.peak = nan_max(a.peak, b.peak);
-    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
@@ -87,6 +87,22 @@ static __device__ __forceinline__ void add_group(LogSum<float>& all, const float
         sum += term(x[j] - origin(all));
     }
     all.sum = all.sum * expf(before - origin(all)) + sum;
+}
+
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+template <int Lanes>
+static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
+{
+    const float before = a.peak;
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
+    }
+    a.sum *= expf(before - origin(a));
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
+    }
 }
 
 // A sum that also keeps what rounding took away from it.
@@ -175,19 +191,13 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
         }
         add_group(total_acc, total_part);
     }
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        merge(total_acc, shuffled(total_acc, d));
-    }
+    merge_lanes<32>(total_acc);
     if (threadIdx.x % 32 == 0) {
         total_of_warps[threadIdx.x / 32] = total_acc;
     }
     __syncthreads();
     total_acc = total_of_warps[threadIdx.x % 16];
-    #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
-        merge(total_acc, shuffled(total_acc, d));
-    }
+    merge_lanes<16>(total_acc);
     const float total_v = logf(total_acc.sum) + total_acc.peak;
 
     __shared__ float sum_of_warps[16];

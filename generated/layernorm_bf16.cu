@@ -22,6 +22,20 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
 layernorm_bf16_pass1(const __nv_bfloat16 x_v, float& mean_acc)
@@ -96,6 +110,7 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             float mean_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
@@ -125,6 +140,7 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             float mean_acc2_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
@@ -155,6 +171,7 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
             const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
             Pack<__nv_bfloat16, 8, 16> y_vec;

@@ -40,14 +40,32 @@ static __device__ __forceinline__ float inverse(float b)
     return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
 }
 
-// a / b, rounded to nearest as ever, where r = inverse(b) (P. Markstein, 1990): one division serves a whole row.
-static __device__ __forceinline__ float divide(float a, float b, float r)
+// a / b, rounded to nearest, where r = inverse(b) is a number.  What needs a division after all turns quick false, and
+// its group is done again without.
+template <bool Quick>
+static __device__ __forceinline__ float divide(float a, float b, float r, bool& quick)
 {
-    const float q = a * r;
-    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
-        return fmaf(fmaf(-q, b, a), r, q);
+    if (!Quick) {
+        return a / b;
     }
-    return a == 0 && r == r ? q : a / b;
+    // 2^-66 <= |q| < 2^119: nothing is lost on the way (P. Markstein, 1990).
+    const float q = a * r;
+    quick = quick & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | (a == 0));
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
 }
 
 // Takes one element into max.
@@ -59,14 +77,16 @@ quantize_rows_fp8_pass(const __nv_bfloat16 x_v, float& max_acc)
 }
 
 // One element of q.
+template <bool Quick>
 static __device__ __forceinline__ void
 quantize_rows_fp8_element(const __nv_bfloat16 x_v,
                           const float t2,
                           const float t2_inverse,
+                          bool& quick,
                           __nv_fp8_e4m3& q_v)
 {
     // q = cast<float8_e4m3fn, sat>(x / scale)
-    q_v = __nv_fp8_e4m3(divide(__bfloat162float(x_v), t2, t2_inverse));
+    q_v = __nv_fp8_e4m3(divide<Quick>(__bfloat162float(x_v), t2, t2_inverse, quick));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -108,6 +128,7 @@ quantize_rows_fp8_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 quantize_rows_fp8_pass(x_vec[v].at[j], max_acc);
@@ -137,10 +158,18 @@ quantize_rows_fp8_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             Pack<__nv_fp8_e4m3, 8, 8> q_vec;
+            bool quick = t2_inverse == t2_inverse;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                quantize_rows_fp8_element(x_vec[v].at[j], t2, t2_inverse, q_vec.at[j]);
+                quantize_rows_fp8_element<true>(x_vec[v].at[j], t2, t2_inverse, quick, q_vec.at[j]);
+            }
+            if (!quick) {
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    quantize_rows_fp8_element<false>(x_vec[v].at[j], t2, t2_inverse, quick, q_vec.at[j]);
+                }
             }
             *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(q_row + i) = q_vec;
         }

@@ -53,12 +53,12 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
 static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
     const LogSum<float> mine = a;
     a.peak = nan_max(a.peak, b.peak);
-    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
@@ -71,6 +71,22 @@ static __device__ __forceinline__ float term(float x)
 #else
     return expf(x);
 #endif
+}
+
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+template <int Lanes>
+static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
+{
+    const float before = a.peak;
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
+    }
+    a.sum *= expf(before - origin(a));
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
+    }
 }
 
 // The sum of exp(element - greatest), which has no value where the greatest is infinite.
@@ -104,6 +120,20 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
         one = nan_max(one, __bfloat162float(x.at[j]));
     }
     return one;
+#endif
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
 #endif
 }
 
@@ -165,6 +195,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             exp_sum_peak = nan_max(exp_sum_peak, greatest(x_vec[v]));
         }
     }
@@ -179,6 +210,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             LogSum<float> exp_sum_part = {exp_sum_acc.peak, 0.0f};
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
@@ -196,10 +228,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 8];
-    #pragma unroll
-    for (int d = 4; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<8>(exp_sum_acc);
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = total(exp_sum_acc);
     const float exp_sum_inverse = 1.0f / exp_sum_v;
@@ -208,6 +237,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + lane);
         if (i < layout.width) {
+            hold(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {

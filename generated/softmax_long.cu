@@ -47,12 +47,12 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
 static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
     const LogSum<float> mine = a;
     a.peak = nan_max(a.peak, b.peak);
-    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
@@ -82,6 +82,22 @@ static __device__ __forceinline__ void add_group(LogSum<float>& all, const float
         sum += term(x[j] - origin(all));
     }
     all.sum = all.sum * expf(before - origin(all)) + sum;
+}
+
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+template <int Lanes>
+static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
+{
+    const float before = a.peak;
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
+    }
+    a.sum *= expf(before - origin(a));
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
+    }
 }
 
 // The sum of exp(element - greatest), which has no value where the greatest is infinite.
@@ -149,19 +165,13 @@ softmax_long_rows_long(const __nv_bfloat16* __restrict__ x_ptr,
         softmax_long_pass(x_in, exp_sum_part[0]);
         add_group(exp_sum_acc, exp_sum_part);
     }
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<32>(exp_sum_acc);
     if (threadIdx.x % 32 == 0) {
         exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 16];
-    #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<16>(exp_sum_acc);
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = total(exp_sum_acc);
     const float exp_sum_inverse = 1.0f / exp_sum_v;

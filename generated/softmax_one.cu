@@ -54,12 +54,12 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
 static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
     const LogSum<float> mine = a;
     a.peak = nan_max(a.peak, b.peak);
-    a.sum = mine.sum * expf(mine.peak - origin(a)) + b.sum * expf(b.peak - origin(a));
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
@@ -89,6 +89,22 @@ static __device__ __forceinline__ void add_group(LogSum<float>& all, const float
         sum += term(x[j] - origin(all));
     }
     all.sum = all.sum * expf(before - origin(all)) + sum;
+}
+
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+template <int Lanes>
+static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
+{
+    const float before = a.peak;
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
+    }
+    a.sum *= expf(before - origin(a));
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
+    }
 }
 
 // The sum of exp(element - greatest), which has no value where the greatest is infinite.
@@ -153,19 +169,13 @@ softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
         }
         add_group(exp_sum_acc, exp_sum_part);
     }
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<32>(exp_sum_acc);
     if (threadIdx.x % 32 == 0) {
         exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<32>(exp_sum_acc);
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
     __shared__ bool is_last;
@@ -183,19 +193,13 @@ softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
     for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         merge(exp_sum_acc, exp_sum_of_blocks[row * gridDim.y + b]);
     }
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<32>(exp_sum_acc);
     if (threadIdx.x % 32 == 0) {
         exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        merge(exp_sum_acc, shuffled(exp_sum_acc, d));
-    }
+    merge_lanes<32>(exp_sum_acc);
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = total(exp_sum_acc);
 

@@ -29,7 +29,7 @@ class Accumulator:
     ``update`` puts ``{x}`` into ``{a}``: the state, a part, or the place in a group, by ``mode``; ``value`` is the type
     of a part or of a group's elements.  ``fold`` takes a finished part or group ``{x}`` into the state.  ``loop_*``
     replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.  ``within`` merges
-    between the threads of a warp where that is simpler than ``merge``.
+    between the threads of a warp where that is simpler than ``merge``, ``lanes`` between so many ``{n}`` at once.
     """
 
     type: str
@@ -46,6 +46,7 @@ class Accumulator:
     loop_fold: str = ""
     collapse: str = ""
     within: str = ""
+    lanes: str = ""
     helpers: tuple[str, ...] = ()
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
@@ -165,27 +166,9 @@ def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 def _log_sum(result: str, target: DType) -> Accumulator:
     init = f"{{{_number(float('-inf'), target)}, {_number(0.0, target)}}}"
-    return _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
-
-
-def below_peak(whole: Accumulator, dtype: DType) -> tuple[Accumulator, Accumulator]:
-    """``whole``, a sum of exponentials, in two steps for elements in registers.
-
-    First the greatest of a warp's elements, then their sum relative to it; only then do warps exchange both.
-    """
-    zero = _number(0.0, dtype)
-    peak = _extreme(Reduction("max", (), False), dtype, dtype)
-    terms = replace(
-        whole,
-        update="{a}.sum += term({x} - origin({a}));",
-        mode="part",
-        value=whole.type,
-        start=f"{{{{{{a}}.peak, {zero}}}}}",
-        fold="{a}.sum += {x}.sum;",
-        helpers=(f"log_sum_{dtype.short}", f"log_sum_term_{dtype.short}", "exp_sum"),
-        within="{a}.sum += __shfl_xor_sync(0xffffffffu, {a}.sum, d);",
-    )
-    return peak, terms
+    found = _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
+    lanes = f"log_sum_lanes_{target.short}"
+    return replace(found, lanes="merge_lanes<{n}>({a});", helpers=(*found.helpers, lanes))
 
 
 def counted_once(whole: Accumulator) -> Accumulator:

@@ -20,6 +20,10 @@ from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
 
 
+#: Results of other blocks that the last one reads before it merges them, and their bytes at most: 32 registers.
+AHEAD, AHEAD_BYTES = 8, 128
+
+
 @dataclass(slots=True)
 class ColumnWriter(RowsWriter):
     """``count``: how many elements of each column the text at hand reads at once."""
@@ -198,6 +202,7 @@ class ColumnWriter(RowsWriter):
                 split=schedule.split,
                 leave=tuple(f"{names.left(s)}[mine + threadIdx.x] = {shared(s)}[threadIdx.x];" for _, s, _ in mine),
                 whole=tuple(self.merged(m, s)[0] for m, s, _ in mine),
+                ahead=AHEAD if AHEAD * sum(m.size for m, _, _ in mine) <= AHEAD_BYTES else 1,
                 take=tuple(self.merged(m, s)[1] for m, s, _ in mine),
                 share=tuple(self.merged(m, s)[2] for m, s, _ in mine),
                 result_packs=tuple(packs),

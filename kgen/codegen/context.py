@@ -14,6 +14,7 @@ class ElementContext:
     parameters: tuple[str, ...]
     one_line: bool  # whether the parameters fit on one
     body: tuple[str, ...]
+    has_quick: bool = False  # whether it is a template on how it divides
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,9 @@ class RoundContext:
 
     ``declare`` the states, ``open`` a loop over the row's groups of elements, read what is not in registers, declare
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
-    with that of another thread (``within`` a warp in a simpler way), publish it for other warps and gather theirs; then
-    the ``results`` and what follows from them for the whole row.
+    with that of another thread (``within`` a warp in a simpler way; ``at_once``: without a loop over distances),
+    publish it for other warps and gather theirs; then the ``results`` and what follows from them for the whole row.
+    ``singles``: the same for an element that is in no group.  ``await_cluster``: before the first exchange in one.
     """
 
     reads: tuple[str, ...]
@@ -164,21 +166,51 @@ class RoundContext:
     parts: tuple[str, ...]
     call: tuple[str, ...]
     fold: tuple[str, ...]
+    singles: tuple[str, ...]
     collapse: tuple[str, ...]
     within: tuple[str, ...]
+    within_at_once: tuple[str, ...]
     merge: tuple[str, ...]
+    merge_at_once: tuple[str, ...]
     shared: tuple[str, ...]
     publish: tuple[str, ...]
     gather: tuple[str, ...]
     gather_more: tuple[str, ...]
     results: tuple[str, ...]
+    await_cluster: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionContext:
+    """The calls that write a group of elements, by multiplying with inverses; and by dividing, unless ``quick``."""
+
+    declare: str
+    quick: str
+    quickly: tuple[str, ...]
+    slowly: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Rows that a block reads and writes by way of shared memory.
+
+    ``before``: lines that read a block's rows.  ``start``: which row a thread works on, and where that is.
+    ``loop``: the head of a loop over such rows, or nothing.  ``after``: lines that write what rows have become.
+    """
+
+    before: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    loop: str = ""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReduceContext:
-    """A kernel that keeps or walks rows.  ``open`` and ``close`` are the loop over a thread's groups of elements.
+    """A kernel that keeps or walks rows.
 
-    ``entries``: results that warps leave for each other, of all blocks of the cluster.
+    ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
+    for an element that is in no group.  ``staging``: what stands around the work on rows.  ``entries``: results that
+    warps leave for each other, of all blocks of the cluster; ``halves``: the first distance of lanes that merge them.
     """
 
     template: str
@@ -187,6 +219,7 @@ class ReduceContext:
     parameters: tuple[str, ...]
     block: int
     threads: int
+    staging: Staging
     cluster: int
     group: int
     layout: LayoutContext
@@ -197,13 +230,17 @@ class ReduceContext:
     depth: int
     lanes: int
     entries: int
+    halves: int
     held: tuple[str, ...]
     loads: tuple[str, ...]
+    single_loads: tuple[str, ...]
     rounds: tuple[RoundContext, ...]
     final_reads: tuple[str, ...]
     final_packs: tuple[str, ...]
     final_call: tuple[str, ...]
+    divided: DivisionContext | None
     final_writes: tuple[str, ...]
+    final_singles: tuple[str, ...]
     store_if: str
     stores: tuple[str, ...]
     split: bool
@@ -265,6 +302,7 @@ class ColumnContext:
     split: bool
     leave: tuple[str, ...]
     whole: tuple[str, ...]
+    ahead: int
     take: tuple[str, ...]
     share: tuple[str, ...]
     result_packs: tuple[str, ...]

@@ -24,7 +24,7 @@ from kgen.codegen.layouts import (
 )
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.reductions import Described, RowsWriter, describe_rows
-from kgen.codegen.row_access import peaks_of, states_of
+from kgen.codegen.row_access import known_of, states_of
 from kgen.codegen.sections import by_value
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
@@ -149,8 +149,8 @@ def describe_reduction(
             dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
             parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
             declarations.append(f"const {c_type} {value}")
-    peaks = peaks_of(step) if schedule.template == "row_reduce" else {}
-    states = states_of(step, peaks)
+    known = known_of(step) if schedule.template == "row_reduce" else {}
+    states = states_of(step, known)
     if schedule.split:
         for accumulator, state in states.values():
             parameters.append(Parameter("partial", accumulator.size))
@@ -165,7 +165,7 @@ def describe_reduction(
     check_parameters(name, schedule, parameters)
     kind = ColumnWriter if schedule.template == "column_reduce" else RowsWriter
     described = describe_rows(
-        kind, step, schedule, name, base, statements, declare, declarations, values, states, peaks
+        kind, step, schedule, name, base, statements, declare, declarations, values, states, known
     )
     return described, Entry(name, number, schedule, tuple(parameters))
 

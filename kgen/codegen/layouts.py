@@ -88,9 +88,9 @@ def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
     return (*lines, f"{line};")
 
 
-def call_lines(element: Element, arguments: Sequence[str]) -> tuple[str, ...]:
-    """A call of the element function, in as many lines as it takes."""
-    start = f"{element.context.name}("
+def call_lines(element: Element, arguments: Sequence[str], variant: str = "") -> tuple[str, ...]:
+    """A call of the element function, in as many lines as it takes.  ``variant``: its template arguments."""
+    start = f"{element.context.name}{variant}("
     lines, line = [], start
     for number, argument in enumerate(arguments):
         end = ");" if number == len(arguments) - 1 else ","

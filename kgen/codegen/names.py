@@ -64,6 +64,11 @@ def kept(name: str) -> str:
     return f"{name}_kept"
 
 
+def kept_single(name: str) -> str:
+    """The same, of an element that is in no group."""
+    return f"{name}_single"
+
+
 def inverse(value: str) -> str:
     """1 / x of a value, so that dividing by it is cheap."""
     return f"{value.removesuffix('_v')}_inverse"
@@ -72,6 +77,11 @@ def inverse(value: str) -> str:
 def row(name: str) -> str:
     """Where a row of an operand begins."""
     return f"{name}_row"
+
+
+def shared(name: str) -> str:
+    """A block's rows of an operand in shared memory."""
+    return f"{name}_shared"
 
 
 def kernel_base(text: str) -> str:

@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.accumulators import Accumulator, below_peak
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
-from kgen.codegen.element import PRIMARY, Element, Statement
-from kgen.codegen.layouts import apart, call_lines, decomposition, divisor_fields, sum_lines, touch_labels
-from kgen.codegen.row_access import Declare, RowAccess, States
-from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of, write_section
-from kgen.codegen.spelling import Expr, headers_of, register_type
+from kgen.codegen.element import PRIMARY, Statement
+from kgen.codegen.layouts import apart, decomposition, divisor_fields, placement, sum_lines, touch_labels
+from kgen.codegen.peeled import Singles
+from kgen.codegen.rounds import RoundsWriter
+from kgen.codegen.row_access import Declare, States
+from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
+from kgen.codegen.spelling import Expr, register_type
+from kgen.codegen.staged import staged_helpers, staged_operands, staging
+from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
-
-_ROUND_LINES = (
-    "declare", "parts", "fold", "collapse", "within", "merge", "shared", "publish", "gather", "gather_more",
-)  # fmt: skip
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 32
@@ -41,7 +40,7 @@ def block_place(block: str) -> str:
 
 
 @dataclass(slots=True)
-class RowsWriter(RowAccess):
+class RowsWriter(RoundsWriter):
     """A kernel that goes along rows."""
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
@@ -56,19 +55,18 @@ class RowsWriter(RowAccess):
         before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
         rounds: list[RoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
-            own = [n for n in sinks if n not in self.peaks]
+            own = [n for n in sinks if n not in self.known]
             suffix = str(number) if len(parts.rounds) > 1 else ""
-            if held:
-                rounds += [
-                    self.peak_round(number - 1, n, row_writer)
-                    for n in own
-                    if getattr(ops[n].attr, "kind", "") == "exp_sum"
-                ]
+            for n in own if held else ():
+                steps = two_steps(ops[n], self.states[n][0])
+                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
+                    rounds.append(self.first_step(number - 1, n, steps, row_writer))
             results: list[str] = []
             for n in sinks:
-                mine, state = self.states[self.peaks.get(n, n)]
+                by, member = self.known.get(n, (n, ""))
+                mine, state = self.states[by]
                 value = self.unique(names.value(label_of(self.step, ops[n])))
-                result = "{a}.peak" if n in self.peaks else mine.result
+                result = f"{{a}}.{member}" if member else mine.result
                 text = result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
                 results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
                 row_writer.exprs[n] = Expr(value, PRIMARY)
@@ -84,15 +82,19 @@ class RowsWriter(RowAccess):
                     row_writer,
                 )
             )
+        if schedule.cluster > 1:
+            first = next(i for i, found in enumerate(rounds) if found.publish)
+            begun = ("__cluster_barrier_wait();  // every block has begun",)
+            rounds[first] = replace(rounds[first], await_cluster=begun)
         final = (
             self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         )
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
-        late = [] if final is None else [t for t in self.reads_of(final) if not self.is_held(t)]
-        looped = [line for t in late for line in self.read(t, held=False)]
+        looped = [] if final is None else self.again(self.reads_of(final))
         packs, writes = self.final_writes()
         loads = [t for t in self.reads_anywhere() if self.is_held(t)]
+        singles = Singles.of(self)
         return Described(
             ReduceContext(
                 template=f"{schedule.template}.cu.j2",
@@ -101,23 +103,32 @@ class RowsWriter(RowAccess):
                 parameters=tuple(parameters),
                 block=schedule.block,
                 threads=schedule.threads,
+                staging=staging(self),
                 cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
-                packs=schedule.group > 1 and any(self.wide),
+                packs=schedule.stages or (schedule.group > 1 and any(self.wide)),
                 start=(*start, *before),
                 open=self.loop()[0],
                 close=self.loop()[1],
                 depth=self.loop()[2],
                 lanes=min(schedule.threads, WARP),
                 entries=schedule.sharers // WARP,
-                held=(*map(self.held_declaration, loads), *map(self.kept_declaration, self.kept)),
+                halves=min(schedule.sharers // WARP, WARP) // 2,
+                held=(
+                    *map(self.held_declaration, loads),
+                    *map(self.kept_declaration, self.kept),
+                    *singles.declarations(loads),
+                ),
                 loads=tuple(line for t in loads for line in self.read(t, held=True)),
+                single_loads=singles.loads(loads),
                 rounds=tuple(rounds),
                 final_reads=tuple(looped),
                 final_packs=tuple(packs) if final else (),
                 final_call=self.call(final) if final else (),
+                divided=self.divided(final) if final else None,
                 final_writes=tuple(writes) if final else (),
+                final_singles=singles.writes(final) if final else (),
                 store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
                 stores=stores,
                 split=schedule.split,
@@ -130,7 +141,9 @@ class RowsWriter(RowAccess):
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
             tuple(h for e in self.sections for h in e.helpers)
             + tuple(row_writer.helpers)
-            + (("cluster",) if schedule.cluster > 1 else ()),
+            + (("cluster",) if schedule.cluster > 1 else ())
+            + (("hold",) if any(self.is_packed(t) for t in loads) else ())
+            + staged_helpers(self),
         )
 
     def named(self, writer: RowWriter) -> list[str]:
@@ -153,7 +166,9 @@ class RowsWriter(RowAccess):
         index = "unsigned int" if not wide else "long long"
         many = f"{rows}{'ll' if wide else 'u'}"
         lines: list[str] = []
-        if schedule.cluster > 1:
+        if schedule.stages:
+            lines += staging(self).start
+        elif schedule.cluster > 1:
             lines.append(f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster")
             lines.append(f"const int lane = rank * {threads} + threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x / {schedule.cluster};")
@@ -167,11 +182,6 @@ class RowsWriter(RowAccess):
             lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
-        if schedule.split:
-            lines.append(
-                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the row"
-            )
-            lines.append(f"const {self.signed} last = first + min(layout.span, layout.width - first);")
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
         for touch, is_wide in enumerate(self.wide):
@@ -180,8 +190,17 @@ class RowsWriter(RowAccess):
                 pointer = names.pointer(self.operand(touch).name)
                 first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
                 lines += sum_lines(first, self.row_offset(touch))
-        if schedule.vectors == 1:
-            lines.append(f"const {self.signed} i = {self.place('')};")
+        lines += Singles.of(self).start(schedule.group)
+        if schedule.split:
+            lines.append(
+                f"const {self.signed} first = {self.from_row}blockIdx.y * layout.span;"
+                "  // of what this block takes of the row"
+            )
+            lines.append(f"const {self.signed} last = first + min(layout.span, {self.end} - first);")
+        if self.is_exact:
+            self.at = self.place("v" if schedule.vectors > 1 else "")
+        elif schedule.vectors == 1:
+            lines.append(f"const {self.signed} i = {self.from_row}{self.place('')};")
             lines += self.along_lines()
         for number, op in enumerate(self.step.kernel.ops):
             if op.name in ("scalar", "size"):
@@ -212,10 +231,11 @@ class RowsWriter(RowAccess):
         return f"{names.pointer(self.operand(touch).name)}[{' + '.join(self.row_offset(touch)) or '0'}]"
 
     def place(self, v: str) -> str:
-        """The first element of a thread's group ``v``."""
+        """The first element of a thread's group ``v``, counted from the first group."""
         threads, group = self.schedule.sharers, self.schedule.group
-        lane = "lane" if threads > 1 else "0"
-        number = f"{v} * {threads} + {lane}" if v and threads > 1 else v or lane
+        if threads == 1 and not v:
+            return "0"
+        number = f"{v} * {threads} + lane" if v and threads > 1 else v or "lane"
         if group == 1:
             return number
         return f"{group} * ({number})" if " " in number else f"{group} * {number}"
@@ -229,14 +249,18 @@ class RowsWriter(RowAccess):
     def loop(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """The loop over a thread's groups: its head, its end, and the columns of its body."""
         schedule, signed = self.schedule, self.signed
+        if self.is_exact and schedule.vectors == 1:
+            return ("{",), ("}",), 8
+        if self.is_exact:
+            return ("#pragma unroll", f"for (int v = 0; v < {schedule.vectors}; ++v) {{"), ("}",), 8
         if schedule.vectors == 1:
-            return (f"if (i < {self.width}) {{",), ("}",), 8
+            return (f"if (i < {self.end}) {{",), ("}",), 8
         inner = [f"    {line}" for line in self.along_lines()]
         if schedule.vectors == 0:
             step = schedule.group * schedule.threads
-            first, last = self.place(""), self.width
+            first, last = self.from_row + self.place(""), self.end
             if schedule.split:
-                first, last = f"first + {first}", "last"
+                first, last = f"first + {self.place('')}", "last"
             return (
                 ("#pragma unroll 4", f"for ({signed} i = {first}; i < {last}; i += {step}) {{", *inner),
                 ("}",),
@@ -245,14 +269,11 @@ class RowsWriter(RowAccess):
         head = (
             "#pragma unroll",
             f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
-            f"    const {signed} i = {self.place('v')};",
-            f"    if (i < {self.width}) {{",
+            f"    const {signed} i = {self.from_row}{self.place('v')};",
+            f"    if ({f'v < {schedule.vectors - 1} || ' if schedule.stages else ''}i < {self.end}) {{",
             *(f"    {line}" for line in inner),
         )
         return head, ("    }", "}"), 12
-
-    def reads_of(self, section: Element) -> list[int]:
-        return [int(a.key) for a in section.arguments if a.kind == "read"]
 
     def reads_anywhere(self) -> list[int]:
         found = {t for s in self.sections for t in self.reads_of(s)} | self.whole_groups
@@ -262,7 +283,7 @@ class RowsWriter(RowAccess):
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
         if self.schedule.group == 1:
             return f"{self.type_of(touch)} {self.held_name(touch)}{array};"
-        pack = self.pack(touch) if self.planned(touch).access == "vector" else self.gather_pack(touch)
+        pack = self.pack(touch) if self.is_grouped(touch) else self.gather_pack(touch)
         return f"{pack} {self.held_name(touch)}{array};"
 
     def kept_declaration(self, number: int) -> str:
@@ -270,108 +291,13 @@ class RowsWriter(RowAccess):
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
         return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
 
-    def section(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
-        """``place``: how many parts of the row come before."""
-        ops = self.step.kernel.ops
-        given = {n for n, made in self.kept.items() if made < place}
-        kept = [n for n, made in self.kept.items() if made == place]
-        if states is not None:
-            title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
-        else:
-            states = {}
-            title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
-        element = write_section(self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept)
-        found = self.declare(element)
-        self.sections.append(found)
-        return found
-
-    def call(self, section: Element) -> tuple[str, ...]:
-        held = self.schedule.vectors > 0
-        return call_lines(section, [self.argument(a, held) for a in section.arguments])
-
-    def peak_round(self, place: int, number: int, row_writer: RowWriter) -> RoundContext:
-        """The greatest of a warp's elements, which a sum of exponentials then starts from."""
-        op = self.step.kernel.ops[number]
-        whole, state = self.states[number]
-        peak, terms = below_peak(whole, op.dtype)
-        name = self.unique(names.of_reduction(state, "peak"))
-        row_writer.helpers += peak.helpers
-        found = self.round(place, f"{self.base}_peak", {number: (peak, name)}, (), row_writer)
-        self.states[number] = replace(terms, init=f"{{{name}, {whole.init.rpartition(', ')[2]}"), state
-        return replace(found, merge=(), shared=(), publish=(), gather=(), gather_more=())
-
-    def round(
-        self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
-    ) -> RoundContext:
-        """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
-        schedule = self.schedule
-        group, warps, entries = schedule.group, schedule.threads // WARP, schedule.sharers // WARP
-        looped = schedule.vectors == 0
-        text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
-        paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
-        self.active = states
-        self.whole_groups |= set(paired.values())
-        single = [n for n in states if n not in paired]
-        section = self.section(place, name, single, {n: states[n] for n in single}) if single else None
-        touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
-        reads = [line for t in touches if not self.is_held(t) for line in self.read(t, held=False)]
-        for n, (mine, state) in states.items():
-            part, thread = names.of_reduction(state, "part"), state
-            if looped and mine.loop_type:
-                thread = names.of_reduction(state, "sum")
-                text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
-                text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
-            else:
-                text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            if n in paired:
-                function = "greatest" if mine.merge.startswith("{a} = nan_max") else "least"
-                row_writer.helpers.append(f"{function}_{self.operand(paired[n]).dtype.short}")
-                row_writer.headers += headers_of(self.operand(paired[n]).dtype)
-                array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
-                x = f"{function}({self.held_name(paired[n])}{array})"
-                text["fold"].append(mine.update.format(a=state, x=x))
-            elif mine.mode == "part":
-                text["parts"].append(f"{mine.value} {part} = {mine.start.format(a=state)};")
-                text["fold"].append((mine.loop_fold if thread != state else mine.fold).format(a=thread, x=part))
-            elif mine.mode == "group":
-                text["parts"].append(f"{mine.value} {part}[{group}];")
-                text["fold"].append(mine.fold.format(a=state, x=part))
-            text["merge"].append(mine.merge.format(a=state, b=mine.shuffled.format(a=state)))
-            text["within"].append(mine.within.format(a=state) or text["merge"][-1])
-            if warps > 1:
-                shared = names.of_reduction(state, "of_warps")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
-                slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
-                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
-                text["publish"].append(f"{to} = {state};")
-                text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
-                theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
-                text["gather_more"] += [theirs] if entries > WARP else []
-        call = self.call(section) if section else ()
-        found = {key: tuple(lines) for key, lines in text.items()}
-        return RoundContext(reads=tuple(reads), call=call, results=results, **found)
-
-    def paired(self, number: int, mine: Accumulator) -> int | None:
-        """The touch whose halves this takes the greatest or least of, as they are."""
-        ops = self.step.kernel.ops
-        if not (
-            mine.update == mine.merge.replace("{b}", "{x}") and mine.helpers[:1] in (("nan_max_f32",), ("nan_min_f32",))
-        ):
-            return None
-        cast = ops[ops[number].args[0]]
-        if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:
-            return None
-        touch = touch_of(self.step, cast.args[0])
-        is_half = self.operand(touch).dtype.short in ("f16", "bf16")
-        return touch if is_half and self.planned(touch).access == "vector" else None
-
     def final_writes(self) -> tuple[list[str], list[str]]:
         """Packs that outputs are gathered in, and the lines that write them."""
         packs: list[str] = []
         writes: list[str] = []
         for n in self.parts.wide_stores:
             touch = touch_of(self.step, n)
-            if self.planned(touch).access == "vector" and self.schedule.group > 1:
+            if self.is_grouped(touch) and self.schedule.group > 1:
                 pack, value = self.pack(touch), self.written(touch)
                 packs.append(f"{pack} {value};")
                 place = f"{self.base_of(touch)} + {self.along(touch, '')}"
@@ -400,7 +326,9 @@ class RowsWriter(RowAccess):
             share = f"a cluster of {schedule.cluster} blocks a row"
         most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
-            what = f"Rows of up to {most} elements, kept in registers: {rows}{share}."
+            least = most - schedule.sharers * schedule.group + 1
+            up_to = "" if self.is_exact else f"{least} to " if schedule.stages else "up to "
+            what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
             what = f"Rows of any length, each shared by several blocks: {share} and block."
         elif len(self.sections) == 1:
@@ -419,14 +347,9 @@ class RowsWriter(RowAccess):
         text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
-        aligned: dict[int, list[str]] = {}
-        for i, t in enumerate(schedule.touches):
-            if t.access == "vector" and schedule.group > 1:
-                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
-        if aligned:
-            needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
-            text.append(f"Alignment, in bytes: {needed}.")
-        if schedule.group > 1:
+        text += placement(self.step, schedule)
+        text += staged_operands(self)
+        if schedule.group > 1 and schedule.lead is None and not self.is_exact:
             text.append(f"Rows are a multiple of {schedule.group} elements.")
         return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
 
@@ -451,17 +374,18 @@ class RowsWriter(RowAccess):
 def describe_rows(
     kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
     statements: Sequence[Statement], declare: Declare,
-    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States, peaks: dict[int, int],
+    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
+    known: dict[int, tuple[int, str]],
 ) -> Described:  # fmt: skip
     """The context of a kernel with reductions.
 
-    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``peaks``:
-    maxima that another state knows.
+    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
+    results that another state knows.
     """
     parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
     writer = kind(
         step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
-        parameters=values, states=states, peaks=peaks,
+        parameters=values, states=states, known=known,
     )  # fmt: skip
     for value in values.values():
         writer.unique(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -10,7 +10,7 @@ from kgen.codegen.accumulators import Accumulator, accumulator
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
-from kgen.ir.kernel import Operand, Reduction
+from kgen.ir.kernel import Op, Operand, Reduction
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import RowSchedule
@@ -19,14 +19,25 @@ Declare = Callable[[Element], Element]  #: gives a function of the file its fina
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
 
 
-def peaks_of(step: RowStep) -> dict[int, int]:
-    """Maxima that a sum of exponentials knows as well, and which one."""
-    found: dict[tuple[int, tuple[int, ...]], int] = {}
-    peaks: dict[tuple[int, tuple[int, ...]], int] = {}
-    for n, op in enumerate(step.kernel.ops):
-        if isinstance(op.attr, Reduction) and op.attr.kind in ("max", "exp_sum"):
-            (found if op.attr.kind == "exp_sum" else peaks)[op.args[0], op.attr.axes] = n
-    return {n: found[of] for of, n in peaks.items() if of in found}
+#: Reductions that the state of another one of the same elements knows: the member that is their result.
+KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
+
+
+def known_of(step: RowStep) -> dict[int, tuple[int, str]]:
+    """Reductions that need no state of their own: the one whose state knows them, and the member of it."""
+    ops = step.kernel.ops
+    kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
+    return {
+        n: (m, KNOWN[kinds[m], kinds[n]])
+        for m in kinds
+        for n in kinds
+        if (kinds[m], kinds[n]) in KNOWN and _same_elements(ops[m], ops[n]) and ops[m].dtype is ops[n].dtype
+    }
+
+
+def _same_elements(one: Op, two: Op) -> bool:
+    axes = [op.attr.axes if isinstance(op.attr, Reduction) else () for op in (one, two)]
+    return one.args == two.args and axes[0] == axes[1]
 
 
 def states_of(step: RowStep, shared: Collection[int] = ()) -> States:
@@ -55,13 +66,14 @@ class RowAccess:
     wide: tuple[bool, ...] = ()
     states: States = field(default_factory=dict)
     active: States = field(default_factory=dict)  # those that the round at hand updates
-    peaks: dict[int, int] = field(default_factory=dict)
+    known: dict[int, tuple[int, str]] = field(default_factory=dict)
     sections: list[Element] = field(default_factory=list)
     whole_groups: set[int] = field(default_factory=set)  # touches that are read for more than element functions
     kept: dict[int, int] = field(default_factory=dict)  # values of elements that a section keeps for later ones
     row_names: dict[int, str] = field(default_factory=dict)
     inverses: dict[int, str] = field(default_factory=dict)
     parameters: dict[tuple[str, int | str], str] = field(default_factory=dict)
+    at: str = "i"  # the place in its row of an element, or of the first of a group
 
     # --- text for one touch -------------------------------------------------------------------------
 
@@ -70,8 +82,25 @@ class RowAccess:
         return "int" if self.schedule.index_bits == 32 else "long long"
 
     @property
+    def is_exact(self) -> bool:
+        """Whether all rows are as long as there are registers for."""
+        return self.schedule.stages and self.schedule.threads == 1
+
+    @property
     def width(self) -> str:
+        if self.schedule.stages:
+            return f"{self.schedule.held}" if self.is_exact else "layout.width"
         return "width" if self.schedule.rows > 1 else "layout.width"
+
+    @property
+    def from_row(self) -> str:
+        """What places of groups are counted from."""
+        return "" if self.schedule.lead is None else "head + "
+
+    @property
+    def end(self) -> str:
+        """Where the last group of a row ends."""
+        return self.width if self.schedule.lead is None else "end"
 
     def operand(self, touch: int) -> Operand:
         return self.step.kernel.operands[self.step.touches[touch].operand]
@@ -83,7 +112,13 @@ class RowAccess:
         return storage_type(self.operand(touch).dtype)
 
     def pack(self, touch: int) -> str:
-        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {self.planned(touch).alignment}>"
+        group, planned = self.schedule.group, self.planned(touch)
+        alignment = group * self.operand(touch).dtype.size if planned.access == "staged" else planned.alignment
+        return f"Pack<{self.type_of(touch)}, {group}, {alignment}>"
+
+    def is_grouped(self, touch: int) -> bool:
+        """Whether an operand is consecutive along rows."""
+        return self.planned(touch).access in ("vector", "staged")
 
     def pattern_label(self, pattern: int) -> str:
         """A stride pattern bears the name of the first touch that has it."""
@@ -99,19 +134,19 @@ class RowAccess:
 
     def base_of(self, touch: int) -> str:
         """The name of where an operand's row begins."""
-        if self.planned(touch).pattern is None:
+        if self.planned(touch).pattern is None and self.planned(touch).access != "staged":
             return names.pointer(self.operand(touch).name)
         return names.row(self.labels[touch])
 
     def along(self, touch: int, j: str) -> str:
         """Where an element of a row is, ``j`` elements after the first of its group."""
-        planned, label = self.planned(touch), self.labels[touch]
+        grouped, label = self.is_grouped(touch), self.labels[touch]
         plus = f" + {j}" if j else ""
         if self.schedule.reduced == 1:
-            if planned.access == "vector":
-                return f"i{plus}"
-            return f"(i{plus}) * layout.{label}_step[0]" if j else f"i * layout.{label}_step[0]"
-        first = f"r0{plus}" if planned.access == "vector" else f"(r0{plus}) * layout.{label}_step[0]"
+            if grouped:
+                return f"{self.at}{plus}"
+            return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
+        first = f"r0{plus}" if grouped else f"(r0{plus}) * layout.{label}_step[0]"
         rest = [f"r{d} * layout.{label}_step[{d}]" for d in range(1, self.schedule.reduced)]
         return " + ".join([first, *rest])
 
@@ -125,12 +160,12 @@ class RowAccess:
 
     def read(self, touch: int, *, held: bool) -> list[str]:
         """Lines that read a group of elements, into registers that are there (``held``) or new ones."""
-        group, planned, base = self.schedule.group, self.planned(touch), self.base_of(touch)
+        group, base = self.schedule.group, self.base_of(touch)
         name = self.held_name(touch) + ("[v]" if held and self.schedule.vectors > 1 else "")
         if group == 1:
             start = f"{name} = " if held else f"const {self.type_of(touch)} {name} = "
             return [f"{start}{base}[{self.along(touch, '')}];"]
-        if planned.access == "vector":
+        if self.is_grouped(touch):
             start = f"{name} = " if held else f"const auto {name} = "
             return [f"{start}*reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
         declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
@@ -142,9 +177,47 @@ class RowAccess:
             "}",
         ]
 
+    def again(self, touches: Iterable[int]) -> list[str]:
+        """Lines that bring in what a part of the row needs: read, or held as it was read."""
+        lines: list[str] = []
+        for touch in touches:
+            if not self.is_held(touch):
+                lines += self.read(touch, held=False)
+            elif self.is_packed(touch):
+                lines.append(f"hold({self.held_name(touch)}{'[v]' if self.schedule.vectors > 1 else ''});")
+        return lines
+
+    def is_packed(self, touch: int) -> bool:
+        """Whether several elements of an operand share a register."""
+        size, planned = self.operand(touch).dtype.size, self.planned(touch)
+        return planned.access == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
+
     def gather_pack(self, touch: int) -> str:
         size = self.operand(touch).dtype.size
         return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {size}>"
+
+    def reads_of(self, section: Element) -> list[int]:
+        return [int(a.key) for a in section.arguments if a.kind == "read"]
+
+    # --- reductions ---------------------------------------------------------------------------------
+
+    def thread_state(self, number: int) -> str:
+        """What a thread accumulates in as it goes along its row."""
+        mine, state = self.active[number]
+        return names.of_reduction(state, "sum") if self.schedule.vectors == 0 and mine.loop_type else state
+
+    def folding(self, number: int) -> tuple[list[str], list[str]]:
+        """Lines before and after the calls on the elements of a group, which take it into a reduction."""
+        mine, state = self.active[number]
+        part, thread = names.of_reduction(state, "part"), self.thread_state(number)
+        if mine.mode == "part":
+            fold = mine.fold if thread == state else mine.loop_fold
+            return [f"{mine.value} {part} = {mine.start.format(a=state)};"], [
+                fold.format(a=thread, x=part, group=self.schedule.group)
+            ]
+        if mine.mode == "group":
+            return [f"{mine.value} {part}[{self.schedule.group}];"], [mine.fold.format(a=state, x=part)]
+        return [], []
 
     # --- arguments of the element functions ---------------------------------------------------------
 
@@ -160,12 +233,14 @@ class RowAccess:
                 return self.row_names[int(argument.key)]
             case "inverse":
                 return self.inverses[int(argument.key)]
+            case "quick":
+                return argument.name
             case "scalar" | "size":
                 return self.parameters[argument.kind, argument.key]
             case "index":
                 return self.coordinate(int(argument.key))
             case "place":
-                return "i + j" if group > 1 else "i"
+                return f"{self.at} + j" if group > 1 else self.at
             case "state":
                 mine, name = self.active[int(argument.key)]
                 if mine.mode == "direct":
@@ -177,7 +252,7 @@ class RowAccess:
                 )
             case _:
                 touch = int(argument.key)
-                if self.planned(touch).access == "vector" and group > 1:
+                if self.is_grouped(touch) and group > 1:
                     return f"{self.written(touch)}.at[j]"
                 return f"{self.base_of(touch)}[{self.along(touch, 'j' if group > 1 else '')}]"
 
@@ -196,12 +271,12 @@ class RowAccess:
         if dimension >= reduced:
             return "row" if self.schedule.kept == 1 else f"c{dimension - reduced}"
         plus = " + j" if self.schedule.group > 1 and dimension == 0 else ""
-        return f"i{plus}" if reduced == 1 else f"r{dimension}{plus}"
+        return f"{self.at}{plus}" if reduced == 1 else f"r{dimension}{plus}"
 
     def is_held(self, touch: int) -> bool:
         """Whether an operand's elements stay in registers.  What all rows share is near, and read when it is needed."""
-        shared = self.planned(touch).pattern is None and self.schedule.patterns > 0
-        return self.schedule.vectors > 0 and not shared
+        shared = self.planned(touch).pattern is None and (self.schedule.patterns > 0 or self.schedule.stages)
+        return self.schedule.vectors > 0 and (not shared or self.planned(touch).access == "staged")
 
     def kept_array(self, number: int) -> str:
         return names.kept(kept_name(self.step, number))

@@ -106,11 +106,12 @@ class Parts:
             for n in mine:
                 for a in ops[n].args:
                     edge = a in known and (n not in known or ops[n].name == "store")
-                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self._is_dear(a, set(found)):
+                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
                         found[a] = known[a]
         return found
 
-    def _is_dear(self, number: int, given: Set[int]) -> bool:
+    def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
+        """Whether an element takes more than a few instructions."""
         return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in self.behind([number], given))
 
     def of_row(self, phase: int) -> list[int]:
@@ -181,13 +182,15 @@ class RowWriter(Writer):
 @dataclass(slots=True)
 class SectionWriter(Writer):
     """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name;
-    ``places``: the parameter that each output is written to; ``inverses``: those that hold 1 / x of a value of a row.
+    ``places``: the parameter that each output is written to; ``inverses``: those that hold 1 / x of a value of a row;
+    ``quick``: the one that says whether multiplying by these will do, for a group of elements.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
     places: dict[int, str] = field(default_factory=dict)
     inverses: dict[int, str] = field(default_factory=dict)
     wholes: Set[int] = frozenset()
+    quick: str | None = None
 
     def _results(self) -> dict[int, str]:
         return self.places
@@ -195,8 +198,12 @@ class SectionWriter(Writer):
     def _spelled(self, op: Op) -> Spelling:
         if op.name == "div" and op.args[1] in self.inverses:
             a, b = (self.exprs[n] for n in op.args)
-            helper = "divide_share" if op.args[1] in self.wholes else "divide"
-            return Spelling(call(helper, [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]), (helper,))
+            operands = [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]
+            if op.args[1] in self.wholes:
+                return Spelling(call("divide_share", operands), ("divide_share",))
+            if self.quick is not None:
+                return Spelling(call("divide<Quick>", [*operands, Expr(self.quick, PRIMARY)]), ("divide_group",))
+            return Spelling(call("divide", operands), ("divide",))
         return super(SectionWriter, self)._spelled(op)
 
     def _store(self, numbers: Sequence[int]) -> None:
@@ -224,10 +231,13 @@ def write_section(
     title: str,
     given: Set[int] = frozenset(),
     kept: Sequence[int] = (),
+    *,
+    by_group: bool = False,
 ) -> Element:
     """The function that takes one element into some reductions, or writes it.
 
-    ``rows``: names of values of a row.  ``given``: values that an earlier function has ``kept``.
+    ``rows``: names of values of a row.  ``given``: values that an earlier function has ``kept``.  ``by_group``: whether
+    a group of elements can be done again, without the quick way of dividing.
     """
     step = parts.step
     ops = step.kernel.ops
@@ -252,6 +262,9 @@ def write_section(
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
             writer.inverses[number] = writer.unique(names.inverse(value))
             arguments.append(Argument("inverse", number, f"const float {writer.inverses[number]}"))
+    if by_group and not parts.wholes.issuperset(writer.inverses):
+        writer.quick = writer.unique("quick")
+        arguments.append(Argument("quick", 0, f"bool& {writer.quick}"))
     for number in selected:
         if ops[number].name in ("scalar", "size", "index"):
             c_type, value = by_value(step, number, writer.unique)
@@ -285,7 +298,9 @@ def write_section(
     helpers = [h for n in sinks if n in states for h in states[n][0].helpers]
     parameters = tuple(a.declaration for a in arguments)
     one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    context = ElementContext(name, (names.comment(title),), parameters, one_line, tuple(writer.body))
+    context = ElementContext(
+        name, (names.comment(title),), parameters, one_line, tuple(writer.body), writer.quick is not None
+    )
     return Element(
         context,
         tuple(arguments),

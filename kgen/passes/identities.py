@@ -6,6 +6,8 @@ x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 not not b, neg neg x                 ->  b, x
 where(c, x, x)                       ->  x
 cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and cut back)
+max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
+sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Sequence
 
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Kernel, Op
+from kgen.ir.kernel import CastMode, Kernel, Op, Reduction
 from kgen.passes.rewrite import constant, rewrite
 
 _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
@@ -32,6 +34,8 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return _cast(builder, op, args[0])
         case "where":
             return _where(op, args)
+        case "reduce":
+            return _of_one(builder, op, args[0])
         case "neg" | "not" if args[0].name == op.name:
             return args[0].args[0]
         case "div":
@@ -74,6 +78,19 @@ def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> i
         return None
     reciprocal = builder.const(1 / divisor, op.dtype)
     return builder.op("mul", (op.args[0], reciprocal), shape=op.shape, span=op.span)
+
+
+def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
+    """A reduction over axes of one element."""
+    attr = op.attr
+    assert isinstance(attr, Reduction)
+    if op.shape != arg.shape or op.dtype is not arg.dtype:
+        return None
+    if attr.kind in ("min", "max", "prod"):
+        return op.args[0]
+    if attr.kind not in ("sum", "mean") or not op.dtype.is_float:
+        return None
+    return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
 
 
 def _where(op: Op, args: Sequence[Op]) -> int | None:

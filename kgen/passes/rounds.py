@@ -8,6 +8,13 @@ element that they have seen, and rescale (M. Milakov and N. Gimelshein, "Online 
     %2 = sub %0, %1             ->    %2 = reduce<exp_sum> %0
     %3 = exp %2
     %4 = reduce<sum> %3
+
+The mean of squared distances from the mean is the variance, which needs no mean beforehand either.
+
+    %1 = reduce<mean> %0              %1 = reduce<mean> %0
+    %2 = sub %0, %1             ->    %2 = reduce<var> %0
+    %3 = mul %2, %2
+    %4 = reduce<mean> %3
 """
 
 from __future__ import annotations
@@ -22,33 +29,44 @@ def join_rounds(kernel: Kernel) -> Kernel:
     """Not exact, as a sum is not: the sum's terms are rounded otherwise.  The same kernel where nothing joins."""
     ops = list(kernel.ops)
     for number, op in enumerate(ops):
-        source = _joins(kernel, op)
-        if source is not None and isinstance(op.attr, Reduction):
-            ops[number] = replace(op, args=(source,), attr=replace(op.attr, kind="exp_sum"))
+        for kind, source in (("exp_sum", _exponents(kernel, op)), ("var", _distances(kernel, op))):
+            if source is not None and isinstance(op.attr, Reduction):
+                ops[number] = replace(op, args=(source,), attr=replace(op.attr, kind=kind))
     return kernel if ops == list(kernel.ops) else dce(replace(kernel, ops=tuple(ops)))
 
 
-def _joins(kernel: Kernel, op: Op) -> int | None:
+def _exponents(kernel: Kernel, op: Op) -> int | None:
     """The ``x`` of ``sum(exp(x - max(x)))``."""
     if not (isinstance(op.attr, Reduction) and op.attr.kind == "sum" and op.dtype.is_float):
         return None
     term = kernel.ops[op.args[0]]
     if term.name != "exp" or term.dtype is not op.dtype:
         return None
-    source = shifted_by_peak(kernel, term.args[0], op.attr.axes)
+    source = _from(kernel, term.args[0], "max", op.attr.axes)
     return source if source is not None and kernel.ops[source].shape == term.shape else None
 
 
-def shifted_by_peak(kernel: Kernel, number: int, axes: tuple[int, ...]) -> int | None:
-    """The ``x`` of ``x - max(x)`` over these axes; never above 0, and 0 somewhere in each row."""
+def _distances(kernel: Kernel, op: Op) -> int | None:
+    """The ``x`` of ``mean((x - mean(x)) * (x - mean(x)))``."""
+    if not (isinstance(op.attr, Reduction) and op.attr.kind == "mean" and op.dtype.is_float):
+        return None
+    square = kernel.ops[op.args[0]]
+    if square.name != "mul" or square.args[0] != square.args[1] or square.dtype is not op.dtype:
+        return None
+    source = _from(kernel, square.args[0], "mean", op.attr.axes)
+    return source if source is not None and kernel.ops[source].shape == square.shape else None
+
+
+def _from(kernel: Kernel, number: int, kind: str, axes: tuple[int, ...]) -> int | None:
+    """The ``x`` of ``x - kind(x)`` over these axes."""
     op = kernel.ops[number]
     if op.name != "sub":
         return None
     x, peak = op.args[0], kernel.ops[op.args[1]]
     attr = peak.attr
-    if not (isinstance(attr, Reduction) and attr.kind == "max" and peak.args == (x,) and attr.axes == axes):
+    if not (isinstance(attr, Reduction) and attr.kind == kind and peak.args == (x,) and attr.axes == axes):
         return None
-    # Without keepdims the maximum broadcasts along the leading axes only.
+    # Without keepdims the result broadcasts along the leading axes only.
     aligned = attr.keepdims or axes == tuple(range(len(axes)))
     return x if aligned else None
 
@@ -60,6 +78,6 @@ def is_share(kernel: Kernel, op: Op) -> bool:
     above, below = kernel.ops[op.args[0]], kernel.ops[op.args[1]]
     if above.name != "exp" or not isinstance(below.attr, Reduction):
         return False
-    x = shifted_by_peak(kernel, above.args[0], below.attr.axes)
+    x = _from(kernel, above.args[0], "max", below.attr.axes)  # never above 0, and 0 somewhere in each row
     whole = {"sum": op.args[0], "exp_sum": x}
     return x is not None and below.args == (whole.get(below.attr.kind),)

@@ -23,7 +23,7 @@ class Class:
 
 
 #: Layouts in kernels with reductions, by access.
-_WALKS = {"vector": "inner contiguous", "gather": "strided", "row": "the same along a row"}
+_WALKS = {"vector": "inner contiguous", "gather": "strided", "row": "the same along a row", "staged": "contiguous"}
 
 
 def classes(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
@@ -67,6 +67,7 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
         "transposed": "turned in shared memory" + ("" if planned.alignment >= width else f"; {unaligned}"),
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
         "linear": "one element a thread",
+        "staged": "all rows of a block at once, by way of shared memory",
         "row": "one load for a row",
         "strided": f"{groups}, each element at an offset of its own"
         if schedule.group > 1

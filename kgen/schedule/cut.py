@@ -116,7 +116,7 @@ class _Cutter:
         bent = any(len([c for c in p if c is not None]) != len(w) for p, w in zip(classes, walked, strict=True))
         ends = [walked[n] for n, op in enumerate(part.ops) if op.name == "store"]
         if bent or any(end not in (whole, kept) for end in ends) or any(not w <= whole for w in walked):
-            return next(numbers[n] for n in reversed(reduces) if numbers[n] not in group.buffers)
+            return next((numbers[n] for n in reversed(reduces) if numbers[n] not in group.buffers), numbers[last])
         if not self.chained:
             step = RowStep(part, (), (), 0, ())
             phases = step.phase()

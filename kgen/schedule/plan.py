@@ -20,7 +20,10 @@ from typing import Any, Literal
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
 #: row         one element for each row of a kernel with reductions
-AccessKind = Literal["vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row"]
+#: staged      rows one after the other, all of a block flat by way of shared memory
+AccessKind = Literal[
+    "vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row", "staged"
+]
 
 #: contiguous  every operand is dense in one order, or a single element: no offsets
 #: flat        outputs dense in one order, a group of elements a thread; others at an offset computed for each element

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,8 +11,11 @@ from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.few import few_vectors
+from kgen.schedule.peel import SHORTEST, leader
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice
+from kgen.schedule.stage import stage
 from kgen.schedule.target import PORTABLE, Target
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ class RowSchedule(Schedule):
     where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
     that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
-    and exchange through each other's shared memory.
+    and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
     each of them reads ``vectors`` of its elements before it uses them.  ``tall``: whether a thread may have twice as
@@ -70,6 +73,7 @@ class RowSchedule(Schedule):
     reduced: int = 1
     split: bool = False
     cluster: int = 1
+    repeat: int = 1
     tall: bool = False
 
     @property
@@ -80,8 +84,18 @@ class RowSchedule(Schedule):
     @property
     def rows(self) -> int:
         """Rows of a block."""
-        rows = self.block // self.threads
+        rows = self.block // self.threads * self.repeat
         return rows * self.group if self.template == "column_reduce" else rows
+
+    @property
+    def held(self) -> int:
+        """Elements of a row that there are registers for."""
+        return self.sharers * self.vectors * self.group
+
+    @property
+    def stages(self) -> bool:
+        """Whether rows go by way of shared memory."""
+        return any(t.access == "staged" for t in self.touches)
 
     @property
     def kept(self) -> int:
@@ -90,10 +104,11 @@ class RowSchedule(Schedule):
 
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
-        held = f"held{self.sharers * self.vectors * self.group}" if self.vectors else "long"
+        held = f"held{self.held}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
+        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else ""
         shared = "_split" if self.split else "_cluster" if self.cluster > 1 else ""
-        return f"{shape}{shared}{wide}"
+        return f"{shape}{ends}{shared}{wide}"
 
 
 # --- the space ------------------------------------------------------------------------------------------
@@ -168,29 +183,49 @@ def choose_rows(
     walks = [w and space.strides[i][0] == 1 and space.shape[0] > 1 for i, w in enumerate(wide)]
     moving = [itemsizes[i] for i, w in enumerate(wide) if w and _moves(space, i, reduced)]
     group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
-    while space.shape[0] % group or (not bounded and group > 1):
-        group //= 2
     width = math.prod(space.shape[:reduced])
+    walking = [i for i, w in enumerate(walks) if w]
+    written = {i for i, w in enumerate(wide) if w and step.touches[i].writes}
+    flat = stage(space, walking, written, itemsizes, addresses, group) if bounded and reduced == 1 else None
+    lead: int | None = None
+    alike: Set[int] = frozenset()
+    if flat is not None:
+        group, lead = flat.group, flat.lead
+    elif bounded and group > 1 and reduced == 1 and width * max(moving) >= SHORTEST:
+        lead, alike = leader(space, walking, itemsizes, addresses, group)
+    whole = group > 1 and width % group == 0 and reduced == 1
+    while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
+        group //= 2
+    staged: Set[int] = flat.operands if flat is not None else frozenset()
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
     numbers = list(range(len(step.touches)))
-    patterns, found = stride_patterns(kept, numbers)
-    # What all rows share is read where it is needed.
-    own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
-    held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
-    threads, vectors, cluster = _shape(width, group, held, max(step.phase()), bounded, largest)
-    block = threads if threads > WARP else max(threads, BLOCK)
+    strided = [i for i in numbers if i not in staged]
+    patterns, places = stride_patterns(kept, strided)
+    found = dict(zip(strided, places, strict=True))
+    if flat is not None:
+        threads, vectors, cluster, block, repeat = flat.threads, flat.vectors, 1, flat.block, flat.repeat
+    elif bounded and whole and lead is None and (few := few_vectors(width // group)):
+        (threads, vectors), cluster, block, repeat = few, 1, BLOCK, 1
+    else:
+        # What all rows share is read where it is needed.
+        own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
+        held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
+        least = 1 if lead is None else 2 * (group - 1)  # one for each single element
+        threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
+        block, repeat = threads if threads > WARP else max(threads, BLOCK), 1
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
     touches: list[TouchSchedule] = []
     for i in numbers:
         kind: AccessKind = "row" if not wide[i] else "vector" if walks[i] else "gather"
         alignment = 0
+        if i in staged:
+            kind, alignment = "staged", target.vector_bytes if addresses[i] == 0 else itemsizes[i]
         if kind == "vector":
             size = itemsizes[i]
-            full = min(target.vector_bytes, group * size)
-            outer = [s for n, s in zip(space.shape[1:], space.strides[i][1:], strict=True) if n > 1]
-            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
-        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+            aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
+            alignment = group * size if aligned else size
+        touches.append(TouchSchedule(kind, alignment, found.get(i), not aliased[i]))
     bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
     schedule = RowSchedule(
@@ -201,30 +236,41 @@ def choose_rows(
         bits,
         tuple(touches),
         coordinates,
+        lead,
         threads=threads,
         vectors=vectors,
         reduced=reduced,
         split=split,
         cluster=cluster,
+        repeat=repeat,
     )
     return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
+
+
+def _is_aligned(space: IterationSpace, touch: int, full: int, size: int, address: int) -> bool:
+    """Whether every row of an operand begins at a multiple of ``full`` bytes."""
+    outer = [s for n, s in zip(space.shape[1:], space.strides[touch][1:], strict=True) if n > 1]
+    return address % full == 0 and all(s * size % full == 0 for s in outer)
 
 
 def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
     return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
 
 
-def _shape(width: int, group: int, element: int, rounds: int, bounded: bool, largest: int) -> tuple[int, int, int]:
+def _shape(
+    width: int, group: int, element: int, rounds: int, least: int, largest: int, *, bounded: bool
+) -> tuple[int, int, int]:
     """Threads of a block that share a row, groups that each holds, and blocks that share a row.
 
-    ``element``: bytes of an element of all that is held.  ``largest``: blocks that may form a cluster.
+    ``element``: bytes of an element of all that is held.  ``least``: threads that a row has to have.  ``largest``:
+    blocks that may form a cluster.
     """
     if not bounded:
         return LOOP_THREADS, 0, 1
     count = max(1, -(-width // group))  # groups of a row
     vectors = max(1, ELEMENTS // group)
     for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256):
-        if count <= threads * vectors:
+        if threads >= least and count <= threads * vectors:
             return threads, -(-count // threads), 1
     more = max(vectors, HELD_BYTES // (group * max(element, 1)))
     for threads in (256, 512):
@@ -264,7 +310,12 @@ def _reasons(schedule: RowSchedule, width: int, *, plain: bool) -> tuple[str, ..
         what = f"rows: {shared} and {walk} it once"
     else:
         what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
-    return (what, *shared_reasons(schedule))
+    ends: tuple[str, ...] = ()
+    if schedule.stages:
+        ends = ("staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory",)
+    elif schedule.lead is not None:
+        ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
+    return (what, *ends, *shared_reasons(schedule))
 
 
 def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
     else:
         kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
         across = []
-    patterns, _ = stride_patterns(kept, list(range(len(space.strides))))
+    patterns, _ = stride_patterns(kept, [i for i, t in enumerate(schedule.touches) if t.access != "staged"])
     parts = [packed("q", pattern) for pattern in patterns]
     parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
     if schedule.split:

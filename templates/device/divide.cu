@@ -1,9 +1,3 @@
-// 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
-static __device__ __forceinline__ float inverse(float b)
-{
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
-}
-
 // a / b, rounded to nearest as ever, where r = inverse(b) (P. Markstein, 1990): one division serves a whole row.
 static __device__ __forceinline__ float divide(float a, float b, float r)
 {

@@ -46,7 +46,19 @@ def test_helpers_and_files_agree() -> None:
         for dtype in (FLOAT32, FLOAT64):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
             used |= {*found.helpers, *found.loop_helpers}
-    used |= {LOAD_SHIFTED, SHIFT_BLOCKS, "divide", "divide_share", "cluster", "spread"}
+    used |= {
+        LOAD_SHIFTED,
+        SHIFT_BLOCKS,
+        "divide",
+        "divide_share",
+        "divide_group",
+        "cluster",
+        "hold",
+        "counted",
+        "spread",
+        "read_rows",
+        "write_rows",
+    }
     used |= {f"{which}_{half}" for which in ("greatest", "least") for half in ("f16", "bf16")}
     used |= {required for name in used for required in HELPERS[name].requires}
     assert files == set(HELPERS) == used

@@ -77,7 +77,9 @@ class Generator:
         sizes = (1, 2, 3, 4, 5, 8, 16, 17)
         shape = [rng.choice(sizes) for _ in range(rank)]
         if long:
-            shape[rng.randrange(rank)] = rng.choice((64, 100, 257, 1000, 2048, 4099) if rank < 3 else (64, 130, 300))
+            shape[rng.randrange(rank)] = rng.choice(
+                (33, 64, 77, 100, 257, 265, 1000, 1003, 2048, 4099) if rank < 3 else (63, 64, 130, 300, 301)
+            )
         if rng.random() < 0.04:
             shape[rng.randrange(rank)] = 0
         self.shape = tuple(shape)

@@ -47,12 +47,12 @@ def assert_close(program: Program, got: Any, want: Sequence[Array]) -> None:
         assert close.all(), f"{program}\n{a[~close]}\n{b[~close]}"
 
 
-def run(programs: Sequence[Program], sanitize: str | None = None) -> None:
+def run(programs: Sequence[Program], sanitize: str | None = None, *, exact_size: bool = False) -> None:
     """All of these, compiled together."""
     batch = Batch(sanitize)
     with np.errstate(all="ignore"):
         kernels = [kgen.jit(p.text, device="cpu", name=f"k{i}", fmad=False) for i, p in enumerate(programs)]
-        arrays: list[dict[str, Any]] = [dict(p.arrays()) for p in programs]
+        arrays: list[dict[str, Any]] = [dict(p.arrays(exact_size=exact_size)) for p in programs]
         with collecting(batch):
             for kernel, given in zip(kernels, arrays, strict=True):
                 try:

@@ -11,6 +11,7 @@ import kgen
 from kgen.runtime.cuda.driver import probe
 from tests.fuzz.reductions import generate
 from tests.fuzz.test_reductions import assert_close, expected
+from tests.reductions.odd_rows import programs
 
 pytestmark = [
     pytest.mark.gpu,
@@ -122,5 +123,33 @@ def test_long_rows(width: int, dtype: str) -> None:
     assert torch.equal(both[0], x.amax(-1))
     kernels = [s.kernel for s in softmax.explain(x).steps]
     in_registers = width <= (262144 if dtype == "bfloat16" else 131072)
-    alone = width <= (32768 if dtype == "bfloat16" else 16384)
+    alone = width <= 32768
     assert kernels[0].endswith("_cluster") == (in_registers and not alone), kernels
+
+
+@pytest.mark.parametrize(("rows", "width"), [(5000, 3), (3001, 7), (999, 28), (70, 100), (50, 1001)])
+def test_odd_rows(rows: int, width: int) -> None:
+    """Rows that are no multiple of what threads read at once."""
+    with np.errstate(all="ignore"):
+        for program in programs(rows, width):
+            arrays: dict[str, Any] = dict(program.arrays())
+            assert_close(program, kgen.jit(program.text, device="cuda")(**arrays), expected(program.text, arrays))
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "step"), [(600_001, 7, 7), (999, 100, 100), (999, 1001, 1001), (99, 1024, 1027)]
+)
+def test_misaligned_rows(rows: int, width: int, step: int) -> None:
+    """Rows that begin where nothing is aligned, and in place; what lies around them stays as it is."""
+    softmax, place = kgen.jit(SOFTMAX), kgen.jit("out = argmax(x, axis=-1)")
+    for dtype in (torch.bfloat16, torch.float32):
+        for off in (0, 1, 3):
+            whole = torch.randn(rows * step + 64, device="cuda").to(dtype)
+            x = whole.as_strided((rows, width), (step, 1), off)
+            assert torch.allclose(softmax(x).float(), x.float().softmax(-1), rtol=1e-2, atol=1e-6)
+            assert torch.equal(place(x), x.float().argmax(-1))
+            before, want = whole.clone(), softmax(x.clone())
+            softmax(x, out=x)
+            assert torch.allclose(x, want, rtol=1e-2, atol=1e-6)  # groups may have begun elsewhere
+            x.copy_(before.as_strided(x.shape, x.stride(), off))
+            assert torch.equal(whole, before)

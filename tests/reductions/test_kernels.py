@@ -126,3 +126,20 @@ def test_complex(dtype: str) -> None:
         kgen.jit("out = prod(z)", device="cpu")(z)
     with pytest.raises(kgen.KgenError, match="bad-keyword"):
         kgen.jit("out = sum(z, dtype=f32)", device="cpu")(z)
+
+
+def test_rows_of_one() -> None:
+    """What is reduced over one element with its dimension kept is that element: nothing is left to reduce."""
+    kernel = kgen.jit(SOFTMAX, device="cpu")
+    x = np.array([[-1.5], [0.0], [np.inf], [np.nan]], np.float32)
+    assert np.array_equal(kernel(x), np.array([[1], [1], [np.nan], [np.nan]]), equal_nan=True)
+    assert [s.kernel for s in kernel.explain(x).steps] == ["contiguous"]
+
+
+def test_result_beside_a_buffer() -> None:
+    """An output of another shape than rows or what is reduced shares no kernel with a reduction that reads it."""
+    x, y = np.ones((4, 2, 8), np.float32), np.full((), 2, np.float32)
+    kernel = kgen.jit("out0 = x + mean(x + y, axis=0, keepdims=true)\nout1 = y", device="cpu")
+    first, second = kernel(x, y)
+    assert np.array_equal(first, np.full((4, 2, 8), 4))
+    assert second == 2

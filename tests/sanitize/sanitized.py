@@ -2,7 +2,8 @@
 
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
-Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``example:NAME``, ``misaligned:DTYPE`` and ``mutant:NAME``.
+Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF``, ``example:NAME``,
+``misaligned:DTYPE`` and ``mutant:NAME``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
 from tests.fuzz.test_reductions import run as run_reductions
+from tests.reductions.odd_rows import programs as odd_rows
 
 from .mutants import MUTANTS
 
@@ -146,6 +148,8 @@ def do(job: str) -> None:
     kind, *rest = job.split(":")
     if kind == "fuzz":
         fuzz(int(rest[0]), int(rest[1]))
+    elif kind == "rows":
+        run_reductions(odd_rows(int(rest[0]), int(rest[1]), off=int(rest[2])), ADDRESS, exact_size=True)
     elif kind == "reductions":
         reductions(int(rest[0]), int(rest[1]))
     elif kind == "example":

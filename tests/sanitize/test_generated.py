@@ -64,6 +64,12 @@ def test_random_reductions(order: str, cache: Path) -> None:
     clean(sanitized([f"reductions:{60_000 + 12 * k}:12" for k in range(3)], ORDERS[order], cache))
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_odd_rows(order: str, cache: Path) -> None:
+    """Rows that begin and end anywhere."""
+    clean(sanitized(["rows:3:1001:1", "rows:37:63:0", "rows:300:7:1"], ORDERS[order], cache))
+
+
 @pytest.mark.parametrize("order", ["in order", "reversed"])
 def test_examples(order: str, cache: Path) -> None:
     """The same for every example, dense, permuted with steps, and at a misaligned base."""

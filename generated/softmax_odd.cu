@@ -1,0 +1,201 @@
+// Made by kgen 0.1.0 from softmax.k. Do not edit; remake it with
+//     kgen compile softmax.k -o softmax_odd.cu --dtype x=bf16 --shape x=4096x1001 --name softmax_odd
+//
+//     # Softmax over the last axis: three lines, one kernel.
+//     let m = max(x, axis=-1, keepdims=true)
+//     let e = exp(x - m)
+//     y = e / sum(e, axis=-1, keepdims=true)
+//
+// Inputs:  x: bfloat16
+// Outputs: y: bfloat16
+//
+// Chosen: rows: 32 threads share a row of 1001 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
+static __device__ __forceinline__ float divide_share(float a, float b, float r)
+{
+    const float q = a * r;
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// The greatest of a group, two at a time; a NaN wins.
+template <int N, int Bytes>
+static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
+    #pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        both = __hmax2_nan(both, __halves2bfloat162(x.at[j], x.at[j + 1]));
+    }
+    return nan_max(__low2float(both), __high2float(both));
+#else
+    float one = __bfloat162float(x.at[0]);
+    for (int j = 1; j < N; ++j) {
+        one = nan_max(one, __bfloat162float(x.at[j]));
+    }
+    return one;
+#endif
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
+// Takes one element into sum.
+static __device__ __forceinline__ void
+softmax_odd_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc, float& e_kept)
+{
+    // let e = exp(x - m)
+    const float e_v = expf(__bfloat162float(x_v) - m_v);
+    // y = e / sum(e, axis=-1, keepdims=true)
+    sum_acc += e_v;
+    e_kept = e_v;
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+softmax_odd_element(const float e_v, const float sum_v, const float sum_inverse, __nv_bfloat16& y_v)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    y_v = __float2bfloat16_rn(divide_share(e_v, sum_v, sum_inverse));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_odd_rows_held1024_peeled_layout {
+    long long y_stride[1];  // of y and x
+    int width;  // elements of a row
+};
+
+// Rows of up to 1024 elements, kept in registers: 8 rows a block, 32 threads a row.
+// Launch: ceil(n / 8) blocks of 256 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+                                 __nv_bfloat16* __restrict__ y_ptr,
+                                 const softmax_odd_rows_held1024_peeled_layout layout,
+                                 const unsigned int n)
+{
+    const int lane = threadIdx.x % 32;
+    const bool live = blockIdx.x * 8u + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 8u + threadIdx.x / 32 : 0;
+    const int width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; what lies before and after them in a row are single elements.
+    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
+    const int end = width - (width - head) % 8;
+    const int singles = head + width - end;
+    const int e = lane < head ? lane : end + lane - head;
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    float e_kept[4][8];
+    __nv_bfloat16 x_in;
+    float e_single;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+    if (lane < singles) {
+        x_in = x_row[e];
+    }
+
+    float m_acc = __int_as_float(0xff800000 /* -inf */);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            hold(x_vec[v]);
+            m_acc = nan_max(m_acc, greatest(x_vec[v]));
+        }
+    }
+    if (lane < singles) {
+        m_acc = nan_max(m_acc, (float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+    }
+    const float m_v = m_acc;
+
+    float sum_acc = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            hold(x_vec[v]);
+            float sum_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_odd_pass2(x_vec[v].at[j], m_v, sum_part, e_kept[v][j]);
+            }
+            sum_acc += sum_part;
+        }
+    }
+    if (lane < singles) {
+        float sum_part = 0.0f;
+        softmax_odd_pass2(x_in, m_v, sum_part, e_single);
+        sum_acc += sum_part;
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+    }
+    const float sum_v = sum_acc;
+    const float sum_inverse = 1.0f / sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_odd_element(e_kept[v][j], sum_v, sum_inverse, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    if (lane < singles) {
+        softmax_odd_element(e_single, sum_v, sum_inverse, y_row[e]);
+    }
+}

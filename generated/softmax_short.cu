@@ -1,0 +1,174 @@
+// Made by kgen 0.1.0 from softmax.k. Do not edit; remake it with
+//     kgen compile softmax.k -o softmax_short.cu --dtype x=bf16 --shape x=10000000x7 --name softmax_short
+//
+//     # Softmax over the last axis: three lines, one kernel.
+//     let m = max(x, axis=-1, keepdims=true)
+//     let e = exp(x - m)
+//     y = e / sum(e, axis=-1, keepdims=true)
+//
+// Inputs:  x: bfloat16
+// Outputs: y: bfloat16
+//
+// Chosen: rows: one thread takes a row of 7 elements and keeps it in registers, 7 elements each: one pass over memory.
+// Chosen: staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
+static __device__ __forceinline__ float divide_share(float a, float b, float r)
+{
+    const float q = a * r;
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+
+// Reads the rows of a block into shared memory: `count` elements in accesses of Bytes, and zeros up to `size`.
+template <int Block, int Bytes, typename T>
+static __device__ __forceinline__ void read_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = 16 / sizeof(T), at_once = 4;
+    if (count < size) {  // the last block
+        for (int i = threadIdx.x; i < size; i += Block) {
+            shared[i] = i < count ? rows[i] : T{};
+        }
+        return;
+    }
+    for (int first = N * threadIdx.x; first < size; first += at_once * N * Block) {
+        Pack<T, N, Bytes> some[at_once];
+        #pragma unroll
+        for (int u = 0; u < at_once; ++u) {
+            if (first + u * N * Block < size) {
+                some[u] = *reinterpret_cast<const Pack<T, N, Bytes>*>(rows + first + u * N * Block);
+            }
+        }
+        #pragma unroll
+        for (int u = 0; u < at_once; ++u) {
+            if (first + u * N * Block < size) {
+                *reinterpret_cast<Pack<T, N, Bytes>*>(shared + first + u * N * Block) = some[u];
+            }
+        }
+    }
+}
+
+// Writes what the rows of a block have become, in accesses of Bytes.
+template <int Block, int Bytes, typename T>
+static __device__ __forceinline__ void write_rows(T* rows, const T* shared, int count)
+{
+    constexpr int N = 16 / sizeof(T);
+    #pragma unroll 4
+    for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
+        *reinterpret_cast<Pack<T, N, Bytes>*>(rows + i) = *reinterpret_cast<const Pack<T, N, Bytes>*>(shared + i);
+    }
+    if (threadIdx.x < count % N) {  // of the last block
+        const int i = count - 1 - threadIdx.x;
+        rows[i] = shared[i];
+    }
+}
+
+// Takes one element into m.
+static __device__ __forceinline__ void
+softmax_short_pass1(const __nv_bfloat16 x_v, float& m_acc)
+{
+    // let m = max(x, axis=-1, keepdims=true)
+    m_acc = nan_max(m_acc, __bfloat162float(x_v));
+}
+
+// Takes one element into sum.
+static __device__ __forceinline__ void
+softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc, float& e_kept)
+{
+    // let e = exp(x - m)
+    const float e_v = expf(__bfloat162float(x_v) - m_v);
+    // y = e / sum(e, axis=-1, keepdims=true)
+    sum_acc += e_v;
+    e_kept = e_v;
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+softmax_short_element(const float e_v, const float sum_v, const float sum_inverse, __nv_bfloat16& y_v)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    y_v = __float2bfloat16_rn(divide_share(e_v, sum_v, sum_inverse));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_short_rows_held7_staged_layout {
+    int width;  // elements of a row
+};
+
+// Rows of 7 elements, kept in registers: 1024 rows a block, one thread a row.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// One row after the other, by way of shared memory: y and x.
+// Aligned to 16 bytes: y and x.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr,
+                                const softmax_short_rows_held7_staged_layout layout,
+                                const unsigned int n)
+{
+    alignas(16) __shared__ __nv_bfloat16 x_shared[7168];
+    const unsigned int rows_before = blockIdx.x * 1024u;  // those of other blocks
+    const int elements = (int)min(1024u, n - rows_before) * layout.width;  // of this block's rows
+    read_rows<256, 16>(x_shared, x_ptr + (long long)rows_before * layout.width, elements, 1024 * 7);
+    __syncthreads();
+
+    for (int mine = threadIdx.x; mine < 1024; mine += 256) {
+        __nv_bfloat16* const y_row = x_shared + mine * 7;
+        const __nv_bfloat16* const x_row = x_shared + mine * 7;
+
+        __nv_bfloat16 x_in[7];
+        float e_kept[7];
+        #pragma unroll
+        for (int v = 0; v < 7; ++v) {
+            x_in[v] = x_row[v];
+        }
+
+        float m_acc = __int_as_float(0xff800000 /* -inf */);
+        #pragma unroll
+        for (int v = 0; v < 7; ++v) {
+            softmax_short_pass1(x_in[v], m_acc);
+        }
+        const float m_v = m_acc;
+
+        float sum_acc = 0.0f;
+        #pragma unroll
+        for (int v = 0; v < 7; ++v) {
+            float sum_part = 0.0f;
+            softmax_short_pass2(x_in[v], m_v, sum_part, e_kept[v]);
+            sum_acc += sum_part;
+        }
+        const float sum_v = sum_acc;
+        const float sum_inverse = 1.0f / sum_v;
+
+        #pragma unroll
+        for (int v = 0; v < 7; ++v) {
+            softmax_short_element(e_kept[v], sum_v, sum_inverse, y_row[v]);
+        }
+    }
+
+    __syncthreads();
+    write_rows<256, 16>(y_ptr + (long long)rows_before * layout.width, x_shared, elements);
+}

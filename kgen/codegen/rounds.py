@@ -1,0 +1,139 @@
+"""Rounds of reductions: what a thread does with each element, and how threads exchange what they have found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kgen.codegen import names
+from kgen.codegen.accumulators import Accumulator
+from kgen.codegen.context import DivisionContext, RoundContext
+from kgen.codegen.element import Element
+from kgen.codegen.layouts import call_lines
+from kgen.codegen.peeled import Singles
+from kgen.codegen.row_access import RowAccess, States
+from kgen.codegen.sections import RowWriter, label_of, touch_of, write_section
+from kgen.codegen.spelling import headers_of
+from kgen.codegen.two_steps import TwoSteps
+from kgen.schedule.reductions import WARP
+
+_ROUND_LINES = (
+    "declare", "parts", "fold", "collapse", "within", "within_at_once", "merge", "merge_at_once", "shared", "publish",
+    "gather", "gather_more",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class RoundsWriter(RowAccess):
+    """Writes the parts of a row's work: each round of reductions, and the outputs of the whole row."""
+
+    def section(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
+        """``place``: how many parts of the row come before."""
+        ops = self.step.kernel.ops
+        given = {n for n, made in self.kept.items() if made < place}
+        kept = [n for n, made in self.kept.items() if made == place]
+        if states is not None:
+            title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
+        else:
+            states = {}
+            title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
+        by_group = place == len(self.parts.rounds) and self.schedule.group > 1
+        element = write_section(
+            self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept, by_group=by_group
+        )
+        found = self.declare(element)
+        self.sections.append(found)
+        return found
+
+    def call(self, section: Element, variant: str = "") -> tuple[str, ...]:
+        held = self.schedule.vectors > 0
+        return call_lines(section, [self.argument(a, held) for a in section.arguments], variant)
+
+    def divided(self, section: Element) -> DivisionContext | None:
+        """How the elements of a group are written where dividing has a quick way."""
+        quick = next((a.name for a in section.arguments if a.kind == "quick"), None)
+        if quick is None:
+            return None
+        inverses = [self.inverses[int(a.key)] for a in section.arguments if a.kind == "inverse"]
+        start = " && ".join(f"{inverse} == {inverse}" for inverse in inverses)
+        return DivisionContext(
+            f"bool {quick} = {start};", quick, self.call(section, "<true>"), self.call(section, "<false>")
+        )
+
+    def first_step(self, place: int, number: int, steps: TwoSteps, row_writer: RowWriter) -> RoundContext:
+        """The first of two steps, within warps; the state of the second starts from its own."""
+        _, state = self.states[number]
+        name = self.unique(names.of_reduction(state, steps.word))
+        row_writer.helpers += steps.first.helpers
+        found = self.round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, (), row_writer)
+        self.states[number] = replace(steps.second, init=steps.start.format(x=name)), state
+        return replace(found, merge=(), merge_at_once=(), shared=(), publish=(), gather=(), gather_more=())
+
+    def round(
+        self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
+    ) -> RoundContext:
+        """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
+        schedule = self.schedule
+        warps, entries = schedule.threads // WARP, schedule.sharers // WARP
+        text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
+        paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
+        self.active = states
+        self.whole_groups |= set(paired.values())
+        single = [n for n in states if n not in paired]
+        section = self.section(place, name, single, {n: states[n] for n in single}) if single else None
+        touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
+        reads = self.again(touches)
+        for n, (mine, state) in states.items():
+            thread = self.thread_state(n)
+            if thread != state:
+                text["declare"].append(f"{mine.loop_type} {thread} = {mine.loop_init};")
+                text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
+            else:
+                text["declare"].append(f"{mine.type} {state} = {mine.init};")
+            if n in paired:
+                function = "greatest" if mine.merge.startswith("{a} = nan_max") else "least"
+                row_writer.helpers.append(f"{function}_{self.operand(paired[n]).dtype.short}")
+                row_writer.headers += headers_of(self.operand(paired[n]).dtype)
+                array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
+                x = f"{function}({self.held_name(paired[n])}{array})"
+                text["fold"].append(mine.update.format(a=state, x=x))
+            else:
+                parts, fold = self.folding(n)
+                text["parts"] += parts
+                text["fold"] += fold
+            merge = mine.merge.format(a=state, b=mine.shuffled.format(a=state))
+            if mine.within or not mine.lanes:
+                text["within"].append(mine.within.format(a=state) or merge)
+            else:
+                text["within_at_once"].append(mine.lanes.format(a=state, n=min(schedule.threads, WARP)))
+            if mine.lanes:
+                text["merge_at_once"].append(mine.lanes.format(a=state, n=min(entries, WARP)))
+            else:
+                text["merge"].append(merge)
+            if warps > 1:
+                shared = names.of_reduction(state, "of_warps")
+                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
+                slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
+                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
+                text["publish"].append(f"{to} = {state};")
+                text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
+                theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
+                text["gather_more"] += [theirs] if entries > WARP else []
+        call = self.call(section) if section else ()
+        found = {key: tuple(lines) for key, lines in text.items()}
+        singles = Singles.of(self).into(section, paired)
+        return RoundContext(reads=tuple(reads), call=call, singles=singles, results=results, **found)
+
+    def paired(self, number: int, mine: Accumulator) -> int | None:
+        """The touch whose halves this takes the greatest or least of, as they are."""
+        ops = self.step.kernel.ops
+        if not (
+            mine.update == mine.merge.replace("{b}", "{x}") and mine.helpers[:1] in (("nan_max_f32",), ("nan_min_f32",))
+        ):
+            return None
+        cast = ops[ops[number].args[0]]
+        if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:
+            return None
+        touch = touch_of(self.step, cast.args[0])
+        is_half = self.operand(touch).dtype.short in ("f16", "bf16")
+        return touch if is_half and self.is_grouped(touch) else None

@@ -1,0 +1,91 @@
+"""Rows that a block reads and writes by way of shared memory: the lines around the work on them."""
+
+from __future__ import annotations
+
+from kgen.codegen import names
+from kgen.codegen.context import Staging
+from kgen.codegen.row_access import RowAccess
+
+
+def staging(access: RowAccess) -> Staging:
+    """The lines for a kernel's staged operands, if it has any."""
+    schedule, step = access.schedule, access.step
+    staged = [i for i, t in enumerate(schedule.touches) if t.access == "staged"]
+    if not staged:
+        return Staging()
+    rows, threads, block, width = schedule.rows, schedule.threads, schedule.block, access.width
+    wide = schedule.index_bits == 64
+    index, many = ("long long", f"{rows}ll") if wide else ("unsigned int", f"{rows}u")
+    arrays, declared = _arrays(access, staged)
+    at = "rows_before" if wide else "(long long)rows_before"
+    before = [
+        *declared,
+        f"const {index} rows_before = blockIdx.x * {many};  // those of other blocks",
+        f"const int elements = (int)min({many}, n - rows_before) * layout.width;  // of this block's rows",
+    ]
+    after = ["__syncthreads();"]
+    for i in staged:
+        pointer = f"{names.pointer(access.operand(i).name)} + {at} * layout.width"
+        accesses = f"{block}, {schedule.touches[i].alignment}"
+        if step.touches[i].reads:
+            before.append(f"read_rows<{accesses}>({arrays[i]}, {pointer}, elements, {rows} * {width});")
+        if step.touches[i].writes:
+            after.append(f"write_rows<{accesses}>({pointer}, {arrays[i]}, elements);")
+    before.append("__syncthreads();")
+    start = [f"const int lane = threadIdx.x % {threads};"] if threads > 1 else []
+    loop = ""
+    if schedule.repeat > 1:
+        loop = f"for (int mine = threadIdx.x; mine < {rows}; mine += {block}) {{"
+    else:
+        start.append(f"const int mine = threadIdx.x{f' / {threads}' if threads > 1 else ''};  // of the block's rows")
+    if schedule.patterns or schedule.coordinates or access.parts.row_stores:
+        start.append("const bool live = rows_before + mine < n;  // the last block may have fewer rows")
+    if schedule.patterns or schedule.coordinates:
+        start.append(f"const {index} row = live ? rows_before + mine : 0;")
+    for i in staged:
+        read_only = "" if step.touches[i].writes else "const "
+        start.append(f"{read_only}{access.type_of(i)}* const {access.base_of(i)} = {arrays[i]} + mine * {width};")
+    writes = any(step.touches[i].writes for i in staged)
+    return Staging(tuple(before), tuple(start), loop, tuple(after) if writes else ())
+
+
+def staged_helpers(access: RowAccess) -> tuple[str, ...]:
+    """The device functions that the lines call."""
+    pairs = zip(access.schedule.touches, access.step.touches, strict=True)
+    staged = [touch for planned, touch in pairs if planned.access == "staged"]
+    reads, writes = any(t.reads for t in staged), any(t.writes for t in staged)
+    return (*(["read_rows"] if reads else []), *(["write_rows"] if writes else []))
+
+
+def staged_operands(access: RowAccess) -> list[str]:
+    """What a kernel asks of its staged operands."""
+    touches = enumerate(access.schedule.touches)
+    staged = [(access.operand(i).name, t.alignment) for i, t in touches if t.access == "staged"]
+    if not staged:
+        return []
+    text = [f"One row after the other, by way of shared memory: {names.listed(name for name, _ in staged)}."]
+    aligned = [name for name, alignment in staged if alignment == 16]
+    return text + ([f"Aligned to 16 bytes: {names.listed(aligned)}."] if aligned else [])
+
+
+def _arrays(access: RowAccess, staged: list[int]) -> tuple[dict[int, str], list[str]]:
+    """The array in shared memory that each operand has, and their declarations.
+
+    A row that is only written takes the place of one that is only read: its thread has taken the elements before.
+    """
+    schedule, touches = access.schedule, access.step.touches
+    arrays: dict[int, str] = {}
+    declared: list[str] = []
+    free: list[int] = []
+    for i in sorted(staged, key=lambda i: not touches[i].reads):
+        c_type = access.type_of(i)
+        place = next((f for f in free if access.type_of(f) == c_type), None)
+        if not touches[i].reads and place is not None:
+            arrays[i] = arrays[place]
+            free.remove(place)
+            continue
+        arrays[i] = names.shared(access.labels[i])
+        declared.append(f"alignas(16) __shared__ {c_type} {arrays[i]}[{schedule.rows * schedule.held}];")
+        if not touches[i].writes:
+            free.append(i)
+    return arrays, declared

@@ -1,0 +1,13 @@
+// a / b, rounded to nearest, where r = inverse(b) is a number.  What needs a division after all turns quick false, and
+// its group is done again without.
+template <bool Quick>
+static __device__ __forceinline__ float divide(float a, float b, float r, bool& quick)
+{
+    if (!Quick) {
+        return a / b;
+    }
+    // 2^-66 <= |q| < 2^119: nothing is lost on the way (P. Markstein, 1990).
+    const float q = a * r;
+    quick = quick & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | (a == 0));
+    return fmaf(fmaf(-q, b, a), r, q);
+}

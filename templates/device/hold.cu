@@ -1,0 +1,13 @@
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}

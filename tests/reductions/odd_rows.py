@@ -1,0 +1,53 @@
+"""Rows that are no multiple of what threads read at once, or begin where nothing is aligned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.dtypes import BY_NAME
+from tests.fuzz.arrays import Array, Recipe
+from tests.fuzz.reductions import Program
+
+#: What rows are put to, and the dtypes of what it reads.
+TEXTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "softmax": (
+        "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout0 = e / sum(e, axis=-1, keepdims=true)",
+        ("bfloat16", "float32", "float16"),
+    ),
+    "layernorm": (
+        "let d = x - mean(x, axis=-1, keepdims=true)\n"
+        "out0 = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + y",
+        ("bfloat16", "float32"),
+    ),
+    "sum": ("out0 = sum(x, axis=-1)", ("bfloat16", "float64", "int8")),
+    "argmax": ("out0 = argmax(x, axis=-1)\nout1 = min(x, axis=-1)", ("bfloat16", "uint8")),
+    "var": ("out0 = var(x, axis=-1)\nout1 = logsumexp(x, axis=-1)", ("float16", "float32")),
+    "quantise": (
+        "out0 = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127\nout1 = cast<i8, sat, rne>(x / out0)",
+        ("bfloat16", "float32"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Program):
+    """A program whose ``x`` and ``y`` have gaps between rows of ``width`` elements."""
+
+    width: int
+
+    def arrays(self, *, exact_size: bool = False) -> dict[str, Array]:
+        found = super(Rows, self).arrays(exact_size=exact_size)
+        return {name: array[..., : self.width] for name, array in found.items()}
+
+
+def programs(rows: int, width: int, *, off: int = 0, gap: int = 0) -> list[Rows]:
+    """Every text with every dtype.  ``off``: elements before ``x``; ``gap``: elements between its rows."""
+    found: list[Rows] = []
+    for text, dtypes in TEXTS.values():
+        for dtype in dtypes:
+            recipes = {"x": Recipe(BY_NAME[dtype], (rows, width + gap), (0, 1), (1, 1), off, 7)}
+            if "* w" in text:
+                recipes["w"] = Recipe(BY_NAME[dtype], (width,), (0,), (1,), 3, 8)
+                recipes["y"] = Recipe(BY_NAME["float32"], (rows, width), (0, 1), (1, 1), 0, 9)
+            found.append(Rows(text, recipes, width))
+    return found

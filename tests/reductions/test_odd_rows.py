@@ -1,0 +1,87 @@
+"""Rows of odd lengths and alignments give what the oracle says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.schedule import stage
+from tests.fuzz.test_reductions import run
+from tests.reductions.odd_rows import programs
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "off", "gap"),
+    [
+        (5000, 3, 0, 0),
+        (300, 7, 1, 0),
+        (300, 28, 0, 0),
+        (70, 100, 0, 0),
+        (33, 251, 1, 0),
+        (50, 7, 0, 2),
+        (5, 1001, 0, 0),
+        (9, 1000, 1, 0),
+        (5, 1024, 3, 5),
+        (3, 257, 0, 8),
+        (2, 20_001, 2, 0),
+    ],
+)
+def test_values(rows: int, width: int, off: int, gap: int) -> None:
+    """Programs of all kinds, over several dtypes."""
+    run(programs(rows, width, off=off, gap=gap))
+
+
+@pytest.mark.parametrize(("rows", "width"), [(4100, 3), (1030, 7), (600, 16)])
+def test_many_rows(rows: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread takes several short rows where there are many."""
+    monkeypatch.setattr(stage, "ENOUGH_BLOCKS", 1)
+    found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec((rows, width), "bf16"))
+    assert "one thread takes" in found.steps[0].reasons[0]
+    run(programs(rows, width))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "kernel"),
+    [
+        ((4096, 1001), (1001, 1), "rows_held1024_peeled"),
+        ((4096, 1024), (1025, 1), "rows_held1024_peeled"),
+        ((4096, 1024), (1032, 1), "rows_held1024"),
+        ((4096, 7), (7, 1), "rows_held7_staged"),
+        ((4096, 100), (100, 1), "rows_held112_staged"),
+        ((4096, 104), (104, 1), "rows_held128"),
+        ((4096, 16), (16, 1), "rows_held16_staged"),
+        ((4096, 32), (32, 1), "rows_held32"),
+        ((4096, 7), (8, 1), "rows_held7"),
+        ((4096, 200_001), (200_001, 1), "rows_long_peeled"),
+    ],
+)
+def test_kernels(shape: tuple[int, ...], strides: tuple[int, ...], kernel: str) -> None:
+    """Rows that lie askew have kernels of their own."""
+    found = kgen.jit("out = sum(x, axis=-1)").explain(
+        kgen.spec(shape, "bf16", strides) if strides else kgen.spec(shape, "bf16")
+    )
+    assert [s.kernel for s in found.steps] == [kernel]
+
+
+@pytest.mark.parametrize("kind", ["argmin", "argmax"])
+def test_first_place(kind: str) -> None:
+    """Of equals, the first wins, wherever groups begin; and so does the first NaN."""
+    kernel = kgen.jit(f"out = {kind}(x, axis=-1)", device="cpu")
+    for off in range(4):
+        x = np.zeros(8 * 301, np.float32)[off : off + 301 * 7].reshape(7, 301)
+        assert not kernel(x).any()
+        for places in ((0, 300), (2, 150), (299, 300), (150, 151)):
+            x[...] = 0
+            x[:, places] = -1 if kind == "argmin" else 1
+            assert np.array_equal(kernel(x), [places[0]] * 7)
+            x[:, places] = np.nan
+            assert np.array_equal(kernel(x), [places[0]] * 7)
+
+
+def test_strided_results() -> None:
+    """Results that do not lie as the rows do: rows that a block has too many write nothing."""
+    x = np.arange(7 * 9, dtype=np.float32).reshape(9, 7)
+    out = np.zeros((7, 9), np.float32)
+    kgen.jit("out = x - sum(x, axis=-1, keepdims=true)", device="cpu")(x, out=out.T)
+    assert np.array_equal(out.T, x - x.sum(axis=1, keepdims=True))

@@ -1,0 +1,75 @@
+"""Reductions that rows in registers take in two steps: the same values as in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+
+Array = np.ndarray[Any, Any]
+
+SOFTMAX = "let m = max(t, axis=-1, keepdims=true)\nlet e = exp(t - m)\nout = e / sum(e, axis=-1, keepdims=true)"
+
+
+def rows(*shape: int) -> Array:
+    return np.random.default_rng(5).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("width", [3, 100, 8192])
+@pytest.mark.parametrize("text", ["where(x > 0.25, x, -0.5)", "x > 0.25 ? x : -0.5"])
+def test_variance_of_a_choice(text: str, width: int) -> None:
+    """What is subtracted from a choice is subtracted from both its sides."""
+    x = rows(4, width)
+    chosen = np.where(x > 0.25, x, -0.5).astype(np.float64)
+    for kind in ("var", "std"):
+        got = kgen.jit(f"out = {kind}({text}, axis=1)", device="cpu")(x)
+        assert np.allclose(got, getattr(np, kind)(chosen, axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("width", [1024, 8192, 40000])
+def test_softmax_of_what_is_masked(width: int) -> None:
+    """Elements that a mask takes away are 0."""
+    x = rows(3, width)
+    masked = np.where(x > 0.25, x.astype(np.float64), -np.inf)
+    e = np.exp(masked - masked.max(-1, keepdims=True))
+    got = kgen.jit(f"let t = where(x > 0.25, x, -inf)\n{SOFTMAX}", device="cpu")(x)
+    assert np.allclose(got, e / e.sum(-1, keepdims=True), rtol=2e-5, atol=1e-9)
+    assert np.all(got[x <= 0.25] == 0)
+
+
+@pytest.mark.parametrize("width", [1024, 8192])
+def test_layer_normalisation_of_a_choice(width: int) -> None:
+    """Long rows take their mean and variance in one round."""
+    x = rows(3, width)
+    text = "let t = x > 0.25 ? x : -0.5\nlet d = t - mean(t, axis=-1, keepdims=true)\n"
+    got = kgen.jit(text + "out = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5)", device="cpu")(x)
+    t = np.where(x > 0.25, x, -0.5).astype(np.float64)
+    d = t - t.mean(-1, keepdims=True)
+    assert np.allclose(got, d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("width", [3, 1000, 8192, 40000])
+def test_logsumexp(width: int, dtype: Any) -> None:
+    """Beside numbers, rows that infinities, NaN or nothing but -inf decide."""
+    x = (rows(7, width) * 20).astype(dtype)
+    x[0], x[1, 1], x[2, 2], x[3, 1:], x[4] = -np.inf, np.inf, np.nan, -np.inf, 3e4
+    got = kgen.jit("out = logsumexp(x, axis=1)", device="cpu")(x)
+    wide = x.astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        peak = wide.max(-1)
+        origin = np.where(np.isfinite(peak), peak, 0)
+        expected = np.log(np.exp(wide - origin[:, None]).sum(-1)) + origin
+    assert np.allclose(got, expected.astype(dtype), rtol=4 * float(np.finfo(dtype).eps), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["var", "logsumexp"])
+def test_what_is_dear_is_computed_once(kind: str) -> None:
+    """Two steps compute each element twice, which pays where that is a few instructions."""
+    x = kgen.spec((64, 8192), "f32")
+    word = {"var": "total", "logsumexp": "peak"}[kind]
+    assert f"_{word}(" in kgen.jit(f"out = {kind}(x * 2, axis=1)").source(x)
+    assert f"_{word}(" not in kgen.jit(f"out = {kind}(tanh(x), axis=1)").source(x)
