@@ -52,14 +52,6 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
-{
-    const LogSum<float> mine = a;
-    a.peak = nan_max(a.peak, b.peak);
-    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
-}
-
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
 static __device__ __forceinline__ float term(float x)
 {

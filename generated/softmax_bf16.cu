@@ -40,27 +40,6 @@ static __device__ __forceinline__ T origin(const LogSum<T>& a)
     return isinf(a.peak) ? 0 : a.peak;
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
-static __device__ __forceinline__ float nan_max(float a, float b)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
-    return a > b || a != a ? a : b;
-#endif
-}
-
-// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
-{
-    const LogSum<float> mine = a;
-    a.peak = nan_max(a.peak, b.peak);
-    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
-}
-
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
 static __device__ __forceinline__ float term(float x)
 {
@@ -71,22 +50,6 @@ static __device__ __forceinline__ float term(float x)
 #else
     return expf(x);
 #endif
-}
-
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.
-template <int Lanes>
-static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
-{
-    const float before = a.peak;
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
-    }
-    a.sum *= expf(before - origin(a));
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
-    }
 }
 
 // The sum of exp(element - greatest), which has no value where the greatest is infinite.
@@ -101,6 +64,19 @@ static __device__ __forceinline__ float divide_share(float a, float b, float r)
 {
     const float q = a * r;
     return fmaf(fmaf(-q, b, a), r, q);
+}
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
 }
 
 // The greatest of a group, two at a time; a NaN wins.
@@ -121,6 +97,22 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
     }
     return one;
 #endif
+}
+
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+template <int Lanes>
+static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
+{
+    const float before = a.peak;
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
+    }
+    a.sum *= expf(before - origin(a));
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
+    }
 }
 
 // Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they

@@ -10,10 +10,17 @@
 // Outputs: y: bfloat16
 //
 // Chosen: rows: 512 threads share a row, too long for their registers: read again for each round of reductions.
+// Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
 
 // The greatest of some elements, and the sum of exp(element - greatest).
 template <typename T>
@@ -47,14 +54,6 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
-{
-    const LogSum<float> mine = a;
-    a.peak = nan_max(a.peak, b.peak);
-    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
-}
-
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
 static __device__ __forceinline__ float term(float x)
 {
@@ -84,6 +83,20 @@ static __device__ __forceinline__ void add_group(LogSum<float>& all, const float
     all.sum = all.sum * expf(before - origin(all)) + sum;
 }
 
+// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+template <typename T>
+static __device__ __forceinline__ T total(const LogSum<T>& a)
+{
+    return a.sum + (a.peak - a.peak);
+}
+
+// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
+static __device__ __forceinline__ float divide_share(float a, float b, float r)
+{
+    const float q = a * r;
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+
 // What neighbouring lanes hold, as one: an exponential for each, not for each step.
 template <int Lanes>
 static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
@@ -98,20 +111,6 @@ static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
     }
-}
-
-// The sum of exp(element - greatest), which has no value where the greatest is infinite.
-template <typename T>
-static __device__ __forceinline__ T total(const LogSum<T>& a)
-{
-    return a.sum + (a.peak - a.peak);
-}
-
-// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
-static __device__ __forceinline__ float divide_share(float a, float b, float r)
-{
-    const float q = a * r;
-    return fmaf(fmaf(-q, b, a), r, q);
 }
 
 // Takes one element into exp_sum.
@@ -137,7 +136,7 @@ softmax_long_element(const __nv_bfloat16 x_v,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_rows_long_layout {
+struct softmax_long_rows_long_peeled_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -145,22 +144,37 @@ struct softmax_long_rows_long_layout {
 // Rows of any length, read again for each round of reductions: 512 threads a row.
 // Launch: a block of 512 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)
-softmax_long_rows_long(const __nv_bfloat16* __restrict__ x_ptr,
-                       __nv_bfloat16* __restrict__ y_ptr,
-                       const softmax_long_rows_long_layout layout)
+softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+                              __nv_bfloat16* __restrict__ y_ptr,
+                              const softmax_long_rows_long_peeled_layout layout)
 {
     const int lane = threadIdx.x;
     const unsigned int row = blockIdx.x;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; what lies before and after them in a row are single elements.
+    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const int end = layout.width - (layout.width - head) % 8;
+    const int singles = head + layout.width - end;
+    const int e = lane < head ? lane : end + lane - head;
 
     __shared__ LogSum<float> exp_sum_of_warps[16];
     LogSum<float> exp_sum_acc = {__int_as_float(0xff800000 /* -inf */), 0.0f};
     #pragma unroll 4
-    for (int i = lane; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i];
+    for (int i = head + 8 * lane; i < end; i += 4096) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        float exp_sum_part[8];
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_pass(x_vec.at[j], exp_sum_part[j]);
+        }
+        add_group(exp_sum_acc, exp_sum_part);
+    }
+    if (lane < singles) {
+        const __nv_bfloat16 x_in = x_row[e];
         float exp_sum_part[1];
         softmax_long_pass(x_in, exp_sum_part[0]);
         add_group(exp_sum_acc, exp_sum_part);
@@ -177,8 +191,17 @@ softmax_long_rows_long(const __nv_bfloat16* __restrict__ x_ptr,
     const float exp_sum_inverse = 1.0f / exp_sum_v;
 
     #pragma unroll 4
-    for (int i = lane; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i];
-        softmax_long_element(x_in, m_v, exp_sum_v, exp_sum_inverse, y_row[i]);
+    for (int i = head + 8 * lane; i < end; i += 4096) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_element(x_vec.at[j], m_v, exp_sum_v, exp_sum_inverse, y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+    }
+    if (lane < singles) {
+        const __nv_bfloat16 x_in = x_row[e];
+        softmax_long_element(x_in, m_v, exp_sum_v, exp_sum_inverse, y_row[e]);
     }
 }

@@ -101,7 +101,7 @@ struct softmax_odd_rows_held1024_peeled_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 1024 elements, kept in registers: 8 rows a block, 32 threads a row.
+// Rows of up to 1031 elements, kept in registers: 8 rows a block, 32 threads a row.
 // Launch: ceil(n / 8) blocks of 256 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.

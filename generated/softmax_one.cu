@@ -54,14 +54,6 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
-{
-    const LogSum<float> mine = a;
-    a.peak = nan_max(a.peak, b.peak);
-    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
-}
-
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
 static __device__ __forceinline__ float term(float x)
 {
@@ -91,6 +83,13 @@ static __device__ __forceinline__ void add_group(LogSum<float>& all, const float
     all.sum = all.sum * expf(before - origin(all)) + sum;
 }
 
+// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+template <typename T>
+static __device__ __forceinline__ T total(const LogSum<T>& a)
+{
+    return a.sum + (a.peak - a.peak);
+}
+
 // What neighbouring lanes hold, as one: an exponential for each, not for each step.
 template <int Lanes>
 static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
@@ -107,11 +106,12 @@ static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
     }
 }
 
-// The sum of exp(element - greatest), which has no value where the greatest is infinite.
-template <typename T>
-static __device__ __forceinline__ T total(const LogSum<T>& a)
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
 {
-    return a.sum + (a.peak - a.peak);
+    const LogSum<float> mine = a;
+    a.peak = nan_max(a.peak, b.peak);
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }
 
 // One element.

@@ -48,6 +48,8 @@ class Accumulator:
     within: str = ""
     lanes: str = ""
     helpers: tuple[str, ...] = ()
+    merge_helpers: tuple[str, ...] = ()
+    lanes_helpers: tuple[str, ...] = ()
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
     places: bool = False  # whether updates need to know where an element is
@@ -166,9 +168,12 @@ def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 def _log_sum(result: str, target: DType) -> Accumulator:
     init = f"{{{_number(float('-inf'), target)}, {_number(0.0, target)}}}"
-    found = _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target)
-    lanes = f"log_sum_lanes_{target.short}"
-    return replace(found, lanes="merge_lanes<{n}>({a});", helpers=(*found.helpers, lanes))
+    return replace(
+        _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target),
+        lanes="merge_lanes<{n}>({a});",
+        merge_helpers=(f"log_sum_{target.short}",),
+        lanes_helpers=(f"log_sum_lanes_{target.short}",),
+    )
 
 
 def counted_once(whole: Accumulator) -> Accumulator:

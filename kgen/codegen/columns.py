@@ -165,7 +165,7 @@ class ColumnWriter(RowsWriter):
             }
         )
         mine = [(self.states[n][0], self.states[n][1], self.thread_state(n)) for n in sinks]
-        helpers = [h for m, _, _ in mine for h in (*m.helpers, *m.loop_helpers)]
+        helpers = [h for m, _, _ in mine for h in (*m.helpers, *m.merge_helpers, *m.loop_helpers)]
         return Described(
             ColumnContext(
                 template="column_reduce.cu.j2",

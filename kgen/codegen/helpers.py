@@ -51,9 +51,12 @@ _ROWS = (
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
     *(Helper(name) for name in ("running_sum", "moments", "log_sum", "found", "divide_inverse")),
     *(Helper(f"log_sum_{suffix}", ("log_sum", f"nan_max_{suffix}")) for suffix in ("f32", "f64")),
-    *(Helper(f"log_sum_lanes_{suffix}", (f"log_sum_{suffix}",)) for suffix in ("f32", "f64")),
+    *(Helper(f"log_sum_lanes_{suffix}", ("log_sum", f"nan_max_{suffix}")) for suffix in ("f32", "f64")),
     *(Helper(f"log_sum_term_{suffix}") for suffix in ("f32", "f64")),
-    *(Helper(f"log_sum_group_{suffix}", (f"log_sum_{suffix}", f"log_sum_term_{suffix}")) for suffix in ("f32", "f64")),
+    *(
+        Helper(f"log_sum_group_{suffix}", ("log_sum", f"nan_max_{suffix}", f"log_sum_term_{suffix}"))
+        for suffix in ("f32", "f64")
+    ),
     Helper("exp_sum", ("log_sum",)),
     Helper("divide_share"),
     Helper("cluster"),

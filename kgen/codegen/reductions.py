@@ -328,6 +328,7 @@ class RowsWriter(RoundsWriter):
         if schedule.vectors:
             least = most - schedule.sharers * schedule.group + 1
             up_to = "" if self.is_exact else f"{least} to " if schedule.stages else "up to "
+            most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
             what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
             what = f"Rows of any length, each shared by several blocks: {share} and block."

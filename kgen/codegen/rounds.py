@@ -106,6 +106,10 @@ class RoundsWriter(RowAccess):
                 text["within"].append(mine.within.format(a=state) or merge)
             else:
                 text["within_at_once"].append(mine.lanes.format(a=state, n=min(schedule.threads, WARP)))
+            if schedule.threads > (WARP if mine.within else 1):
+                row_writer.helpers += mine.lanes_helpers
+            if entries > WARP or schedule.split:
+                row_writer.helpers += mine.merge_helpers
             if mine.lanes:
                 text["merge_at_once"].append(mine.lanes.format(a=state, n=min(entries, WARP)))
             else:

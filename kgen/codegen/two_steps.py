@@ -45,7 +45,7 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
                 start=f"{{{{{{a}}.peak, {zero}}}}}",
                 fold="{a}.sum += {x}.sum;",
                 within="{a}.sum += __shfl_xor_sync(0xffffffffu, {a}.sum, d);",
-                helpers=(f"log_sum_{dtype.short}", f"log_sum_term_{dtype.short}", *whole.helpers[1:]),
+                helpers=("log_sum", f"log_sum_term_{dtype.short}", *whole.helpers[1:]),
             ),
             f"{{{{{{x}}, {zero}}}}}",
         )

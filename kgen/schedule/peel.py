@@ -15,20 +15,21 @@ SHORTEST = 449
 
 
 def leader(
-    space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int
-) -> tuple[int | None, Set[int]]:
+    space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int,
+    *, bounded: bool,
+) -> tuple[int | None, Set[int]]:  # fmt: skip
     """The operand that decides where groups begin, and those whose rows are always aligned there as well.
 
     None where groups may begin where rows do.  ``walking``: the operands that are consecutive along a row; those that
-    most bytes go with decide.
+    most bytes go with decide.  Where extents are not known (not ``bounded``), only equal strides are alike.
     """
 
     def place(i: int) -> tuple[int, ...]:
         """Where rows begin, in elements, modulo a group."""
         strides = [s for n, s in zip(space.shape[1:], space.strides[i][1:], strict=True) if n > 1]
-        return (addresses[i] // itemsizes[i] % group, *(s % group for s in strides))
+        return (addresses[i] // itemsizes[i] % group, *(s % group if bounded else s for s in strides))
 
     alike = {i: {j for j in walking if place(j) == place(i)} for i in walking}
     lead = max(walking, key=lambda i: sum(itemsizes[j] for j in alike[i]))
-    even = not any(place(lead)) and space.shape[0] % group == 0
+    even = bounded and not any(place(lead)) and space.shape[0] % group == 0
     return None if even else lead, alike[lead]

@@ -191,8 +191,8 @@ def choose_rows(
     alike: Set[int] = frozenset()
     if flat is not None:
         group, lead = flat.group, flat.lead
-    elif bounded and group > 1 and reduced == 1 and width * max(moving) >= SHORTEST:
-        lead, alike = leader(space, walking, itemsizes, addresses, group)
+    elif group > 1 and reduced == 1 and (width * max(moving) >= SHORTEST or not bounded):
+        lead, alike = leader(space, walking, itemsizes, addresses, group, bounded=bounded)
     whole = group > 1 and width % group == 0 and reduced == 1
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
@@ -211,7 +211,8 @@ def choose_rows(
         own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
         held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
         least = 1 if lead is None else 2 * (group - 1)  # one for each single element
-        threads, vectors, cluster = _shape(width, group, held, max(step.phase()), least, largest, bounded=bounded)
+        grouped = width if lead is None else width // group * group
+        threads, vectors, cluster = _shape(grouped, group, held, max(step.phase()), least, largest, bounded=bounded)
         block, repeat = threads if threads > WARP else max(threads, BLOCK), 1
     rows = math.prod(space.shape[reduced:])
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS

@@ -45,7 +45,7 @@ def test_helpers_and_files_agree() -> None:
     for kind in (*KINDS, *INTERNAL_KINDS):
         for dtype in (FLOAT32, FLOAT64):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
-            used |= {*found.helpers, *found.loop_helpers}
+            used |= {*found.helpers, *found.merge_helpers, *found.lanes_helpers, *found.loop_helpers}
     used |= {
         LOAD_SHIFTED,
         SHIFT_BLOCKS,

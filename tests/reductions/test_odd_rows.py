@@ -45,6 +45,7 @@ def test_many_rows(rows: int, width: int, monkeypatch: pytest.MonkeyPatch) -> No
     ("shape", "strides", "kernel"),
     [
         ((4096, 1001), (1001, 1), "rows_held1024_peeled"),
+        ((4096, 257), (257, 1), "rows_held256_peeled"),
         ((4096, 1024), (1025, 1), "rows_held1024_peeled"),
         ((4096, 1024), (1032, 1), "rows_held1024"),
         ((4096, 7), (7, 1), "rows_held7_staged"),
@@ -62,6 +63,14 @@ def test_kernels(shape: tuple[int, ...], strides: tuple[int, ...], kernel: str) 
         kgen.spec(shape, "bf16", strides) if strides else kgen.spec(shape, "bf16")
     )
     assert [s.kernel for s in found.steps] == [kernel]
+
+
+def test_across() -> None:
+    """An output that lies across the rows is written by the threads that have a row, and by no others."""
+    x = (np.arange(8 * 47, dtype=np.uint8) % 5).reshape(8, 47).T
+    out = np.empty(x.shape, np.float32)
+    kgen.jit("out = (x - cast<i32>(any(x, axis=0))) * 0.5", device="cpu")(x, out=out)
+    assert np.array_equal(out, (x - x.any(0).astype(np.int32)) * 0.5)
 
 
 @pytest.mark.parametrize("kind", ["argmin", "argmax"])
