@@ -200,8 +200,8 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     __threadfence();
     Found<float> argmax_whole = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
     float max_whole = __int_as_float(0xff800000 /* -inf */);
-    // Reads do not wait for merges: several are on their way at once.
-    #pragma unroll 8
+    // One after the other: several would take too many registers.
+    #pragma unroll 1
     for (int b = threadIdx.x / 64; b < int(gridDim.y); b += 4) {
         const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
         first_greatest(argmax_whole, argmax_of_blocks[theirs]);

@@ -11,121 +11,22 @@ from dataclasses import dataclass
 
 from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator, briefly, counted_once
+from kgen.codegen.column_access import ColumnAccess
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReadContext
 from kgen.codegen.element import PRIMARY, Argument, Element
 from kgen.codegen.layouts import apart, decomposition, divisor_fields, sum_lines
-from kgen.codegen.reductions import Described, RowsWriter
+from kgen.codegen.reductions import Described
 from kgen.codegen.sections import RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
 
+#: Results of other blocks that the last one reads before it merges them, and their bytes at most: 32 registers.
+AHEAD, AHEAD_BYTES = 8, 128
+
 
 @dataclass(slots=True)
-class ColumnWriter(RowsWriter):
-    """``count``: how many elements of each column the text at hand reads at once."""
-
-    count: int = 1
-
-    # --- where elements are -------------------------------------------------------------------------
-
-    @property
-    def lanes(self) -> int:
-        """Threads across columns."""
-        return self.schedule.block // self.schedule.threads
-
-    @property
-    def element_index(self) -> str:
-        if self.count == 1:
-            return "e"
-        return f"e + u * {self.schedule.threads}" if self.schedule.threads > 1 else "e + u"
-
-    def outer(self, touch: int) -> list[str]:
-        """The terms of where a group of columns begins."""
-        planned, label = self.planned(touch), self.labels[touch]
-        found: list[str] = []
-        if planned.access != "row":
-            across = f"layout.{label}_step[{self.schedule.reduced}]"
-            found.append("column" if planned.access == "vector" else f"column * (long long){across}")
-        if planned.pattern is not None:
-            pattern = self.pattern_label(planned.pattern)
-            found += [f"c{d} * layout.{pattern}_stride[{d - 1}]" for d in range(1, self.schedule.kept)]
-        return found
-
-    def base_of(self, touch: int) -> str:
-        return names.row(self.labels[touch]) if self.outer(touch) else names.pointer(self.operand(touch).name)
-
-    def along(self, touch: int, j: str) -> str:
-        """Where an element of a column is, from the first column's start."""
-        label, reduced = self.labels[touch], self.schedule.reduced
-        if reduced == 1:
-            index = f"({self.element_index})" if " " in self.element_index else self.element_index
-            terms = [f"{index} * layout.{label}_step[0]"]
-        else:
-            terms = [f"r{d} * layout.{label}_step[{d}]" for d in range(reduced)]
-        return " + ".join(terms + self.across(touch, j))
-
-    def across(self, touch: int, j: str) -> list[str]:
-        """The term of column ``j`` of a group."""
-        match self.planned(touch).access:
-            case "vector":
-                return [j] if j else []
-            case "gather":
-                return [f"{j} * layout.{self.labels[touch]}_step[{self.schedule.reduced}]"] if j else []
-            case _:
-                return []
-
-    def element(self, touch: int, *, held: bool) -> str:
-        array = "[u]" if self.count > 1 else ""
-        return f"{names.vector(self.labels[touch])}{array}" + ("" if self.planned(touch).access == "row" else ".at[j]")
-
-    def pack_of(self, touch: int) -> str:
-        """The type of a group's elements."""
-        match self.planned(touch).access:
-            case "row":
-                return self.type_of(touch)
-            case "vector":
-                return self.pack(touch)
-            case _:
-                return self.gather_pack(touch)
-
-    def load(self, touch: int) -> list[str]:
-        name = names.vector(self.labels[touch]) + ("[u]" if self.count > 1 else "")
-        base = self.base_of(touch)
-        match self.planned(touch).access:
-            case "row":
-                return [f"{name} = {base}[{self.along(touch, '')}];"]
-            case "vector":
-                place = f"{base} + {self.along(touch, '')}"
-                return [f"{name} = *reinterpret_cast<const {self.pack(touch)}*>(", f"    {place});"]
-            case _:
-                return [
-                    "#pragma unroll",
-                    f"for (int j = 0; j < {self.schedule.group}; ++j) {{",
-                    f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
-                    "}",
-                ]
-
-    def places(self, *, always: bool) -> list[str]:
-        """The coordinates of an element along the reduced dimensions."""
-        reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
-        used = always or any(d < reduced for _, d in self.schedule.coordinates)
-        if reduced == 1 or not used:
-            return []
-        index = f"({self.element_index})" if " " in self.element_index else self.element_index
-        return decomposition(reduced, set(range(reduced)), wide, index, ("r", "s"), "place_")
-
-    def coordinate(self, number: int) -> str:
-        op = self.step.kernel.ops[number]
-        assert isinstance(op.attr, int)
-        place = self.step.places[number][op.attr]
-        if place is None:
-            return "0"
-        dimension, reduced = dict(self.schedule.coordinates)[place], self.schedule.reduced
-        if dimension == reduced:
-            return "column + j"
-        if dimension > reduced:
-            return f"c{dimension - reduced}"
-        return self.element_index if reduced == 1 else f"r{dimension}"
+class ColumnWriter(ColumnAccess):
+    """A kernel that goes across columns."""
 
     def argument(self, argument: Argument, held: bool) -> str:
         match argument.kind:
@@ -198,6 +99,7 @@ class ColumnWriter(RowsWriter):
                 split=schedule.split,
                 leave=tuple(f"{names.left(s)}[mine + threadIdx.x] = {shared(s)}[threadIdx.x];" for _, s, _ in mine),
                 whole=tuple(self.merged(m, s)[0] for m, s, _ in mine),
+                ahead=AHEAD if AHEAD * sum(m.size for m, _, _ in mine) <= AHEAD_BYTES else 1,
                 take=tuple(self.merged(m, s)[1] for m, s, _ in mine),
                 share=tuple(self.merged(m, s)[2] for m, s, _ in mine),
                 result_packs=tuple(packs),

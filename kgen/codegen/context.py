@@ -302,6 +302,7 @@ class ColumnContext:
     split: bool
     leave: tuple[str, ...]
     whole: tuple[str, ...]
+    ahead: int
     take: tuple[str, ...]
     share: tuple[str, ...]
     result_packs: tuple[str, ...]

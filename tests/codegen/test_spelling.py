@@ -55,6 +55,7 @@ def test_helpers_and_files_agree() -> None:
         "cluster",
         "hold",
         "counted",
+        "spread",
         "read_rows",
         "write_rows",
         "spread",

@@ -1,0 +1,115 @@
+"""Where a kernel that goes across columns finds its elements, and how it reads several of each column at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.codegen import names
+from kgen.codegen.layouts import decomposition
+from kgen.codegen.reductions import RowsWriter
+
+
+@dataclass(slots=True)
+class ColumnAccess(RowsWriter):
+    """``count``: how many elements of each column the text at hand reads at once."""
+
+    count: int = 1
+
+    @property
+    def lanes(self) -> int:
+        """Threads across columns."""
+        return self.schedule.block // self.schedule.threads
+
+    @property
+    def element_index(self) -> str:
+        if self.count == 1:
+            return "e"
+        return f"e + u * {self.schedule.threads}" if self.schedule.threads > 1 else "e + u"
+
+    def outer(self, touch: int) -> list[str]:
+        """The terms of where a group of columns begins."""
+        planned, label = self.planned(touch), self.labels[touch]
+        found: list[str] = []
+        if planned.access != "row":
+            across = f"layout.{label}_step[{self.schedule.reduced}]"
+            found.append("column" if planned.access == "vector" else f"column * (long long){across}")
+        if planned.pattern is not None:
+            pattern = self.pattern_label(planned.pattern)
+            found += [f"c{d} * layout.{pattern}_stride[{d - 1}]" for d in range(1, self.schedule.kept)]
+        return found
+
+    def base_of(self, touch: int) -> str:
+        return names.row(self.labels[touch]) if self.outer(touch) else names.pointer(self.operand(touch).name)
+
+    def along(self, touch: int, j: str) -> str:
+        """Where an element of a column is, from the first column's start."""
+        label, reduced = self.labels[touch], self.schedule.reduced
+        if reduced == 1:
+            index = f"({self.element_index})" if " " in self.element_index else self.element_index
+            terms = [f"{index} * layout.{label}_step[0]"]
+        else:
+            terms = [f"r{d} * layout.{label}_step[{d}]" for d in range(reduced)]
+        return " + ".join(terms + self.across(touch, j))
+
+    def across(self, touch: int, j: str) -> list[str]:
+        """The term of column ``j`` of a group."""
+        match self.planned(touch).access:
+            case "vector":
+                return [j] if j else []
+            case "gather":
+                return [f"{j} * layout.{self.labels[touch]}_step[{self.schedule.reduced}]"] if j else []
+            case _:
+                return []
+
+    def element(self, touch: int, *, held: bool) -> str:
+        array = "[u]" if self.count > 1 else ""
+        return f"{names.vector(self.labels[touch])}{array}" + ("" if self.planned(touch).access == "row" else ".at[j]")
+
+    def pack_of(self, touch: int) -> str:
+        """The type of a group's elements."""
+        match self.planned(touch).access:
+            case "row":
+                return self.type_of(touch)
+            case "vector":
+                return self.pack(touch)
+            case _:
+                return self.gather_pack(touch)
+
+    def load(self, touch: int) -> list[str]:
+        name = names.vector(self.labels[touch]) + ("[u]" if self.count > 1 else "")
+        base = self.base_of(touch)
+        match self.planned(touch).access:
+            case "row":
+                return [f"{name} = {base}[{self.along(touch, '')}];"]
+            case "vector":
+                place = f"{base} + {self.along(touch, '')}"
+                return [f"{name} = *reinterpret_cast<const {self.pack(touch)}*>(", f"    {place});"]
+            case _:
+                return [
+                    "#pragma unroll",
+                    f"for (int j = 0; j < {self.schedule.group}; ++j) {{",
+                    f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
+                    "}",
+                ]
+
+    def places(self, *, always: bool) -> list[str]:
+        """The coordinates of an element along the reduced dimensions."""
+        reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
+        used = always or any(d < reduced for _, d in self.schedule.coordinates)
+        if reduced == 1 or not used:
+            return []
+        index = f"({self.element_index})" if " " in self.element_index else self.element_index
+        return decomposition(reduced, set(range(reduced)), wide, index, ("r", "s"), "place_")
+
+    def coordinate(self, number: int) -> str:
+        op = self.step.kernel.ops[number]
+        assert isinstance(op.attr, int)
+        place = self.step.places[number][op.attr]
+        if place is None:
+            return "0"
+        dimension, reduced = dict(self.schedule.coordinates)[place], self.schedule.reduced
+        if dimension == reduced:
+            return "column + j"
+        if dimension > reduced:
+            return f"c{dimension - reduced}"
+        return self.element_index if reduced == 1 else f"r{dimension}"
