@@ -58,7 +58,6 @@ def test_helpers_and_files_agree() -> None:
         "spread",
         "read_rows",
         "write_rows",
-        "spread",
     }
     used |= {f"{which}_{half}" for which in ("greatest", "least") for half in ("f16", "bf16")}
     used |= {required for name in used for required in HELPERS[name].requires}
