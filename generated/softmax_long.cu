@@ -12,6 +12,7 @@
 // Chosen: rows: 512 threads share a row, too long for their registers: read again for each round of reductions.
 // Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>

@@ -12,6 +12,7 @@
 // Chosen: rows: 1024 threads share a row and walk it once.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
 // Chosen: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).

@@ -245,7 +245,7 @@ def choose_rows(
         cluster=cluster,
         repeat=repeat,
     )
-    return Choice(schedule, space, _reasons(schedule, width, plain=is_plain(step)))
+    return Choice(schedule, space, (*_reasons(schedule, width, plain=is_plain(step)), *_joined(step)))
 
 
 def _is_aligned(space: IterationSpace, touch: int, full: int, size: int, address: int) -> bool:
@@ -354,6 +354,13 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
     across = [any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole]
     return bool(whole) and all(across) and width * rows > LONGEST_ALONE
+
+
+def _joined(step: RowStep) -> tuple[str, ...]:
+    """Why there are fewer rounds than the program has."""
+    if not any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
+        return ()
+    return ("joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum",)
 
 
 def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
