@@ -121,7 +121,8 @@ class Generator:
             kind = rng.choice(PLACES)
         text = value.number if kind in ("min", "max") else value.text
         if value.exact and kind not in ("prod", *PLACES) and rng.random() < 0.4:
-            text = rng.choice(("{0} * {0}", "abs({0} - 1)", "({0} + {0}) * 0.5", "max({0}, 0)")).format(value.number)
+            forms = ("{0} * {0}", "abs({0} - 1)", "({0} + {0}) * 0.5", "max({0}, 0)", "{0} > 0 ? {0} : {0} + 1")
+            text = rng.choice(forms).format(value.number)
         axes = sorted(rng.sample(range(rank), rng.randrange(rank + 1)))
         if kind in PLACES:
             axes = axes[:1] or list(range(rank))
