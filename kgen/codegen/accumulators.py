@@ -53,6 +53,7 @@ class Accumulator:
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
     places: bool = False  # whether updates need to know where an element is
+    of_halves: str = ""  # the function that takes a group of halves two at a time; ``{x}`` is then its result
     counts: str = ""  # the type of the number of elements seen, where the loop has to know it
 
     @property
@@ -214,7 +215,7 @@ def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
     result = "{a}" if held is source else f"({register_type(source)}){{a}}"
     return Accumulator(
         register_type(held), init, f"{{a}} = {name}({{a}}, {{x}});", f"{{a}} = {name}({{a}}, {{b}});", result,
-        helpers=tuple(helpers),
+        helpers=tuple(helpers), of_halves=("least" if low else "greatest") if source.name == "float32" else "",
     )  # fmt: skip
 
 

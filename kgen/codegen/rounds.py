@@ -91,11 +91,10 @@ class RoundsWriter(RowAccess):
             else:
                 text["declare"].append(f"{mine.type} {state} = {mine.init};")
             if n in paired:
-                function = "greatest" if mine.merge.startswith("{a} = nan_max") else "least"
-                row_writer.helpers.append(f"{function}_{self.operand(paired[n]).dtype.short}")
+                row_writer.helpers.append(f"{mine.of_halves}_{self.operand(paired[n]).dtype.short}")
                 row_writer.headers += headers_of(self.operand(paired[n]).dtype)
                 array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
-                x = f"{function}({self.held_name(paired[n])}{array})"
+                x = f"{mine.of_halves}({self.held_name(paired[n])}{array})"
                 text["fold"].append(mine.update.format(a=state, x=x))
             else:
                 parts, fold = self.folding(n)
@@ -131,9 +130,7 @@ class RoundsWriter(RowAccess):
     def paired(self, number: int, mine: Accumulator) -> int | None:
         """The touch whose halves this takes the greatest or least of, as they are."""
         ops = self.step.kernel.ops
-        if not (
-            mine.update == mine.merge.replace("{b}", "{x}") and mine.helpers[:1] in (("nan_max_f32",), ("nan_min_f32",))
-        ):
+        if not mine.of_halves:
             return None
         cast = ops[ops[number].args[0]]
         if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:

@@ -30,8 +30,5 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"
 
 def target_of(arch: str | None) -> Target:
     """What may be relied on where files run on ``arch`` (``sm_90``) and later; None: everywhere."""
-    return (
-        HOPPER
-        if arch is not None and (found := re.fullmatch(r"sm_([0-9]+)[af]?", arch)) and int(found[1]) >= 90
-        else PORTABLE
-    )
+    found = re.fullmatch(r"sm_([0-9]+)[af]?", arch or "")
+    return HOPPER if found and int(found[1]) >= 90 else PORTABLE
