@@ -82,13 +82,13 @@ struct argmax_rows_held1024_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 1024 elements, kept in registers: 8 rows a block, 32 threads a row.
-// Launch: ceil(n / 8) blocks of 256 threads, for n rows.
+// Rows of up to 1024 elements, kept in registers: 2 rows a block, 32 threads a row.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap at and top in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(64)
 argmax_rows_held1024(const float* __restrict__ x_ptr,
                      long long* __restrict__ at_ptr,
                      float* __restrict__ top_ptr,
@@ -96,8 +96,8 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
                      const unsigned int n)
 {
     const int lane = threadIdx.x % 32;
-    const bool live = blockIdx.x * 8u + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 8u + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
     const float* const x_row = x_ptr + row * layout.x_stride[0];
 

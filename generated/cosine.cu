@@ -33,13 +33,13 @@ struct cosine_rows_held256_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 256 elements, kept in registers: 32 rows a block, 8 threads a row.
-// Launch: ceil(n / 32) blocks of 256 threads, for n rows.
+// Rows of up to 256 elements, kept in registers: 8 rows a block, 8 threads a row.
+// Launch: ceil(n / 8) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for a and b.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(64)
 cosine_rows_held256(const float* __restrict__ a_ptr,
                     const float* __restrict__ b_ptr,
                     float* __restrict__ y_ptr,
@@ -47,8 +47,8 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
                     const unsigned int n)
 {
     const int lane = threadIdx.x % 8;
-    const bool live = blockIdx.x * 32u + threadIdx.x / 8 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 32u + threadIdx.x / 8 : 0;
+    const bool live = blockIdx.x * 8u + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 8u + threadIdx.x / 8 : 0;
     const int width = live ? layout.width : 0;
     const float* const a_row = a_ptr + row * layout.a_stride[0];
     const float* const b_row = b_ptr + row * layout.a_stride[0];

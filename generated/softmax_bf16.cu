@@ -60,11 +60,16 @@ static __device__ __forceinline__ T total(const LogSum<T>& a)
     return a.sum + (a.peak - a.peak);
 }
 
-// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
-static __device__ __forceinline__ float divide_share(float a, float b, float r)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
+static __device__ __forceinline__ float raised_exp(float x)
 {
-    const float q = a * r;
-    return fmaf(fmaf(-q, b, a), r, q);
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
 }
 
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
@@ -142,14 +147,13 @@ softmax_bf16_pass(const __nv_bfloat16 x_v, LogSum<float>& exp_sum_acc)
 static __device__ __forceinline__ void
 softmax_bf16_element(const __nv_bfloat16 x_v,
                      const float m_v,
-                     const float exp_sum_v,
                      const float exp_sum_inverse,
                      __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = expf(__bfloat162float(x_v) - m_v);
+    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(divide_share(e_v, exp_sum_v, exp_sum_inverse));
+    y_v = __float2bfloat16_rn(e_v * exp_sum_inverse);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -224,7 +228,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     merge_lanes<8>(exp_sum_acc);
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = total(exp_sum_acc);
-    const float exp_sum_inverse = 1.0f / exp_sum_v;
+    const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -234,7 +238,7 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_bf16_element(x_vec[v].at[j], m_v, exp_sum_v, exp_sum_inverse, y_vec.at[j]);
+                softmax_bf16_element(x_vec[v].at[j], m_v, exp_sum_inverse, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

@@ -91,11 +91,16 @@ static __device__ __forceinline__ T total(const LogSum<T>& a)
     return a.sum + (a.peak - a.peak);
 }
 
-// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
-static __device__ __forceinline__ float divide_share(float a, float b, float r)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
+static __device__ __forceinline__ float raised_exp(float x)
 {
-    const float q = a * r;
-    return fmaf(fmaf(-q, b, a), r, q);
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
 }
 
 // What neighbouring lanes hold, as one: an exponential for each, not for each step.
@@ -126,14 +131,13 @@ softmax_long_pass(const __nv_bfloat16 x_v, float& exp_sum_acc)
 static __device__ __forceinline__ void
 softmax_long_element(const __nv_bfloat16 x_v,
                      const float m_v,
-                     const float exp_sum_v,
                      const float exp_sum_inverse,
                      __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = expf(__bfloat162float(x_v) - m_v);
+    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(divide_share(e_v, exp_sum_v, exp_sum_inverse));
+    y_v = __float2bfloat16_rn(e_v * exp_sum_inverse);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -189,7 +193,7 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     merge_lanes<16>(exp_sum_acc);
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = total(exp_sum_acc);
-    const float exp_sum_inverse = 1.0f / exp_sum_v;
+    const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
 
     #pragma unroll 4
     for (int i = head + 8 * lane; i < end; i += 4096) {
@@ -197,12 +201,12 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         Pack<__nv_bfloat16, 8, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            softmax_long_element(x_vec.at[j], m_v, exp_sum_v, exp_sum_inverse, y_vec.at[j]);
+            softmax_long_element(x_vec.at[j], m_v, exp_sum_inverse, y_vec.at[j]);
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
     }
     if (lane < singles) {
         const __nv_bfloat16 x_in = x_row[e];
-        softmax_long_element(x_in, m_v, exp_sum_v, exp_sum_inverse, y_row[e]);
+        softmax_long_element(x_in, m_v, exp_sum_inverse, y_row[e]);
     }
 }

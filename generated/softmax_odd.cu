@@ -22,11 +22,28 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
-static __device__ __forceinline__ float divide_share(float a, float b, float r)
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
 {
-    const float q = a * r;
-    return fmaf(fmaf(-q, b, a), r, q);
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
+static __device__ __forceinline__ float raised_exp(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
 }
 
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
@@ -78,21 +95,23 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 
 // Takes one element into sum.
 static __device__ __forceinline__ void
-softmax_odd_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc, float& e_kept)
+softmax_odd_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
 {
-    // let e = exp(x - m)
-    const float e_v = expf(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += e_v;
-    e_kept = e_v;
+    sum_acc += term(__bfloat162float(x_v) - m_v);
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_odd_element(const float e_v, const float sum_v, const float sum_inverse, __nv_bfloat16& y_v)
+softmax_odd_element(const __nv_bfloat16 x_v,
+                    const float m_v,
+                    const float sum_inverse,
+                    __nv_bfloat16& y_v)
 {
+    // let e = exp(x - m)
+    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(divide_share(e_v, sum_v, sum_inverse));
+    y_v = __float2bfloat16_rn(e_v * sum_inverse);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -101,20 +120,20 @@ struct softmax_odd_rows_held1024_peeled_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 1031 elements, kept in registers: 8 rows a block, 32 threads a row.
-// Launch: ceil(n / 8) blocks of 256 threads, for n rows.
+// Rows of up to 1031 elements, kept in registers: 2 rows a block, 32 threads a row.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(64)
 softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
                                  __nv_bfloat16* __restrict__ y_ptr,
                                  const softmax_odd_rows_held1024_peeled_layout layout,
                                  const unsigned int n)
 {
     const int lane = threadIdx.x % 32;
-    const bool live = blockIdx.x * 8u + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 8u + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
@@ -125,9 +144,7 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int e = lane < head ? lane : end + lane - head;
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
-    float e_kept[4][8];
     __nv_bfloat16 x_in;
-    float e_single;
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + lane);
@@ -166,14 +183,14 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
             float sum_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_odd_pass2(x_vec[v].at[j], m_v, sum_part, e_kept[v][j]);
+                softmax_odd_pass2(x_vec[v].at[j], m_v, sum_part);
             }
             sum_acc += sum_part;
         }
     }
     if (lane < singles) {
         float sum_part = 0.0f;
-        softmax_odd_pass2(x_in, m_v, sum_part, e_single);
+        softmax_odd_pass2(x_in, m_v, sum_part);
         sum_acc += sum_part;
     }
     #pragma unroll
@@ -181,21 +198,22 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
     }
     const float sum_v = sum_acc;
-    const float sum_inverse = 1.0f / sum_v;
+    const float sum_inverse = 0x1p-24f / sum_v;
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + lane);
         if (i < end) {
+            hold(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_odd_element(e_kept[v][j], sum_v, sum_inverse, y_vec.at[j]);
+                softmax_odd_element(x_vec[v].at[j], m_v, sum_inverse, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
     if (lane < singles) {
-        softmax_odd_element(e_single, sum_v, sum_inverse, y_row[e]);
+        softmax_odd_element(x_in, m_v, sum_inverse, y_row[e]);
     }
 }

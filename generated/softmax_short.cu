@@ -35,11 +35,28 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
-static __device__ __forceinline__ float divide_share(float a, float b, float r)
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
 {
-    const float q = a * r;
-    return fmaf(fmaf(-q, b, a), r, q);
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
+static __device__ __forceinline__ float raised_exp(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
 }
 
 // Reads the rows of a block into shared memory: `count` elements in accesses of Bytes, and zeros up to `size`.
@@ -95,21 +112,23 @@ softmax_short_pass1(const __nv_bfloat16 x_v, float& m_acc)
 
 // Takes one element into sum.
 static __device__ __forceinline__ void
-softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc, float& e_kept)
+softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
 {
-    // let e = exp(x - m)
-    const float e_v = expf(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += e_v;
-    e_kept = e_v;
+    sum_acc += term(__bfloat162float(x_v) - m_v);
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_short_element(const float e_v, const float sum_v, const float sum_inverse, __nv_bfloat16& y_v)
+softmax_short_element(const __nv_bfloat16 x_v,
+                      const float m_v,
+                      const float sum_inverse,
+                      __nv_bfloat16& y_v)
 {
+    // let e = exp(x - m)
+    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(divide_share(e_v, sum_v, sum_inverse));
+    y_v = __float2bfloat16_rn(e_v * sum_inverse);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -140,7 +159,6 @@ softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
         const __nv_bfloat16* const x_row = x_shared + mine * 7;
 
         __nv_bfloat16 x_in[7];
-        float e_kept[7];
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             x_in[v] = x_row[v];
@@ -157,15 +175,15 @@ softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             float sum_part = 0.0f;
-            softmax_short_pass2(x_in[v], m_v, sum_part, e_kept[v]);
+            softmax_short_pass2(x_in[v], m_v, sum_part);
             sum_acc += sum_part;
         }
         const float sum_v = sum_acc;
-        const float sum_inverse = 1.0f / sum_v;
+        const float sum_inverse = 0x1p-24f / sum_v;
 
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
-            softmax_short_element(e_kept[v], sum_v, sum_inverse, y_row[v]);
+            softmax_short_element(x_in[v], m_v, sum_inverse, y_row[v]);
         }
     }
 

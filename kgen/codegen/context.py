@@ -158,7 +158,8 @@ class RoundContext:
     ``parts``, ``call`` on each element, ``fold`` the parts into the states; ``collapse`` a thread's state, ``merge`` it
     with that of another thread (``within`` a warp in a simpler way; ``at_once``: without a loop over distances),
     publish it for other warps and gather theirs; then the ``results`` and what follows from them for the whole row.
-    ``singles``: the same for an element that is in no group.  ``await_cluster``: before the first exchange in one.
+    ``singles``: the same for an element that is in no group.  Of a cluster: ``arrived`` counts the bytes that other
+    blocks write here, ``expected`` says how many these are; ``await_cluster`` stands before the first exchange.
     """
 
     reads: tuple[str, ...]
@@ -177,6 +178,8 @@ class RoundContext:
     gather: tuple[str, ...]
     gather_more: tuple[str, ...]
     results: tuple[str, ...]
+    arrived: str
+    expected: str
     await_cluster: tuple[str, ...] = ()
 
 
@@ -208,9 +211,10 @@ class Staging:
 class ReduceContext:
     """A kernel that keeps or walks rows.
 
-    ``open`` and ``close`` are the loop over a thread's groups of elements; ``single_loads`` and ``final_singles`` are
-    for an element that is in no group.  ``staging``: what stands around the work on rows.  ``entries``: results that
-    warps leave for each other, of all blocks of the cluster; ``halves``: the first distance of lanes that merge them.
+    ``meet``: how blocks of a cluster begin.  ``open`` and ``close`` are the loop over a thread's groups of elements;
+    ``single_loads`` and ``final_singles`` are for an element that is in no group.  ``staging``: what stands around the
+    work on rows.  ``entries``: results that warps leave for each other, of all blocks of the cluster; ``halves``:
+    the first distance of lanes that merge them.
     """
 
     template: str
@@ -225,6 +229,7 @@ class ReduceContext:
     layout: LayoutContext
     packs: bool
     start: tuple[str, ...]
+    meet: tuple[str, ...]
     open: tuple[str, ...]
     close: tuple[str, ...]
     depth: int

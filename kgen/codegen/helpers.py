@@ -38,6 +38,9 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 #: What templates call; the others are called by elements.
 LOAD_SHIFTED, SHIFT_BLOCKS = "load_shifted", "shift_blocks"
 
+#: How blocks of a cluster exchange what they have found.
+CLUSTER = ("expect", "tell", "wait_for")
+
 _ROWS = (
     *_per_width("wrap_add", "wrap_sub", "wrap_mul", "wrap_neg", "wrap_abs", suffixes="i32 i64"),
     *_per_width("floor_div", "floor_mod", suffixes="i32 i64"),
@@ -59,7 +62,8 @@ _ROWS = (
     ),
     Helper("exp_sum", ("log_sum",)),
     Helper("divide_share"),
-    Helper("cluster"),
+    Helper("raised_exp"),
+    *(Helper(name) for name in CLUSTER),
     Helper("hold"),
     Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kgen.codegen import names
+from kgen.codegen.cluster import meeting, met
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Statement
+from kgen.codegen.helpers import CLUSTER
 from kgen.codegen.layouts import apart, decomposition, divisor_fields, placement, sum_lines, touch_labels
 from kgen.codegen.peeled import Singles
 from kgen.codegen.rounds import RoundsWriter
@@ -82,10 +84,10 @@ class RowsWriter(RoundsWriter):
                     row_writer,
                 )
             )
+        meet: tuple[str, ...] = ()
         if schedule.cluster > 1:
-            first = next(i for i, found in enumerate(rounds) if found.publish)
-            begun = ("__cluster_barrier_wait();  // every block has begun",)
-            rounds[first] = replace(rounds[first], await_cluster=begun)
+            meet = meeting(rounds)
+            rounds = met(rounds)
         final = (
             self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         )
@@ -109,6 +111,7 @@ class RowsWriter(RoundsWriter):
                 layout=self.layout(f"{name}_layout"),
                 packs=schedule.stages or (schedule.group > 1 and any(self.wide)),
                 start=(*start, *before),
+                meet=meet,
                 open=self.loop()[0],
                 close=self.loop()[1],
                 depth=self.loop()[2],
@@ -141,7 +144,7 @@ class RowsWriter(RoundsWriter):
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
             tuple(h for e in self.sections for h in e.helpers)
             + tuple(row_writer.helpers)
-            + (("cluster",) if schedule.cluster > 1 else ())
+            + (CLUSTER if schedule.cluster > 1 else ())
             + (("hold",) if any(self.is_packed(t) for t in loads) else ())
             + staged_helpers(self),
         )
@@ -154,8 +157,10 @@ class RowsWriter(RoundsWriter):
                 self.row_names[n] = writer.exprs[n].code
                 if n in self.parts.divisors and n not in self.inverses:
                     self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
-                    one = f"1.0f / {self.row_names[n]}"
-                    inverse = one if n in self.parts.wholes else f"inverse({self.row_names[n]})"
+                    raised = any(self.parts.is_raised_share(i, n) for i in range(len(self.step.kernel.ops)))
+                    one = "0x1p-24f" if raised else "1.0f"
+                    whole = f"{one} / {self.row_names[n]}"
+                    inverse = whole if n in self.parts.wholes else f"inverse({self.row_names[n]})"
                     lines.append(f"const float {self.inverses[n]} = {inverse};")
         return lines
 

@@ -77,6 +77,8 @@ class RoundsWriter(RowAccess):
         warps, entries = schedule.threads // WARP, schedule.sharers // WARP
         text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
         paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
+        arrived = "arrived" if place == 0 else f"arrived{place + 1}"
+        types: list[str] = []  # of what warps exchange
         self.active = states
         self.whole_groups |= set(paired.values())
         single = [n for n in states if n not in paired]
@@ -117,15 +119,20 @@ class RoundsWriter(RowAccess):
                 shared = names.of_reduction(state, "of_warps")
                 text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
                 slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
-                to = f"in_block({slot}, threadIdx.x % 32)" if schedule.cluster > 1 else slot
-                text["publish"].append(f"{to} = {state};")
+                told = f"tell({slot}, {state}, {arrived}, threadIdx.x % 32);"
+                text["publish"].append(told if schedule.cluster > 1 else f"{slot} = {state};")
+                types.append(mine.type)
                 text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")
                 theirs = mine.merge.format(a=state, b=f"{shared}[w + threadIdx.x % 32]")
                 text["gather_more"] += [theirs] if entries > WARP else []
         call = self.call(section) if section else ()
         found = {key: tuple(lines) for key, lines in text.items()}
         singles = Singles.of(self).into(section, paired)
-        return RoundContext(reads=tuple(reads), call=call, singles=singles, results=results, **found)
+        sizes = " + ".join(f"sizeof({t})" for t in types)
+        expected = f"{entries} * {sizes if len(types) == 1 else f'({sizes})'}"
+        return RoundContext(
+            reads=tuple(reads), call=call, singles=singles, results=results, arrived=arrived, expected=expected, **found
+        )
 
     def paired(self, number: int, mine: Accumulator) -> int | None:
         """The touch whose halves this takes the greatest or least of, as they are."""

@@ -13,12 +13,12 @@ from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
-from kgen.codegen.expressions import Level, Spelling, at_least, call
+from kgen.codegen.expressions import Level, Spelling, at_least, call, infix
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import FLOAT32, INT64
 from kgen.ir.kernel import Access, Op
 from kgen.ir.ops import OPS
-from kgen.passes.rounds import is_share
+from kgen.passes.rounds import exponentials, is_share
 from kgen.schedule.cut import RowStep, spread
 
 #: Ops that are written where they are used, in every part.
@@ -32,6 +32,7 @@ class Parts:
     ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are
     the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
     ``divisors``: those that elements are divided by; ``wholes``: those of them that are sums of what they divide.
+    ``terms``: exponentials that are only summed; ``raised``: those that shares of 16 bits are made of.
     """
 
     step: RowStep
@@ -43,6 +44,8 @@ class Parts:
     row_stores: tuple[int, ...]
     divisors: frozenset[int]
     wholes: frozenset[int]
+    terms: frozenset[int]
+    raised: frozenset[int]
 
     @staticmethod
     def of(step: RowStep, *, by_columns: bool = False) -> Parts:
@@ -76,9 +79,13 @@ class Parts:
             and any(wide[i] and is_division(op, n) for i, op in enumerate(ops))
         )
         wholes = frozenset(n for n in divisors if all(is_share(step.kernel, op) for op in ops if is_division(op, n)))
+        terms, raised = (frozenset[int](), frozenset[int]()) if by_columns else exponentials(step.kernel)
+        exact = {op.args[1] for op in ops if op.name == "div" and op.args[0] not in raised}
+        raised -= {op.args[0] for op in ops if op.name == "div" and op.args[1] in exact}
         return Parts(
             step, rounds, phase, wide, frozenset(needed),
-            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]), divisors, wholes,
+            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),
+            divisors, wholes, terms, raised,
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -110,9 +117,15 @@ class Parts:
                         found[a] = known[a]
         return found
 
+    def is_raised_share(self, number: int, by: int) -> bool:
+        """Whether op ``number`` divides a raised exponential ``by`` this value."""
+        op = self.step.kernel.ops[number]
+        return is_division(op, by) and op.args[0] in self.raised
+
     def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether an element takes more than a few instructions."""
-        return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in self.behind([number], given))
+        found = set(self.behind([number], given)) - self.terms - self.raised
+        return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in found)
 
     def of_row(self, phase: int) -> list[int]:
         """What is computed once a row after round ``phase``, for all threads."""
@@ -190,15 +203,23 @@ class SectionWriter(Writer):
     places: dict[int, str] = field(default_factory=dict)
     inverses: dict[int, str] = field(default_factory=dict)
     wholes: Set[int] = frozenset()
+    terms: Set[int] = frozenset()
+    raised: Set[int] = frozenset()
     quick: str | None = None
 
     def _results(self) -> dict[int, str]:
         return self.places
 
     def _spelled(self, op: Op) -> Spelling:
+        if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.terms | self.raised:
+            name = "term" if number in self.terms else "raised_exp"
+            helper = "log_sum_term_f32" if number in self.terms else name
+            return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
         if op.name == "div" and op.args[1] in self.inverses:
             a, b = (self.exprs[n] for n in op.args)
             operands = [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]
+            if op.args[0] in self.raised:
+                return Spelling(infix("*", a, operands[2]))
             if op.args[1] in self.wholes:
                 return Spelling(call("divide_share", operands), ("divide_share",))
             if self.quick is not None:
@@ -213,6 +234,8 @@ class SectionWriter(Writer):
                 self.comment(self.origins[number])
                 accumulator, name = self.states[number]
                 x = self.exprs[op.args[0]]
+                if op.args[0] in self.raised:
+                    x = infix("*", Expr("0x1p-24f", PRIMARY), x)
                 if accumulator.update.count("{p}") > 1 and x.level < PRIMARY:
                     self._name(op.args[0], x, self._label(self.step.kernel.ops[op.args[0]], []))
                     x = self.exprs[op.args[0]]
@@ -241,7 +264,9 @@ def write_section(
     """
     step = parts.step
     ops = step.kernel.ops
-    writer = SectionWriter(step, statements, states=states, wholes=parts.wholes)
+    raised = parts.raised & {*kept, *given} if states else parts.raised
+    terms = parts.terms | (parts.raised - raised)
+    writer = SectionWriter(step, statements, states=states, wholes=parts.wholes, terms=terms, raised=raised)
     selected = parts.behind([*sinks, *kept], given)
     arguments: list[Argument] = []
     for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):
@@ -257,7 +282,8 @@ def write_section(
     for number in sorted(outside):
         kind = "given" if number in given else "row"
         value = writer.unique(rows[number] if kind == "row" else names.value(kept_name(step, number)))
-        arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
+        if any(number in ops[n].args and not parts.is_raised_share(n, number) for n in selected):
+            arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
             writer.inverses[number] = writer.unique(names.inverse(value))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kgen.dtypes import FLOAT32
 from kgen.ir.kernel import Kernel, Op, Reduction
 from kgen.passes.dce import dce
 
@@ -81,3 +82,38 @@ def is_share(kernel: Kernel, op: Op) -> bool:
     x = _from(kernel, above.args[0], "max", below.attr.axes)  # never above 0, and 0 somewhere in each row
     whole = {"sum": op.args[0], "exp_sum": x}
     return x is not None and below.args == (whole.get(below.attr.kind),)
+
+
+def exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
+    """Float32 ``exp(x - max(x))`` that need not be exact to the last bit: where they go only into sums over the same
+    axes; and where they go into shares of these as well, which are rounded to 16 bits or fewer.
+    """
+    ops = kernel.ops
+    users: dict[int, list[Op]] = {}
+    for op in ops:
+        for a in op.args:
+            users.setdefault(a, []).append(op)
+    terms: set[int] = set()
+    shares: set[int] = set()
+    for number, op in enumerate(ops):
+        if op.name != "exp" or op.dtype is not FLOAT32:
+            continue
+        mine = users.get(number, [])
+        summed = [u for u in mine if _sums_exponentials(kernel, op, u)]
+        shared = [u for u in mine if is_share(kernel, u) and u.args[0] == number and _is_rounded(users, ops.index(u))]
+        if mine and len(summed) + len(shared) == len(mine):
+            (shares if shared else terms).add(number)
+    return frozenset(terms), frozenset(shares)
+
+
+def _sums_exponentials(kernel: Kernel, term: Op, user: Op) -> bool:
+    attr = user.attr
+    if not (isinstance(attr, Reduction) and attr.kind == "sum" and user.dtype is FLOAT32):
+        return False
+    return _from(kernel, term.args[0], "max", attr.axes) is not None
+
+
+def _is_rounded(users: dict[int, list[Op]], number: int) -> bool:
+    """Whether a value goes only where few of its bits are kept."""
+    mine = users.get(number, [])
+    return bool(mine) and all(u.name == "cast" and u.dtype.is_float and u.dtype.size <= 2 for u in mine)

@@ -14,7 +14,6 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import AccessKind, TouchSchedule
 from kgen.schedule.policy import Choice
 from kgen.schedule.reductions import (
-    BLOCK,
     RowSchedule,
     coordinate_axes,
     is_plain,
@@ -23,6 +22,9 @@ from kgen.schedule.reductions import (
     wide_touches,
 )
 from kgen.schedule.target import PORTABLE, Target
+
+#: Threads of a block.
+BLOCK = 256
 
 #: Columns that are worth going across.
 FEWEST_COLUMNS = 16

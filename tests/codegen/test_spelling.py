@@ -10,7 +10,7 @@ import pytest
 from kgen import resources
 from kgen.codegen.accumulators import accumulator
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
-from kgen.codegen.helpers import HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
+from kgen.codegen.helpers import CLUSTER, HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.kernel import Attr, CastMode, Reduction, from_bits, to_bits
@@ -52,7 +52,8 @@ def test_helpers_and_files_agree() -> None:
         "divide",
         "divide_share",
         "divide_group",
-        "cluster",
+        *CLUSTER,
+        "raised_exp",
         "hold",
         "counted",
         "spread",

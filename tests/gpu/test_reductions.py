@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from kgen.runtime.cuda.driver import probe
 from tests.fuzz.reductions import generate
 from tests.fuzz.test_reductions import assert_close, expected
 from tests.reductions.odd_rows import programs
+from tests.reductions.test_shares import assert_rounded_once, spread_out
 
 pytestmark = [
     pytest.mark.gpu,
@@ -125,6 +127,38 @@ def test_long_rows(width: int, dtype: str) -> None:
     in_registers = width <= (262144 if dtype == "bfloat16" else 131072)
     alone = width <= 32768
     assert kernels[0].endswith("_cluster") == (in_registers and not alone), kernels
+
+
+@pytest.mark.parametrize("width", [40960, 131072])
+def test_clusters_exchange_several(width: int) -> None:
+    """Several results of different sizes in one exchange, and one exchange after another, with rows to spare."""
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("thread-block clusters need sm_90")
+    x = torch.randint(-9, 10, (1500, width), device="cuda").to(torch.bfloat16)
+    text = """let top = max(x, axis=-1, keepdims=true)
+let s = sum(x, axis=-1, keepdims=true)
+let at = argmax(x, axis=-1, keepdims=true)
+let far = max(abs(cast<float>(x) - cast<float>(s)), axis=-1, keepdims=true)
+let many = count_nonzero(cast<float>(x) * 2 > far, axis=-1, keepdims=true)
+y = cast<float>(x - top) + cast<float>(at) + cast<float>(many) + far"""
+    kernel = kgen.jit(text)
+    wide = x.float()
+    far = (wide - wide.sum(-1, keepdim=True).to(torch.bfloat16).float()).abs().amax(-1, keepdim=True)
+    many = (wide * 2 > far).sum(-1, keepdim=True)
+    want = (x - x.amax(-1, keepdim=True)).float() + x.argmax(-1, keepdim=True).float() + many.float() + far
+    assert kernel.explain(x).steps[0].kernel.endswith("_cluster")
+    for _ in range(20):
+        assert torch.allclose(kernel(x), want, rtol=1e-6, atol=0.5)
+
+
+@pytest.mark.parametrize("width", [40, 1000, 9000, 131072])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_shares_are_rounded_once(width: int, dtype: str) -> None:
+    """What is computed quickly for halves shows no more than what is computed exactly."""
+    x = torch.from_numpy(spread_out(width)).to(getattr(torch, dtype))
+    got = kgen.jit(SOFTMAX)(x.cuda()).cpu()
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.float16
+    assert_rounded_once(got.view(torch.int16).numpy().view(kind), x.double().numpy())
 
 
 @pytest.mark.parametrize(("rows", "width"), [(5000, 3), (3001, 7), (999, 28), (70, 100), (50, 1001)])

@@ -1,0 +1,11 @@
+// Begins to await so many bytes from blocks of the cluster.  For one thread, before any of them may write.
+static __device__ __forceinline__ void expect(unsigned long long& arrived, unsigned int bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#error "thread-block clusters need sm_90 or later: leave --arch out for a file that runs everywhere"
+#endif
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
+}

@@ -1,0 +1,13 @@
+// Waits until all that is expected has arrived.
+static __device__ __forceinline__ void wait_for(unsigned long long& arrived)
+{
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    unsigned int done = 0;
+    while (!done) {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}" : "=r"(done) : "r"(at) : "memory");
+    }
+}

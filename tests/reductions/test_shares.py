@@ -1,0 +1,98 @@
+"""Shares of a sum of exponentials: quickly where they are rounded to halves, and exactly everywhere else."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kgen
+
+Array = np.ndarray[Any, Any]
+
+EXPONENTIALS = "let e = exp(x - max(x, axis=-1, keepdims=true))\n"
+SOFTMAX = EXPONENTIALS + "out = e / sum(e, axis=-1, keepdims=true)"
+
+
+def source(text: str, width: int, dtype: str) -> str:
+    """Only what the kernel's own functions and body say."""
+    found = kgen.jit(text).source(kgen.spec((512, width), dtype))
+    return found[found.index("// Takes one element") :]
+
+
+@pytest.mark.parametrize("width", [7, 256, 1001, 8192, 100_000])
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_halves_are_raised(width: int, dtype: str) -> None:
+    """In rows of every kind."""
+    text = source(SOFTMAX, width, dtype)
+    assert "raised_exp(" in text
+    assert "0x1p-24f / " in text
+    assert "divide" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        (SOFTMAX, "f32"),
+        (SOFTMAX.replace("out =", "out = cast<float>(1) *"), "bf16"),
+        (SOFTMAX + " - 0.5", "bf16"),
+        (SOFTMAX + "\nother = e", "bf16"),
+        (EXPONENTIALS + "out = e / mean(e, axis=-1, keepdims=true)", "bf16"),
+        ("let e = exp(x - min(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)", "bf16"),
+    ],
+)
+def test_others_are_exact(text: str, dtype: str) -> None:
+    """Where bits of it may show: wider results, sums with it, itself, and what may be greater than 1."""
+    assert "raised_exp(" not in source(text, 1024, dtype)
+
+
+def test_sums_alone() -> None:
+    """Log-softmax needs no exponential but in its sum."""
+    text = source(
+        "let d = x - max(x, axis=-1, keepdims=true)\nout = d - log(sum(exp(d), axis=-1, keepdims=true))", 1024, "f32"
+    )
+    assert "term(" in text
+    assert "expf(" not in text
+
+
+def test_shares_of_both_kinds() -> None:
+    """One sum that divides a raised exponential and an exact one divides both exactly."""
+    x = np.random.default_rng(5).normal(size=(64, 64)).astype(np.float16)
+    text = (
+        "let e = exp(x - max(x, axis=0))\nlet f = exp(x - max(x, axis=0, keepdims=true))\n"
+        "near = f / sum(f, axis=0, keepdims=true)\nwide = cast<float>(e) / sum(cast<float>(e), axis=0)"
+    )
+    near, wide = kgen.jit(text, device="cpu")(x)
+    assert np.allclose(near.astype(np.float32), wide, atol=1e-3)
+    assert np.allclose(wide.sum(0), 1, rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("width", [40, 1000, 9000])
+@pytest.mark.parametrize("inner", ["x", "gelu(x)"])
+def test_values(dtype: Any, width: int, inner: str) -> None:
+    """Rounded once, down to the smallest numbers; also of what is too dear to be computed twice."""
+    text = f"let g = {inner}\n" + SOFTMAX.replace("x - max(x", "g - max(g")
+    x = spread_out(width).astype(dtype)
+    wide = x.astype(np.float64)
+    if inner != "x":
+        wide *= 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+    assert_rounded_once(kgen.jit(text, device="cpu")(x), wide)
+
+
+def spread_out(width: int) -> Array:
+    """Rows of numbers from close together to so far apart that most shares underflow."""
+    x = np.random.default_rng(6).uniform(0, 1, size=(8, width))
+    return np.asarray(x * np.linspace(1, 120, 8)[:, None])
+
+
+def assert_rounded_once(got: Array, x: Array) -> None:
+    """Whether shares of ``exp(x)`` are within little more than half a unit in the last place."""
+    e = np.exp(x - x.max(-1, keepdims=True))
+    exact = e / e.sum(-1, keepdims=True)
+    info = ml_dtypes.finfo(got.dtype)  # type: ignore[no-untyped-call]
+    bound = 0.51 * (exact * float(info.eps) + float(info.smallest_subnormal))
+    assert (np.abs(got.astype(np.float64) - exact) <= bound).all()
