@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.dtypes import FLOAT64, DType
+from kgen.dtypes import COMPLEX128, FLOAT64, DType
 from kgen.ir.kernel import NO_IDENTITY, CastMode, Reduction
 from kgen.ir.rounding import Array, cast, numpy_dtype
 
@@ -19,6 +19,9 @@ KINDS = (
 
 #: Kinds that passes make, and no text names: the sum of exp(element - greatest).
 INTERNAL_KINDS = ("exp_sum",)
+
+#: Kinds that take complex values whole; of all others the parts are reduced.
+COMPLEX_KINDS = ("prod", "logsumexp")
 
 _NEAREST = CastMode("rne", False)
 
@@ -53,6 +56,9 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
             if attr.kind == "count_nonzero":
                 return np.asarray(true.sum(axis=-1, dtype=np.int64))
             return np.asarray(true.any(axis=-1) if attr.kind == "any" else true.all(axis=-1))
+        case kind if source.is_complex:
+            value = np.asarray(_COMPLEX[kind](rows.astype(np.clongdouble)))
+            return cast(value.astype(np.complex128), COMPLEX128, target, _NEAREST)
         case "sum" | "prod" if not (source.is_float or target.is_float):
             wide = np.uint64 if target.is_int and not target.signed else np.int64
             widened = rows.astype(wide)
@@ -100,6 +106,21 @@ def _logsumexp(rows: Array, _: int) -> Any:
 def _exp_sum(rows: Array, _: int) -> Any:
     return np.sum(np.exp(rows - np.max(rows, axis=-1, keepdims=True)), axis=-1)
 
+
+def _complex_logsumexp(rows: Array) -> Any:
+    """Relative to the greatest real part, infinite or not; what has -inf there is nothing, whatever its angle."""
+    if rows.shape[-1] == 0:
+        return np.full(rows.shape[:-1], -np.inf, rows.dtype)
+    peak = np.max(rows.real, axis=-1, keepdims=True)
+    below = np.where(rows.real == peak, 0, rows.real - peak)
+    terms = np.where(np.isneginf(rows.real), 0, np.exp(below) * (np.cos(rows.imag) + 1j * np.sin(rows.imag)))
+    return np.log(np.sum(terms, axis=-1)) + peak[..., 0]
+
+
+_COMPLEX: dict[str, Callable[[Array], Any]] = {
+    "prod": lambda rows: np.prod(rows, axis=-1),
+    "logsumexp": _complex_logsumexp,
+}
 
 _FLOATS: dict[str, Callable[[Array, int], Any]] = {
     "sum": lambda rows, _: np.sum(rows, axis=-1),
