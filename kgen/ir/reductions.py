@@ -67,10 +67,14 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
         case kind:
             if source.is_narrow:
                 rows = cast(rows, source, FLOAT64, _NEAREST)
-            # Twice the result's precision; longdouble also keeps a float64 sum of squares from overflowing.
+            if kind == "norm":  # squares have the range of the result's dtype, as NumPy's and PyTorch's have
+                held = rows.astype(numpy_dtype(target))
+                return np.asarray(np.sqrt(np.sum(held * held, axis=-1, dtype=np.longdouble).astype(held.dtype)))
+            # Twice the result's precision.
             accumulator = np.longdouble if target is FLOAT64 or kind == "prod" else np.float64
             value = np.asarray(_FLOATS[kind](rows.astype(accumulator), attr.correction))
-            return cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
+            rounded = cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
+            return np.asarray(np.sqrt(rounded)) if kind == "std" else rounded
 
 
 def _extreme(rows: Array, source: DType, kind: str) -> Array:
@@ -127,8 +131,7 @@ _FLOATS: dict[str, Callable[[Array, int], Any]] = {
     "prod": lambda rows, _: np.prod(rows, axis=-1),
     "mean": lambda rows, _: _mean(rows),
     "var": _var,
-    "std": lambda rows, correction: np.sqrt(_var(rows, correction)),
-    "norm": lambda rows, _: np.sqrt(np.sum(rows * rows, axis=-1)),
+    "std": _var,  # and the root of that
     "logsumexp": _logsumexp,
     "exp_sum": _exp_sum,
 }
