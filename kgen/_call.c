@@ -35,6 +35,7 @@ typedef int (*SetContext)(void *);
 typedef struct { Py_ssize_t value; PyObject *path, *expected; int call; } Condition;
 typedef struct { int i, j, exact; int64_t first, second; } Apart;
 typedef struct { int offset, index; char code; } Variable;
+typedef struct { int offset; unsigned long long start; } Shared;
 typedef struct {
     uint64_t function;
     unsigned grid[3], block[3], shared, threads;
@@ -55,8 +56,9 @@ typedef struct {
     PyObject *current;   /* callable that gives the current stream; NULL: the CPU, which has none */
     PyObject *handle;    /* callable that gives a given stream's handle */
     PyObject *failed;    /* callable (kernel, status) that raises */
+    PyObject *take, *give_back, *owner; /* of memory that the kernels share: callables, names of attributes; or NULL */
     PyObject *engine, *here, *ran_on;
-    Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count;
+    Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count, shared_count;
     int out_is_tuple, pointer_is_method, one_result;
     int checked[MOST_VALUES], same[MOST_VALUES][2];
     int where[MOST_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
@@ -67,6 +69,7 @@ typedef struct {
     Apart *apart;
     Variable *variables;
     Kernel *kernels;
+    Shared *shared; /* what points into that memory */
     int offsets[MOST_PARAMETERS];
     unsigned char image[MOST_BYTES];
     Py_ssize_t bytes;
@@ -301,14 +304,38 @@ static int find_stream(Call *self, PyObject *given, uint64_t *stream) {
     return *stream == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* A slot, which owns memory for the kernels to share and is nobody else's until it is given back; NULL with an error. */
+static PyObject *take(Call *self, uint64_t stream, unsigned char *memory) {
+    PyObject *slot = PyObject_CallFunction(self->take, "K", (unsigned long long)stream);
+    PyObject *number = slot ? follow(slot, self->owner, 0) : NULL;
+    unsigned long long base = number ? PyLong_AsUnsignedLongLong(number) : 0;
+    Py_XDECREF(number);
+    if (PyErr_Occurred()) Py_CLEAR(slot);
+    for (Py_ssize_t n = 0; slot && n < self->shared_count; n++) {
+        uint64_t pointer = base + self->shared[n].start;
+        memcpy(memory + self->shared[n].offset, &pointer, 8);
+    }
+    return slot;
+}
+
+static int give_back(Call *self, uint64_t stream, PyObject *slot) {
+    PyObject *done = PyObject_CallFunction(self->give_back, "KO", (unsigned long long)stream, slot);
+    Py_DECREF(slot);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 /* Launches without the GIL; -1 with an error. */
 static int start(Call *self, uint64_t stream, unsigned char *memory) {
     uint64_t status;
     int which = 0;
+    PyObject *slot = NULL;
     if (!self->kernel_count) return 0;
+    if (self->take && !(slot = take(self, stream, memory))) return -1;
     Py_BEGIN_ALLOW_THREADS
     status = launch(self, stream, memory, &which);
     Py_END_ALLOW_THREADS
+    if (slot && give_back(self, stream, slot)) return -1;
     if (!status) return 0;
     PyObject *raised = PyObject_CallFunction(self->failed, "iK", which, (unsigned long long)status);
     Py_XDECREF(raised);
@@ -365,11 +392,13 @@ typedef struct {
 static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
     Again *self = (Again *)object;
     uint64_t stream;
+    unsigned char copy[MOST_BYTES] __attribute__((aligned(16))), *memory = self->memory;
     if (PyVectorcall_NARGS(flags) != 1 || names) {
         PyErr_SetString(PyExc_TypeError, "an Again takes (stream)");
         return NULL;
     }
-    if (find_stream(self->call, args[0], &stream) || start(self->call, stream, self->memory)) return NULL;
+    if (self->call->take) memory = memcpy(copy, memory, self->call->bytes); /* another thread may use other scratch */
+    if (find_stream(self->call, args[0], &stream) || start(self->call, stream, memory)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -475,6 +504,23 @@ static int kernels(Call *self, PyObject *sequence) {
     return 0;
 }
 
+static int scratch(Call *self, PyObject *given) {
+    PyObject *patches;
+    if (given == Py_None) return 0;
+    if (!PyArg_ParseTuple(given, "OOO!O!", &self->take, &self->give_back, &PyTuple_Type, &self->owner, &PyTuple_Type, &patches)) {
+        self->take = self->give_back = self->owner = NULL;
+        return -1;
+    }
+    Py_INCREF(self->take);
+    Py_INCREF(self->give_back);
+    Py_INCREF(self->owner);
+    self->shared = table(patches, sizeof(Shared), &self->shared_count);
+    if (!self->shared) return -1;
+    for (Py_ssize_t n = 0; n < self->shared_count; n++)
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(patches, n), "iK", &self->shared[n].offset, &self->shared[n].start)) return -1;
+    return 0;
+}
+
 static int fill(Call *self, PyObject *a[]) {
     Py_ssize_t count, n;
     PyObject *same = a[0], *apart = a[1], *variables = a[2];
@@ -505,21 +551,21 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     static char *known[] = {
         "args", "names", "outs", "out_is_tuple", "types", "alike", "checked", "same", "conditions", "unless", "pointer",
         "pointer_is_method", "where", "place", "apart", "fresh", "results", "one_result", "current", "handle", "failed",
-        "engine", "here", "image", "variables", "kernels", "launch", "get_context", "set_context", "context", NULL,
+        "engine", "here", "image", "variables", "kernels", "scratch", "launch", "get_context", "set_context", "context", NULL,
     };
-    PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_;
+    PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_, *scratch_;
     Py_buffer image = {0};
     unsigned long long launch_, get, set, context;
     Call *self = (Call *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = call;
     if (!PyArg_ParseTupleAndKeywords(
-            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!O!pOOOOOy*O!O!KKKK:Call", known, &self->args, &PyTuple_Type,
+            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!O!pOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
             &self->names, &self->outs, &self->out_is_tuple, &PyTuple_Type, &self->types, &alike, &PyTuple_Type, &checked,
             &PyTuple_Type, &same, &PyTuple_Type, &conds, &unless, &self->pointer, &self->pointer_is_method, &PyTuple_Type,
             &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &PyTuple_Type, &results_,
             &self->one_result, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
-            &variables, &PyTuple_Type, &kernels_, &launch_, &get, &set, &context)) {
+            &variables, &PyTuple_Type, &kernels_, &scratch_, &launch_, &get, &set, &context)) {
         self->names = self->types = self->fresh = self->pointer = self->handle = self->failed = NULL;
         self->engine = self->here = NULL;
         Py_DECREF(self);
@@ -557,7 +603,8 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     PyBuffer_Release(&image);
     if (bad || integers(checked, self->checked, MOST_VALUES, &self->checked_count) || conditions(self, conds) ||
         integers(where, self->where, MOST_OPERANDS, &self->operands) || integers(place, self->place, MOST_OPERANDS, &operands) ||
-        integers(results_, self->results, MOST_VALUES, &self->result_count) || fill(self, parts) || kernels(self, kernels_)) {
+        integers(results_, self->results, MOST_VALUES, &self->result_count) || fill(self, parts) || kernels(self, kernels_) ||
+        scratch(self, scratch_)) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
         Py_DECREF(self);
         return NULL;
@@ -568,7 +615,7 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
 static int traverse(PyObject *object, visitproc visit, void *arg) {
     Call *self = (Call *)object;
     PyObject *all[] = {self->types, self->names, self->alike, self->unless, self->fresh, self->pointer, self->current,
-                       self->handle, self->failed, self->engine, self->here};
+                       self->handle, self->failed, self->engine, self->here, self->take, self->give_back};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) Py_VISIT(all[i]);
     for (Py_ssize_t i = 0; i < self->condition_count; i++) Py_VISIT(self->conditions[i].expected);
     return 0;
@@ -580,6 +627,8 @@ static int clear(PyObject *object) {
     Py_CLEAR(self->failed);
     Py_CLEAR(self->handle);
     Py_CLEAR(self->current);
+    Py_CLEAR(self->take);
+    Py_CLEAR(self->give_back);
     return 0;
 }
 
@@ -594,6 +643,7 @@ static void dealloc(PyObject *object) {
     Py_CLEAR(self->fresh);
     Py_CLEAR(self->pointer);
     Py_CLEAR(self->here);
+    Py_CLEAR(self->owner);
     Py_CLEAR(self->ran_on);
     for (Py_ssize_t i = 0; i < self->condition_count; i++) {
         Py_CLEAR(self->conditions[i].path);
@@ -603,6 +653,7 @@ static void dealloc(PyObject *object) {
     PyMem_Free(self->apart);
     PyMem_Free(self->variables);
     PyMem_Free(self->kernels);
+    PyMem_Free(self->shared);
     Py_TYPE(object)->tp_free(object);
 }
 

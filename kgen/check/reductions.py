@@ -11,6 +11,7 @@ from kgen.check.values import Typed, Value
 from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType
 from kgen.functions import FUNCTIONS
 from kgen.ir.kernel import Dim, Reduction, Shape
+from kgen.ir.reductions import COMPLEX_KINDS
 from kgen.syntax.tree import Call, Number, TypeName
 
 if TYPE_CHECKING:
@@ -54,14 +55,6 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
             hint="complex numbers have no order; reduce abs(z) or real(z)",
         )
         return None
-    if value.imag is not None and kind not in _BY_PARTS:
-        ctx.error(
-            "not-yet",
-            f"`{kind}` of complex numbers is not there yet",
-            node.function_span,
-            hint="`sum`, `mean`, `var`, `std` and `norm` take them; for others reduce abs(z), real(z) or imag(z)",
-        )
-        return None
     dtype = _result(ctx, node, kind, value.dtype)
     over = _axes(ctx, node, value.shape)
     keepdims = _flag(ctx, node, "keepdims")
@@ -86,6 +79,11 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
 
     if source.imag is None:
         return Typed(dtype, reduced(source.id, kind, dtype), shape, node.span)
+    if kind in COMPLEX_KINDS:
+        whole = ctx.builder.op("complex", (source.id, source.imag), dtype=dtype, span=node.span)
+        found = reduced(whole, kind, dtype)
+        re, im = (ctx.builder.op(part, (found,), dtype=dtype.real, span=node.span) for part in ("real", "imag"))
+        return Typed(dtype, re, shape, node.span, im)
     per_part, joined = _BY_PARTS[kind]
     parts = [reduced(part, per_part, dtype.real) for part in (source.id, source.imag)]
     if not joined:

@@ -65,8 +65,8 @@ class Accumulator:
     def size(self) -> int:
         """Bytes of a state."""
         outer, _, inner = self.type.rstrip(">").rpartition("<")
-        word = 4 if inner in ("float", "int", "unsigned int") else 8
-        return {"Moments": 3 * word, "LogSum": 2 * word, "Found": 16}.get(outer, word)
+        word = 4 if inner in ("float", "int", "unsigned int") else 16 if inner == "double2" else 8
+        return {"Moments": 3 * word, "LogSum": 2 * word, "ComplexLogSum": 2 * word, "Found": 16}.get(outer, word)
 
     @property
     def shuffled(self) -> str:
@@ -110,8 +110,12 @@ def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 
 def _prod(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    c_type = register_type(target)
+    if target.is_complex:
+        init = f"{{{_number(1.0, target.real)}, {_number(0.0, target.real)}}}"
+        update, merge = "{a} = times({a}, {x});", "{a} = times({a}, {b});"
+        return Accumulator(c_type, init, update, merge, "{a}", helpers=(f"times_{target.short}",), is_struct=True)
     if target.is_float:
-        c_type = register_type(target)
         return Accumulator(c_type, _number(1.0, target), "{a} *= {x};", "{a} *= {b};", "{a}")
     return _integers("{a} *= ({t}){p};", "{a} *= {b};", "1ull", target)
 
@@ -158,8 +162,17 @@ def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 
 def _logsumexp(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    if target.is_complex:
+        return _complex_logsumexp(target)
     log = "logf" if target.size == 4 else "log"
     return _log_sum(f"{log}({{a}}.sum) + {{a}}.peak", target)
+
+
+def _complex_logsumexp(target: DType) -> Accumulator:
+    zero = _number(0.0, target.real)
+    init = f"{{{_number(float('-inf'), target.real)}, {{{zero}, {zero}}}}}"
+    whole = _grouped("ComplexLogSum", init, "log_total({a})", "complex_log_sum_group", target)
+    return replace(whole, helpers=(*whole.helpers, "complex_log_sum_total"))
 
 
 def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:

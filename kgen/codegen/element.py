@@ -149,7 +149,7 @@ class Writer:
             expr = self._spell(op)
             wanted = stores.get(number, [])
             single = uses[number] == 1 and number not in self.wanted
-            if self._is_trivial(op) or (single and (wanted or self._inlines(op, expr))):
+            if self._is_trivial(number, op) or (single and (wanted or self._inlines(op, expr))):
                 self.exprs[number] = expr
             else:
                 self._name(number, expr, self._label(op, wanted))
@@ -159,9 +159,12 @@ class Writer:
         # What is left stores an operand or a constant as it is.
         self._store([number for numbers in stores.values() for number in numbers])
 
-    def _is_trivial(self, op: Op) -> bool:
-        """Whether text is as short as a name: constants, the parts of a complex operand."""
-        return op.name == "const" or (op.name in ("real", "imag") and self.exprs[op.args[0]].level == PRIMARY)
+    def _is_trivial(self, number: int, op: Op) -> bool:
+        """Whether text is as short as a name: constants, the parts of a complex operand that nobody wants named."""
+        if op.name == "const":
+            return True
+        part = op.name in ("real", "imag") and number not in self.wanted
+        return part and self.exprs[op.args[0]].level == PRIMARY
 
     def _inlines(self, op: Op, expr: Expr) -> bool:
         return self._given(op) is None and len(expr.code) <= MAX_INLINE

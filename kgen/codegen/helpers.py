@@ -61,6 +61,9 @@ _ROWS = (
         for suffix in ("f32", "f64")
     ),
     Helper("exp_sum", ("log_sum",)),
+    Helper("complex_log_sum"),
+    *(Helper(f"complex_log_sum_{what}", ("complex_log_sum",)) for what in ("group", "total")),
+    *_per_width("times", suffixes="c64 c128"),
     Helper("divide_share"),
     Helper("raised_exp"),
     *(Helper(name) for name in CLUSTER),

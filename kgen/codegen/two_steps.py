@@ -31,6 +31,8 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
     """How to take ``op``, which ``whole`` accumulates; None: in one step."""
     if not isinstance(op.attr, Reduction) or op.attr.kind not in ("exp_sum", "logsumexp", "var", "std"):
         return None
+    if op.dtype.is_complex:
+        return None
     dtype = op.dtype
     zero = constant(to_bits(0.0, dtype), dtype).code
     if op.attr.kind in ("exp_sum", "logsumexp"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.dtypes import FLOAT64, DType
+from kgen.dtypes import COMPLEX128, FLOAT64, DType
 from kgen.ir.kernel import NO_IDENTITY, CastMode, Reduction
 from kgen.ir.rounding import Array, cast, numpy_dtype
 
@@ -19,6 +19,9 @@ KINDS = (
 
 #: Kinds that passes make, and no text names: the sum of exp(element - greatest).
 INTERNAL_KINDS = ("exp_sum",)
+
+#: Kinds that take complex values whole; of all others the parts are reduced.
+COMPLEX_KINDS = ("prod", "logsumexp")
 
 _NEAREST = CastMode("rne", False)
 
@@ -53,6 +56,9 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
             if attr.kind == "count_nonzero":
                 return np.asarray(true.sum(axis=-1, dtype=np.int64))
             return np.asarray(true.any(axis=-1) if attr.kind == "any" else true.all(axis=-1))
+        case kind if source.is_complex:
+            value = np.asarray(_COMPLEX[kind](rows.astype(np.clongdouble)))
+            return cast(value.astype(np.complex128), COMPLEX128, target, _NEAREST)
         case "sum" | "prod" if not (source.is_float or target.is_float):
             wide = np.uint64 if target.is_int and not target.signed else np.int64
             widened = rows.astype(wide)
@@ -61,10 +67,14 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
         case kind:
             if source.is_narrow:
                 rows = cast(rows, source, FLOAT64, _NEAREST)
-            # Twice the result's precision; longdouble also keeps a float64 sum of squares from overflowing.
+            if kind == "norm":  # squares have the range of the result's dtype, as NumPy's and PyTorch's have
+                held = rows.astype(numpy_dtype(target))
+                return np.asarray(np.sqrt(np.sum(held * held, axis=-1, dtype=np.longdouble).astype(held.dtype)))
+            # Twice the result's precision.
             accumulator = np.longdouble if target is FLOAT64 or kind == "prod" else np.float64
             value = np.asarray(_FLOATS[kind](rows.astype(accumulator), attr.correction))
-            return cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
+            rounded = cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
+            return np.asarray(np.sqrt(rounded)) if kind == "std" else rounded
 
 
 def _extreme(rows: Array, source: DType, kind: str) -> Array:
@@ -101,13 +111,27 @@ def _exp_sum(rows: Array, _: int) -> Any:
     return np.sum(np.exp(rows - np.max(rows, axis=-1, keepdims=True)), axis=-1)
 
 
+def _complex_logsumexp(rows: Array) -> Any:
+    """Relative to the greatest real part, infinite or not; what has -inf there is nothing, whatever its angle."""
+    if rows.shape[-1] == 0:
+        return np.full(rows.shape[:-1], -np.inf, rows.dtype)
+    peak = np.max(rows.real, axis=-1, keepdims=True)
+    below = np.where(rows.real == peak, 0, rows.real - peak)
+    terms = np.where(np.isneginf(rows.real), 0, np.exp(below) * (np.cos(rows.imag) + 1j * np.sin(rows.imag)))
+    return np.log(np.sum(terms, axis=-1)) + peak[..., 0]
+
+
+_COMPLEX: dict[str, Callable[[Array], Any]] = {
+    "prod": lambda rows: np.prod(rows, axis=-1),
+    "logsumexp": _complex_logsumexp,
+}
+
 _FLOATS: dict[str, Callable[[Array, int], Any]] = {
     "sum": lambda rows, _: np.sum(rows, axis=-1),
     "prod": lambda rows, _: np.prod(rows, axis=-1),
     "mean": lambda rows, _: _mean(rows),
     "var": _var,
-    "std": lambda rows, correction: np.sqrt(_var(rows, correction)),
-    "norm": lambda rows, _: np.sqrt(np.sum(rows * rows, axis=-1)),
+    "std": _var,  # and the root of that
     "logsumexp": _logsumexp,
     "exp_sum": _exp_sum,
 }

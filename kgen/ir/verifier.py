@@ -8,7 +8,7 @@ from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
 from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
 from kgen.ir.ops import OPS
 from kgen.ir.printer import print_kernel
-from kgen.ir.reductions import INTERNAL_KINDS, KINDS
+from kgen.ir.reductions import COMPLEX_KINDS, INTERNAL_KINDS, KINDS
 
 _KIND_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
 _ROUNDINGS = ("rne", "rz", "ru", "rd")
@@ -269,10 +269,12 @@ class _Verifier:
         self._reduced_dtype(op.dtype, value.dtype, kind)
 
     def _reduced_dtype(self, dtype: DType, source: DType, kind: str) -> None:
-        if source.is_complex:
+        if source.is_complex and kind not in COMPLEX_KINDS:
             self.complain(f"{kind} of complex values: reduce the parts")
             return
         match kind:
+            case _ if source.is_complex:
+                good = dtype is source
             case "argmin" | "argmax" | "count_nonzero":
                 good = dtype is INT64
             case "any" | "all":

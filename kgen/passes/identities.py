@@ -6,8 +6,10 @@ x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 not not b, neg neg x                 ->  b, x
 where(c, x, x)                       ->  x
 cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and cut back)
+complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
+logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return _cast(builder, op, args[0])
         case "where":
             return _where(op, args)
+        case "complex" if args[0].name == "real" and args[1].name == "imag" and args[0].args == args[1].args:
+            return args[0].args[0]
         case "reduce":
             return _of_one(builder, op, args[0])
         case "neg" | "not" if args[0].name == op.name:
@@ -88,7 +92,7 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
         return None
     if attr.kind in ("min", "max", "prod"):
         return op.args[0]
-    if attr.kind not in ("sum", "mean") or not op.dtype.is_float:
+    if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
         return None
     return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
 

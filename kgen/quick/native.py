@@ -38,7 +38,7 @@ def native_call(
 ) -> Quick | None:
     """The call, or None where there is no extension or it does not know one of the scalars."""
     module = extension()
-    if module is None or isinstance(seen.out, list) or seen.bound.has_scratch or not seen.has_plain_scalars():
+    if module is None or isinstance(seen.out, list) or not seen.has_plain_scalars():
         return None
     passed = seen.passed()
     outs = [] if seen.out is None else list(seen.out) if isinstance(seen.out, tuple) else [seen.out]
@@ -100,6 +100,7 @@ def native_call(
         image=bytes(image),
         variables=tuple(variables),
         kernels=bound.native_kernels(),
+        scratch=bound.native_scratch(),
         launch=driver[0],
         get_context=driver[1],
         set_context=driver[2],

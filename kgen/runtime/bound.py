@@ -63,6 +63,7 @@ class Slot(NamedTuple):
     launches: tuple[tuple[Any, ...], ...]
     memory: Memory
     scratch: Any  # owns the memory that the kernels share
+    is_captured: bool
 
 
 class Bound:
@@ -93,37 +94,43 @@ class Bound:
             while len(self.ready) >= _MOST_STREAMS:
                 self.ready.popitem()
             self.ready[stream] = []
-        return self._slot(stream)
+        return self._slot(stream, is_captured=False)
 
     @property
     def has_scratch(self) -> bool:
         """Whether the kernels share memory, which a graph must not share with other launches."""
         return self._frame.scratch > 0
 
-    def _slot(self, stream: int) -> Slot:
+    def _slot(self, stream: int, *, is_captured: bool) -> Slot:
         scratch = self.module.scratch(self._frame.scratch) if self.has_scratch else None
         memory = self._frame.memory(scratch.address if scratch is not None else 0)
         launches = tuple(
             self.module.prepared(name, launch, address, stream)
             for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
         )
-        return Slot(memory.buffer, launches, memory, scratch)
+        return Slot(memory.buffer, launches, memory, scratch, is_captured)
+
+    def take(self, stream: int) -> Slot:
+        """A slot that is nobody else's until it is given back."""
+        if self.has_scratch and self.module.is_capturing(stream):
+            # The graph may run beside other launches, whenever and as often as its owner likes.
+            slot = self._slot(stream, is_captured=True)
+            self._captured.append(slot)
+            return slot
+        try:
+            return self.ready[stream].pop()
+        except (KeyError, IndexError):
+            return self.slot(stream)
+
+    def give_back(self, stream: int, slot: Slot) -> None:
+        if not slot.is_captured:
+            self.ready.setdefault(stream, []).append(slot)
 
     def run(self, stream: int, values: Sequence[Any]) -> None:
         """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""
         if not self.names:
             return
-        if self.has_scratch and self.module.is_capturing(stream):
-            # The graph may run beside other launches, whenever and as often as its owner likes.
-            slot = self._slot(stream)
-            self._captured.append(slot)
-            self.signature.packer.pack_into(slot.buffer, 0, *values)
-            self.start(slot)
-            return
-        try:
-            slot = self.ready[stream].pop()
-        except (KeyError, IndexError):
-            slot = self.slot(stream)
+        slot = self.take(stream)
         try:
             self.signature.packer.pack_into(slot.buffer, 0, *values)
             self.start(slot)
@@ -163,9 +170,12 @@ class Bound:
             for name, launch, table in zip(self.names, self._launches, self._frame.tables, strict=True)
         )
 
+    def native_scratch(self) -> tuple[Any, ...] | None:
+        """How ``kgen/_call.c`` takes and gives back a slot, where its memory is, and what in the image points there."""
+        if not self.has_scratch:
+            return None
+        return self.take, self.give_back, ("scratch", "address"), self._frame.scratch_at
+
     def failed(self, number: int, status: int) -> None:
         """Raises what the status of kernel ``number`` means."""
         self.module.recover(self.names[number], (), status)
-
-    def give_back(self, stream: int, slot: Slot) -> None:
-        self.ready.setdefault(stream, []).append(slot)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kgen.dtypes import Kind
 from kgen.ir.kernel import Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
@@ -147,7 +148,7 @@ def _is_plain(step: RowStep) -> bool:
 def _state_bytes(step: RowStep) -> int:
     """What the reductions of a kernel keep of each column, at most."""
     return sum(
-        _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.is_float else 8)
+        _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)
         for op in step.kernel.ops
         if isinstance(op.attr, Reduction)
     )

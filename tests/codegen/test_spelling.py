@@ -12,10 +12,10 @@ from kgen.codegen.accumulators import accumulator
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
 from kgen.codegen.helpers import CLUSTER, HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
-from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT32, FLOAT64, INT32, DType
+from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.kernel import Attr, CastMode, Reduction, from_bits, to_bits
 from kgen.ir.ops import OPS
-from kgen.ir.reductions import INTERNAL_KINDS, KINDS
+from kgen.ir.reductions import COMPLEX_KINDS, INTERNAL_KINDS, KINDS
 
 from .cases import all_cases
 
@@ -43,7 +43,7 @@ def test_helpers_and_files_agree() -> None:
     files = {path.stem for path in (resources.folder("templates") / "device").glob("*.cu")}
     used = {h for c in all_cases() for h in spell(c.name, c.attr, c.dtype, [A, B, C, A][: len(c.of)], c.of).helpers}
     for kind in (*KINDS, *INTERNAL_KINDS):
-        for dtype in (FLOAT32, FLOAT64):
+        for dtype in (FLOAT32, FLOAT64, *((COMPLEX64, COMPLEX128) if kind in COMPLEX_KINDS else ())):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
             used |= {*found.helpers, *found.merge_helpers, *found.lanes_helpers, *found.loop_helpers}
     used |= {

@@ -312,9 +312,8 @@ def test_values_are_as_wide_as_their_ops() -> None:
     assert wide.tolist() == [[-1, -2]]
 
 
-def test_norm_and_logsumexp_do_not_overflow() -> None:
+def test_logsumexp_does_not_overflow() -> None:
     """Both stay finite where the squares or exponentials do not."""
-    assert float(reduced("norm", np.array([3e200, 4e200]))) == pytest.approx(5e200, rel=1e-15)
     assert float(reduced("logsumexp", np.array([1000.0, 1000.0]))) == pytest.approx(1000 + np.log(2), rel=1e-15)
     assert float(reduced("logsumexp", np.array([-np.inf, -np.inf]))) == -np.inf
     assert float(reduced("logsumexp", np.array([np.inf, 1.0]))) == np.inf

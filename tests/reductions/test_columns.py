@@ -92,14 +92,16 @@ def test_of_equals() -> None:
     np.testing.assert_allclose(m, 0.1, rtol=5e-7)
 
 
-@pytest.mark.parametrize("dtype", ["i8", "i64", "f16", "f64"])
+@pytest.mark.parametrize("dtype", ["i8", "i64", "f16", "f64", "c64", "c128"])
 @pytest.mark.parametrize("count", [1, 3, 12])
 def test_shared_memory(count: int, dtype: str) -> None:
     """No kernel asks for more than every device has: 48 KiB a block."""
-    kinds = ["mean", "var", "logsumexp" if dtype[0] == "f" else "sum", *(["argmax", "norm", "prod", "sum"] * 3)][:count]
+    kinds = ["prod" if dtype[0] == "c" else "mean", "var", "sum" if dtype[0] == "i" else "logsumexp"]
+    kinds = [*kinds, *(["any" if dtype[0] == "c" else "argmax", "norm", "prod", "sum"] * 3)][:count]
     text = "\n".join(f"o{i} = {kind}({'x' if i < 4 else f'x + {i}'}, axis=0)" for i, kind in enumerate(kinds))
     source = kgen.jit(text).source(kgen.spec((100_000, 256), dtype))
     sizes = {"float": 4, "int": 4, "bool": 1, "Moments<float>": 12, "Moments<double>": 24, "LogSum<float>": 8}
+    sizes |= {"double2": 16, "ComplexLogSum<double2>": 32}
     total = 0
     for kind, lengths in re.findall(r"__shared__ (?:alignas\(\d+\) )?([\w<> ]+?) \w+((?:\[\d+\])*);", source):
         length = int(np.prod([int(n) for n in re.findall(r"\d+", lengths)]))

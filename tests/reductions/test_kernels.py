@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kgen
+from tests.fuzz.test_reductions import expected
 
 SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e / sum(e, axis=-1, keepdims=true)"
 
@@ -111,7 +112,7 @@ def test_complex(dtype: str) -> None:
     """Sums and means of complex numbers are complex, variances and norms real, as NumPy has them."""
     generator = np.random.default_rng(3)
     z = (generator.standard_normal((6, 50)) + 1j * generator.standard_normal((6, 50))).astype(dtype)
-    for text, expected in [
+    for text, wanted in [
         ("out = sum(z)", z.sum()),
         ("out = mean(z, axis=0)", z.mean(axis=0)),
         ("out = var(z, axis=1, correction=1)", z.var(axis=1, ddof=1)),
@@ -120,12 +121,55 @@ def test_complex(dtype: str) -> None:
         ("out = z - mean(z, axis=-1, keepdims=true)", z - z.mean(axis=-1, keepdims=True)),
     ]:
         found = kgen.jit(text, device="cpu")(z)
-        assert found.dtype == np.asarray(expected).dtype, text
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-    with pytest.raises(kgen.KgenError, match="not-yet"):
-        kgen.jit("out = prod(z)", device="cpu")(z)
+        assert found.dtype == np.asarray(wanted).dtype, text
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
     with pytest.raises(kgen.KgenError, match="bad-keyword"):
         kgen.jit("out = sum(z, dtype=f32)", device="cpu")(z)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "row"),
+    [
+        ("float32", [1e30, 1e30]),
+        ("float32", [1.3e19, 1.2e19, 0.0]),
+        ("float32", [1e-30] * 4),
+        ("float32", [3e-23, 4e-23]),
+        ("float32", [3e18, 4e18]),
+        ("float64", [1e200, 1e200]),
+        ("float64", [1e-200] * 4),
+        ("complex64", [3e30 + 4e30j, 1]),
+    ],
+)
+def test_what_is_squared_may_overflow(dtype: str, row: list[complex]) -> None:
+    """Norms are NumPy's also where a square is beyond the dtype, and so are the oracle's; scaled ones are not."""
+    x = np.array([row] * 3, dtype)
+    with np.errstate(all="ignore"):
+        wanted = np.linalg.norm(x, axis=1)
+    for text in ("out = norm(x, axis=1)", "out = norm(x * 1, axis=1, keepdims=true) + zero"):
+        arrays = {"x": x, "zero": np.zeros((3, 1), wanted.dtype)} if "zero" in text else {"x": x}
+        got, oracle = kgen.jit(text, device="cpu")(**arrays), expected(text, arrays)[0]
+        np.testing.assert_allclose(got.ravel(), wanted, rtol=1e-6)
+        np.testing.assert_allclose(oracle.ravel(), wanted, rtol=1e-6)
+    scaled = kgen.jit(
+        "let m = max(abs(x), axis=1, keepdims=true)\nout = m * norm(x / m, axis=1, keepdims=true)", device="cpu"
+    )
+    np.testing.assert_allclose(scaled(x)[:, 0], math.hypot(*np.abs(x[0].astype(complex))), rtol=1e-6)
+
+
+def test_halves_are_squared_in_float32() -> None:
+    """What is beyond float16 only when squared has a norm."""
+    assert kgen.jit("out = norm(x)", device="cpu")(np.array([300, 400], np.float16)) == 500
+    assert kgen.jit("out = norm(x)", device="cpu")(np.array([6e4, 6e4], np.float16)) == np.inf
+    assert kgen.jit("out = norm(x)", device="cpu")(np.full(4, 6e-8, np.float16)) == np.float16(1.2e-7)
+
+
+@pytest.mark.parametrize("value", [1e30, 1e-30])
+def test_variance_may_overflow(value: float) -> None:
+    """A standard deviation is the root of the variance that the dtype holds, as NumPy's is."""
+    x = np.array([value, -value], np.float32)
+    with np.errstate(all="ignore"):
+        wanted = x.std()
+    assert kgen.jit("out = std(x)", device="cpu")(x) == wanted == expected("out = std(x)", {"x": x})[0]
 
 
 def test_rows_of_one() -> None:

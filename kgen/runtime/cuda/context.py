@@ -57,3 +57,20 @@ def on(device: int) -> Iterator[Any]:
     finally:
         # The result is not checked: after a sticky error this fails as well, and the first error is the useful one.
         driver.cuCtxSetCurrent(before)
+
+
+@contextmanager
+def uncaptured(device: int) -> Iterator[None]:
+    """The same, for calls that belong to no graph and would break one that any thread is capturing, such as freeing
+    memory, which garbage collection does at any moment.
+    """
+    from cuda.bindings import driver
+
+    with on(device):
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        status, before = driver.cuThreadExchangeStreamCaptureMode(relaxed)  # unchecked, as the context is
+        try:
+            yield
+        finally:
+            if int(status) == 0:
+                driver.cuThreadExchangeStreamCaptureMode(before)

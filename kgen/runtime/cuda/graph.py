@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kgen.runtime.cuda.context import on
+from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.driver import check, explained
 
 
@@ -53,6 +53,7 @@ class Graph:
         try:
             from cuda.bindings import driver
 
-            driver.cuGraphExecDestroy(self._handle)
+            with uncaptured(self._device):
+                driver.cuGraphExecDestroy(self._handle)
         except Exception:  # at interpreter exit the bindings may be half gone; so is the graph
             return

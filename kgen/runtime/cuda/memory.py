@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from kgen.diagnostics import error
-from kgen.runtime.cuda.context import on
+from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check, explained, launch_failed, require
 
@@ -28,7 +28,7 @@ def own_stream(device: int) -> Any:
     if found is None:
         from cuda.bindings import driver
 
-        with _lock, on(device), explained("making a stream"):
+        with _lock, uncaptured(device), explained("making a stream"):
             if device not in _streams:
                 flag = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
                 _streams[device] = check("cuStreamCreate", driver.cuStreamCreate(flag))
@@ -42,7 +42,7 @@ def _pool(device: int) -> Any:
     if found is None:
         from cuda.bindings import driver
 
-        with _lock, on(device), explained("making a memory pool"):
+        with _lock, uncaptured(device), explained("making a memory pool"):
             if device not in _pools:
                 wanted = driver.CUmemPoolProps()
                 wanted.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
@@ -100,13 +100,15 @@ class DeviceBuffer:
         self.device = device
         self.size = size
         self.address = 0
-        self.address = allocate(device, size)
+        with uncaptured(device):
+            self.address = allocate(device, size)
 
     def __del__(self) -> None:
         address, self.address = self.address, 0
         if address:
             try:
-                release(self.device, address)
+                with uncaptured(self.device):
+                    release(self.device, address)
             except Exception:  # at interpreter exit the bindings may be half gone; so is the memory
                 return
 
@@ -116,15 +118,10 @@ def zeros(device: int, size: int) -> DeviceBuffer:
     from cuda.bindings import driver
 
     stream = own_stream(device)
-    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    with on(device), explained("allocating memory for a kernel"):
-        before = check("cuThreadExchangeStreamCaptureMode", driver.cuThreadExchangeStreamCaptureMode(relaxed))
-        try:
-            buffer = DeviceBuffer(device, size)
-            check("cuMemsetD8Async", driver.cuMemsetD8Async(buffer.address, 0, size, stream))
-            check("cuStreamSynchronize", driver.cuStreamSynchronize(stream))
-        finally:
-            driver.cuThreadExchangeStreamCaptureMode(before)
+    with uncaptured(device), explained("allocating memory for a kernel"):
+        buffer = DeviceBuffer(device, size)
+        check("cuMemsetD8Async", driver.cuMemsetD8Async(buffer.address, 0, size, stream))
+        check("cuStreamSynchronize", driver.cuStreamSynchronize(stream))
     return buffer
 
 

@@ -78,6 +78,7 @@ KGEN_OVERLOAD(fmin)
 KGEN_OVERLOAD(fmax)
 KGEN_OVERLOAD(nextafter)
 #undef KGEN_OVERLOAD
+static inline void sincos(float x, float* sine, float* cosine) { sincosf(x, sine, cosine); }
 static inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
 static inline float ldexp(float x, int exponent) { return ldexpf(x, exponent); }
 static inline float abs(float x) { return fabsf(x); }

@@ -1,0 +1,23 @@
+// The greatest real part of some complex numbers, and the sum of exp(number - greatest).
+template <typename Z>
+struct ComplexLogSum {
+    decltype(Z::x) peak;
+    Z sum;
+};
+
+template <typename Z>
+static __device__ __forceinline__ ComplexLogSum<Z> shuffled(const ComplexLogSum<Z>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.peak, d),
+            {__shfl_xor_sync(0xffffffffu, a.sum.x, d), __shfl_xor_sync(0xffffffffu, a.sum.y, d)}};
+}
+
+// Two sets of numbers as one, relative to the greater peak, infinite or not; a with b is b with a.
+template <typename Z>
+static __device__ __forceinline__ void merge(ComplexLogSum<Z>& a, const ComplexLogSum<Z>& b)
+{
+    const bool less = a.peak < b.peak;
+    const ComplexLogSum<Z> low = less ? a : b, high = less ? b : a;
+    const auto share = low.peak == high.peak ? 1 : exp(low.peak - high.peak);
+    a = {high.peak, {fma(low.sum.x, share, high.sum.x), fma(low.sum.y, share, high.sum.y)}};
+}

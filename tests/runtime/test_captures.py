@@ -1,0 +1,87 @@
+"""What kgen does of its own accord breaks no graph that somebody is capturing; with a driver that only watches."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from kgen.runtime.cuda import context, memory
+from kgen.runtime.cuda.graph import Graph
+
+
+class Watching:
+    """A driver while some stream is captured: most calls break that, unless the thread is relaxed."""
+
+    CUstreamCaptureMode = types.SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
+    CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
+
+    def __init__(self) -> None:
+        self.mode = "global"
+        self.broken: list[str] = []
+        self.called: list[str] = []
+
+    def cuCtxGetCurrent(self) -> tuple[int, int]:
+        return 0, 1
+
+    def cuThreadExchangeStreamCaptureMode(self, mode: str) -> tuple[int, str]:
+        before, self.mode = self.mode, mode
+        return 0, before
+
+    def __getattr__(self, name: str) -> Any:
+        def unsafe(*_: Any) -> tuple[int, int]:
+            self.called.append(name)
+            if self.mode != "relaxed":
+                self.broken.append(name)
+            return 0, 256
+
+        return unsafe
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Watching:
+    found = Watching()
+    bindings = types.ModuleType("cuda.bindings")
+    bindings.driver = found  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
+    monkeypatch.setattr(context, "_contexts", {0: 1})
+    monkeypatch.setattr(memory, "_streams", {})
+    return found
+
+
+def test_memory_that_is_collected(driver: Watching) -> None:
+    """Kernels die with whatever refers to them in circles: when garbage is collected, be it during a capture."""
+    circle: list[Any] = [memory.zeros(0, 64)]
+    circle.append(circle)
+    driver.called.clear()
+    del circle
+    gc.collect()
+    assert driver.called == ["cuMemFree"]
+    assert driver.broken == []
+    assert driver.mode == "global"
+
+
+def test_memory_that_is_made(driver: Watching) -> None:
+    """Kernels that share memory get it, and kgen's own stream with the first of it, also inside a capture."""
+    made = memory.zeros(0, 64)
+    assert made.address == 256
+    assert driver.called == ["cuStreamCreate", "cuMemAlloc", "cuMemsetD8Async", "cuStreamSynchronize"]
+    assert driver.broken == []
+    assert driver.mode == "global"
+
+
+def test_graphs_that_are_collected(driver: Watching) -> None:
+    """So with a plan's graph that nobody has any more."""
+    graph = Graph(0, 7, lambda: 0, None)
+    del graph
+    assert driver.called == ["cuGraphExecDestroy"]
+    assert driver.broken == []
+
+
+def test_the_watcher_sees(driver: Watching) -> None:
+    """What is called as it comes breaks a capture here, as it would there."""
+    memory.release(0, 256)
+    assert driver.broken == ["cuMemFree"]
