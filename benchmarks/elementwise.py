@@ -133,7 +133,7 @@ def _bytes(array: Any) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="workloads whose names hold one of these, or `small`")
-    parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--peers", default="eager,compile,autotune,cupy,cub")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--merge", action="store_true", help="keep the rows of earlier results that are not measured")
     parser.add_argument("--out", type=Path, default=RESULTS)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import cub as cub_
+from benchmarks.row_peers import ROW_PEERS, missing
 from benchmarks.timing import Run
 from benchmarks.workloads import Workload
 
@@ -70,6 +71,7 @@ PEERS: dict[str, Callable[..., Run | None]] = {
     "autotune": autotuned,
     "cupy": cupy,
     "cub": cub,
+    **ROW_PEERS,
 }
 
 
@@ -93,6 +95,8 @@ def _missing(name: str) -> str | None:
             import cupy  # noqa: F401
         except ImportError:
             return "CuPy is not installed"
+    if name in ROW_PEERS:
+        return missing(name)
     if name == "cub":
         try:
             cub_.library()

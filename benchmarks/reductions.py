@@ -1,6 +1,7 @@
 """kgen beside its peers on reductions and row kernels, on one GPU, in one run.
 
-    python -m benchmarks.reductions [--only NAME,...] [--peers eager,compile,autotune,cupy] [--runs 3] [--merge]
+    python -m benchmarks.reductions [--only NAME,...] [--peers eager,compile,autotune,cupy,liger,quack] [--runs 3]
+                                    [--merge]
 
 Measured as ``benchmarks.elementwise`` does: shares of a plain copy that moves as many bytes as the work has to, timed
 in turn with it.  A target of 0 means: no slower than the best peer.  Writes ``benchmarks/results/reductions.json``,
@@ -19,7 +20,7 @@ from benchmarks.peers import usable
 from benchmarks.report import Row, means, plot, table
 from benchmarks.row_workloads import WORKLOADS
 
-PEERS = "eager,compile,autotune,cupy"
+PEERS = "eager,compile,autotune,cupy,liger,quack"
 
 
 def main() -> None:

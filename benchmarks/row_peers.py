@@ -1,0 +1,75 @@
+"""Libraries of row kernels as peers: Liger (Triton) and QuACK (CuTe), where they are installed.
+
+Each has a kernel for some of the workloads, which are known by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from benchmarks.timing import Run
+from benchmarks.workloads import Workload
+
+Reference = Callable[..., Any]
+
+
+def _liger(torch: Any) -> Mapping[str, Callable[..., Any]]:
+    norms, layers = import_module("liger_kernel.ops.rms_norm"), import_module("liger_kernel.ops.layer_norm")
+    shares = import_module("liger_kernel.ops.softmax")
+    return {
+        "softmax": lambda x: shares.LigerSoftmaxFunction.apply(x),
+        "rmsnorm": lambda x, w: norms.LigerRMSNormFunction.apply(x, w, 1e-6),
+        "layernorm": lambda x, w, b: layers.LigerLayerNormFunction.apply(x, w, b, 1e-5),
+    }
+
+
+def _quack(torch: Any) -> Mapping[str, Callable[..., Any]]:
+    norms, shares = import_module("quack.rmsnorm"), import_module("quack.softmax")
+    wide: dict[int, Any] = {}  # its layernorm takes float32 weights: converted once, outside what is timed
+
+    def layernorm(x: Any, w: Any, b: Any) -> Any:
+        for weight in (w, b):
+            if id(weight) not in wide:
+                wide[id(weight)] = weight.float()
+        return norms.layernorm_fwd(x, wide[id(w)], wide[id(b)], 1e-5)
+
+    return {
+        "softmax": shares.softmax_fwd,
+        "rmsnorm": lambda x, w: norms.rmsnorm(x, w, eps=1e-6),
+        "layernorm": layernorm,
+    }
+
+
+_LIBRARIES = {"liger": (_liger, "liger_kernel.ops.softmax"), "quack": (_quack, "quack.softmax")}
+
+
+def _peer(name: str) -> Callable[[Any, Workload, Reference, dict[str, Any]], Run | None]:
+    def peer(torch: Any, workload: Workload, reference: Reference, args: dict[str, Any]) -> Run | None:
+        function = _LIBRARIES[name][0](torch).get(workload.name.partition("_")[0])
+        given = list(args.values())
+        if function is None or workload.name.endswith("f32"):
+            return None
+        try:
+            right = torch.allclose(function(*given), reference(*given), rtol=2e-2, atol=2e-2)
+        except Exception as problem:  # any of theirs: rows that are too long for it, or of an odd length
+            print(f"{workload.name}: {name} cannot: {str(problem).splitlines()[:1]}", flush=True)
+            return None
+        if not right:
+            print(f"{workload.name}: the result of {name} is wrong", flush=True)
+        return (lambda: function(*given)) if right else None
+
+    return peer
+
+
+ROW_PEERS = {name: _peer(name) for name in _LIBRARIES}
+
+
+def missing(name: str) -> str | None:
+    """Why a library cannot be used here."""
+    try:
+        import_module(_LIBRARIES[name][1])
+    except Exception as problem:  # an import may fail in any way: a driver, another version of torch
+        return f"{type(problem).__name__}: {problem}"
+    return None
