@@ -134,6 +134,7 @@ def test_clusters_exchange_several(width: int) -> None:
     """Several results of different sizes in one exchange, and one exchange after another, with rows to spare."""
     if torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("thread-block clusters need sm_90")
+    torch.manual_seed(4)
     x = torch.randint(-9, 10, (1500, width), device="cuda").to(torch.bfloat16)
     text = """let top = max(x, axis=-1, keepdims=true)
 let s = sum(x, axis=-1, keepdims=true)
@@ -143,12 +144,12 @@ let many = count_nonzero(cast<float>(x) * 2 > far, axis=-1, keepdims=true)
 y = cast<float>(x - top) + cast<float>(at) + cast<float>(many) + far"""
     kernel = kgen.jit(text)
     wide = x.float()
-    far = (wide - wide.sum(-1, keepdim=True).to(torch.bfloat16).float()).abs().amax(-1, keepdim=True)
+    far = (wide - wide.sum(-1, keepdim=True)).abs().amax(-1, keepdim=True)  # a let is not rounded to halves
     many = (wide * 2 > far).sum(-1, keepdim=True)
     want = (x - x.amax(-1, keepdim=True)).float() + x.argmax(-1, keepdim=True).float() + many.float() + far
     assert kernel.explain(x).steps[0].kernel.endswith("_cluster")
     for _ in range(20):
-        assert torch.allclose(kernel(x), want, rtol=1e-6, atol=0.5)
+        assert torch.equal(kernel(x), want)
 
 
 @pytest.mark.parametrize("width", [40, 1000, 9000, 131072])
