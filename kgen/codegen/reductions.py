@@ -343,7 +343,7 @@ class RowsWriter(RoundsWriter):
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
         if schedule.cluster > 1:
-            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row; sm_90 or later."
+            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row; sm_90 and CUDA 12.1, or later."
         if schedule.split:
             launch = (
                 f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
