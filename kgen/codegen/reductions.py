@@ -14,7 +14,7 @@ from kgen.codegen.rounds import RoundsWriter
 from kgen.codegen.row_access import Declare, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
 from kgen.codegen.spelling import Expr, register_type
-from kgen.codegen.staged import staged_helpers, staged_operands, staging
+from kgen.codegen.staged import moves_packs, staged_helpers, staged_operands, staging
 from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
@@ -22,7 +22,7 @@ from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
-MOST_KEPT = 32
+MOST_KEPT = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class RowsWriter(RoundsWriter):
                 cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
-                packs=schedule.stages or (schedule.group > 1 and any(self.wide)),
+                packs=moves_packs(self) or (schedule.group > 1 and any(self.wide)),
                 start=(*start, *before),
                 open=self.loop()[0],
                 close=self.loop()[1],
