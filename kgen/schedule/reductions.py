@@ -12,7 +12,7 @@ from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
 from kgen.schedule.few import few_vectors
-from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, leader, margins, most_singles
+from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, SHORTEST_SHIFTED, leader, margins, most_singles
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice, is_shifted
 from kgen.schedule.stage import stage
@@ -201,10 +201,10 @@ def choose_rows(
     whole = group > 1 and width % group == 0 and reduced == 1
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
+    may_shift = lead is not None and flat is None and (width >= SHORTEST_SHIFTED or not bounded)
     shifted = [
-        i for i in walking
-        if lead is not None and flat is None and i not in alike and i not in written and is_shifted(itemsizes[i], group)
-    ]  # fmt: skip
+        i for i in walking if may_shift and i not in alike and i not in written and is_shifted(itemsizes[i], group)
+    ]
     staged: Set[int] = flat.operands if flat is not None else frozenset()
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
     numbers = list(range(len(step.touches)))
