@@ -18,22 +18,22 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A value, and where in its row it is; at -1, none that beats the value it starts with.
-template <typename T>
+// A value, and where in its row it is: at 0 until one beats the value that it starts with.
+template <typename T, typename Place>
 struct Found {
     T value;
-    long long at;
+    Place at;
 };
 
-template <typename T>
-static __device__ __forceinline__ Found<T> shuffled(const Found<T>& a, int d)
+template <typename T, typename Place>
+static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
 {
     return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
 }
 
 // Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
-template <typename T>
-static __device__ __forceinline__ void take_greatest(Found<T>& found, T x, long long place)
+template <typename T, typename Place>
+static __device__ __forceinline__ void take_greatest(Found<T, Place>& found, T x, Place place)
 {
     if (!(x <= found.value) && found.value == found.value) {
         found.value = x;
@@ -41,13 +41,14 @@ static __device__ __forceinline__ void take_greatest(Found<T>& found, T x, long 
     }
 }
 
-// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.
-template <typename T>
-static __device__ __forceinline__ void first_greatest(Found<T>& a, const Found<T>& b)
+// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.  Without branches.
+template <typename T, typename Place>
+static __device__ __forceinline__ void first_greatest(Found<T, Place>& a, const Found<T, Place>& b)
 {
-    const bool better = b.value > a.value || (b.value != b.value && a.value == a.value);
-    const bool as_good = b.value == a.value || (b.value != b.value && a.value != a.value);
-    if (better || (as_good && b.at < a.at)) {
+    const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+    const bool better = (b.value > a.value) | (b_is_nan & !a_is_nan);
+    const bool as_good = (b.value == a.value) | (b_is_nan & a_is_nan);
+    if (better | (as_good & (b.at < a.at))) {
         a = b;
     }
 }
@@ -67,7 +68,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 
 // Takes one element into argmax and max.
 static __device__ __forceinline__ void
-argmax_pass(const float x_v, const long long place, Found<float>& argmax_acc, float& max_acc)
+argmax_pass(const float x_v, const int place, Found<float, int>& argmax_acc, float& max_acc)
 {
     // at = argmax(x, axis=-1)
     take_greatest(argmax_acc, x_v, place);
@@ -110,7 +111,7 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
         }
     }
 
-    Found<float> argmax_acc = {__int_as_float(0xff800000 /* -inf */), -1};
+    Found<float, int> argmax_acc = {__int_as_float(0xff800000 /* -inf */), 0};
     float max_acc = __int_as_float(0xff800000 /* -inf */);
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
@@ -127,7 +128,7 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
         first_greatest(argmax_acc, shuffled(argmax_acc, d));
         max_acc = nan_max(max_acc, __shfl_xor_sync(0xffffffffu, max_acc, d));
     }
-    const long long argmax_v = max(argmax_acc.at, 0ll);
+    const long long argmax_v = argmax_acc.at;
     const float max_v = max_acc;
 
     if (lane == 0 && live) {

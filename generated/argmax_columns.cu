@@ -19,22 +19,22 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A value, and where in its row it is; at -1, none that beats the value it starts with.
-template <typename T>
+// A value, and where in its row it is: at 0 until one beats the value that it starts with.
+template <typename T, typename Place>
 struct Found {
     T value;
-    long long at;
+    Place at;
 };
 
-template <typename T>
-static __device__ __forceinline__ Found<T> shuffled(const Found<T>& a, int d)
+template <typename T, typename Place>
+static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
 {
     return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
 }
 
 // Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
-template <typename T>
-static __device__ __forceinline__ void take_greatest(Found<T>& found, T x, long long place)
+template <typename T, typename Place>
+static __device__ __forceinline__ void take_greatest(Found<T, Place>& found, T x, Place place)
 {
     if (!(x <= found.value) && found.value == found.value) {
         found.value = x;
@@ -42,13 +42,14 @@ static __device__ __forceinline__ void take_greatest(Found<T>& found, T x, long 
     }
 }
 
-// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.
-template <typename T>
-static __device__ __forceinline__ void first_greatest(Found<T>& a, const Found<T>& b)
+// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.  Without branches.
+template <typename T, typename Place>
+static __device__ __forceinline__ void first_greatest(Found<T, Place>& a, const Found<T, Place>& b)
 {
-    const bool better = b.value > a.value || (b.value != b.value && a.value == a.value);
-    const bool as_good = b.value == a.value || (b.value != b.value && a.value != a.value);
-    if (better || (as_good && b.at < a.at)) {
+    const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+    const bool better = (b.value > a.value) | (b_is_nan & !a_is_nan);
+    const bool as_good = (b.value == a.value) | (b_is_nan & a_is_nan);
+    if (better | (as_good & (b.at < a.at))) {
         a = b;
     }
 }
@@ -68,7 +69,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 
 // Takes one element into argmax and max.
 static __device__ __forceinline__ void
-argmax_columns_pass(const float x_v, const long long place, Found<float>& argmax_acc, float& max_acc)
+argmax_columns_pass(const float x_v, const int place, Found<float, int>& argmax_acc, float& max_acc)
 {
     // at = argmax(x, axis=-1)
     take_greatest(argmax_acc, x_v, place);
@@ -96,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(256)
 argmax_columns_columns_split(const float* __restrict__ x_ptr,
                              long long* __restrict__ at_ptr,
                              float* __restrict__ top_ptr,
-                             Found<float>* argmax_of_blocks,
+                             Found<float, int>* argmax_of_blocks,
                              float* max_of_blocks,
                              unsigned int* arrived,
                              const argmax_columns_columns_split_layout layout)
@@ -111,13 +112,13 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
 
-    __shared__ Found<float> argmax_shared[1024];
+    __shared__ Found<float, int> argmax_shared[1024];
     __shared__ float max_shared[1024];
-    Found<float> argmax_acc[4];
+    Found<float, int> argmax_acc[4];
     float max_acc[4];
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        argmax_acc[j] = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
+        argmax_acc[j] = Found<float, int>{__int_as_float(0xff800000 /* -inf */), 0};
         max_acc[j] = __int_as_float(0xff800000 /* -inf */);
     }
     if (live) {
@@ -198,10 +199,10 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         return;
     }
     __threadfence();
-    Found<float> argmax_whole = Found<float>{__int_as_float(0xff800000 /* -inf */), -1};
+    Found<float, int> argmax_whole = Found<float, int>{__int_as_float(0xff800000 /* -inf */), 0};
     float max_whole = __int_as_float(0xff800000 /* -inf */);
-    // One after the other: several would take too many registers.
-    #pragma unroll 1
+    // Reads do not wait for merges: several are on their way at once.
+    #pragma unroll 8
     for (int b = threadIdx.x / 64; b < int(gridDim.y); b += 4) {
         const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
         first_greatest(argmax_whole, argmax_of_blocks[theirs]);
@@ -225,7 +226,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         Pack<float, 4, 16> top_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const long long argmax_v = max(argmax_shared[j * 16 + lane].at, 0ll);
+            const long long argmax_v = argmax_shared[j * 16 + lane].at;
             const float max_v = max_shared[j * 16 + lane];
             // at = argmax(x, axis=-1)
             at_vec.at[j] = argmax_v;

@@ -16,12 +16,6 @@
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
-template <typename T, int N, int Bytes>
-struct alignas(Bytes) Pack {
-    T at[N];
-};
-
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -59,42 +53,43 @@ static __device__ __forceinline__ float raised_exp(float x)
 #endif
 }
 
-// Reads the rows of a block into shared memory: `count` elements in accesses of Bytes, and zeros up to `size`.
-template <int Block, int Bytes, typename T>
+// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
+// are on their way before the first is stored; and zeros up to `size`.
+template <int Block, int Each, typename Access, typename T>
 static __device__ __forceinline__ void read_rows(T* shared, const T* rows, int count, int size)
 {
-    constexpr int N = 16 / sizeof(T), at_once = 4;
+    constexpr int N = 16 / sizeof(T);
     if (count < size) {  // the last block
         for (int i = threadIdx.x; i < size; i += Block) {
             shared[i] = i < count ? rows[i] : T{};
         }
         return;
     }
-    for (int first = N * threadIdx.x; first < size; first += at_once * N * Block) {
-        Pack<T, N, Bytes> some[at_once];
-        #pragma unroll
-        for (int u = 0; u < at_once; ++u) {
-            if (first + u * N * Block < size) {
-                some[u] = *reinterpret_cast<const Pack<T, N, Bytes>*>(rows + first + u * N * Block);
-            }
+    Access some[Each];
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            some[u] = *reinterpret_cast<const Access*>(rows + i);
         }
-        #pragma unroll
-        for (int u = 0; u < at_once; ++u) {
-            if (first + u * N * Block < size) {
-                *reinterpret_cast<Pack<T, N, Bytes>*>(shared + first + u * N * Block) = some[u];
-            }
+    }
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            *reinterpret_cast<Access*>(shared + i) = some[u];
         }
     }
 }
 
-// Writes what the rows of a block have become, in accesses of Bytes.
-template <int Block, int Bytes, typename T>
+// Writes what the rows of a block have become, by Access of 16 bytes.
+template <int Block, typename Access, typename T>
 static __device__ __forceinline__ void write_rows(T* rows, const T* shared, int count)
 {
     constexpr int N = 16 / sizeof(T);
     #pragma unroll 4
     for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
-        *reinterpret_cast<Pack<T, N, Bytes>*>(rows + i) = *reinterpret_cast<const Pack<T, N, Bytes>*>(shared + i);
+        *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
     }
     if (threadIdx.x < count % N) {  // of the last block
         const int i = count - 1 - threadIdx.x;
@@ -151,7 +146,7 @@ softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
     alignas(16) __shared__ __nv_bfloat16 x_shared[7168];
     const unsigned int rows_before = blockIdx.x * 1024u;  // those of other blocks
     const int elements = (int)min(1024u, n - rows_before) * layout.width;  // of this block's rows
-    read_rows<256, 16>(x_shared, x_ptr + (long long)rows_before * layout.width, elements, 1024 * 7);
+    read_rows<256, 4, uint4>(x_shared, x_ptr + (long long)rows_before * layout.width, elements, 1024 * 7);
     __syncthreads();
 
     for (int mine = threadIdx.x; mine < 1024; mine += 256) {
@@ -188,5 +183,5 @@ softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
     }
 
     __syncthreads();
-    write_rows<256, 16>(y_ptr + (long long)rows_before * layout.width, x_shared, elements);
+    write_rows<256, uint4>(y_ptr + (long long)rows_before * layout.width, x_shared, elements);
 }

@@ -22,15 +22,15 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Moves two blocks of Count words each down by `off` bytes, a multiple of Unit and fewer than a block's; the first of
-// them is the result.
-template <int Count, int Unit>
+// Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
+// of them are the result.
+template <int Count, int Block, int Unit>
 static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
 {
     #pragma unroll
-    for (int step = Count / 2; step > 0; step /= 2) {
+    for (int step = Block / 2; step > 0; step /= 2) {
         #pragma unroll
-        for (int k = 0; k < 2 * Count - step; ++k) {
+        for (int k = 0; k < Count + Block - step; ++k) {
             words[k] = off & (4 * step) ? words[k + step] : words[k];
         }
     }
@@ -41,24 +41,35 @@ static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned
     }
 }
 
+// N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T* from, unsigned int off)
+{
+    constexpr int count = N * sizeof(T) / 4, block = Bytes / 4;
+    const auto blocks = reinterpret_cast<const Pack<unsigned int, block, Bytes>*>(from);
+    Pack<unsigned int, block, Bytes> read[count / block + 1];
+    #pragma unroll
+    for (int k = 0; k <= count / block; ++k) {
+        read[k] = blocks[k];
+    }
+    unsigned int words[count + block];
+    #pragma unroll
+    for (int k = 0; k < count + block; ++k) {
+        words[k] = read[k / block].at[k % block];
+    }
+    shift_words<count, block, sizeof(T)>(words, off);
+    Pack<T, N, N * sizeof(T)> result;
+    memcpy(&result, words, sizeof(result));
+    return result;
+}
+
 // N elements that only they themselves are aligned to: the two aligned blocks that they lie in, shifted together.
 template <typename T, int N>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_shifted(const T* from)
 {
     constexpr int bytes = N * sizeof(T);
-    constexpr int count = bytes / 4;
     const unsigned int off = reinterpret_cast<unsigned long long>(from) % bytes;
-    const auto blocks = reinterpret_cast<const Pack<unsigned int, count, bytes>*>(from - off / sizeof(T));
-    const Pack<unsigned int, count, bytes> pair[2] = {blocks[0], blocks[1]};
-    unsigned int words[2 * count];
-    #pragma unroll
-    for (int k = 0; k < 2 * count; ++k) {
-        words[k] = pair[k / count].at[k % count];
-    }
-    shift_words<count, sizeof(T)>(words, off);
-    Pack<T, N, bytes> result;
-    memcpy(&result, words, bytes);
-    return result;
+    return load_blocks<T, N, bytes>(from - off / sizeof(T), off);
 }
 
 // One element.

@@ -52,7 +52,7 @@ class Accumulator:
     lanes_helpers: tuple[str, ...] = ()
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
-    places: bool = False  # whether updates need to know where an element is
+    places: str = ""  # the type of where an element is, if updates need to know
     of_halves: str = ""  # the function that takes a group of halves two at a time; ``{x}`` is then its result
     counts: str = ""  # the type of the number of elements seen, where the loop has to know it
 
@@ -65,8 +65,9 @@ class Accumulator:
     def size(self) -> int:
         """Bytes of a state."""
         outer, _, inner = self.type.rstrip(">").rpartition("<")
-        word = 4 if inner in ("float", "int", "unsigned int") else 16 if inner == "double2" else 8
-        return {"Moments": 3 * word, "LogSum": 2 * word, "ComplexLogSum": 2 * word, "Found": 16}.get(outer, word)
+        sizes = {"float": 4, "int": 4, "unsigned int": 4, "double2": 16}
+        word = max(sizes.get(t, 8) for t in inner.split(", "))
+        return {"Moments": 3, "LogSum": 2, "ComplexLogSum": 2, "Found": 2}.get(outer, 1) * word
 
     @property
     def shuffled(self) -> str:
@@ -209,6 +210,14 @@ def counted_once(whole: Accumulator) -> Accumulator:
     )
 
 
+def near(whole: Accumulator) -> Accumulator:
+    """``whole`` for rows of fewer than 2^31 elements: places in them take 32 bits, but for the result."""
+    if not whole.places:
+        return whole
+    c_type = whole.type.removesuffix(f"{whole.places}>") + "int>"
+    return replace(whole, type=c_type, result="{a}.at", places="int")
+
+
 def briefly(whole: Accumulator) -> Accumulator:
     """``whole`` for threads that take few elements: no need to keep what rounding took away."""
     return replace(whole, loop_type="", loop_init="", loop_fold="", collapse="", loop_helpers=())
@@ -251,14 +260,14 @@ def _place(attr: Reduction, source: DType, target: DType) -> Accumulator:
         init = integer(top if low else 0 if source.is_bool else source.int_min, held).code
     word = "least" if low else "greatest"
     return Accumulator(
-        f"Found<{c_type}>",
-        f"{{{init}, -1}}",
+        f"Found<{c_type}, long long>",
+        f"{{{init}, 0}}",
         f"take_{word}({{a}}, {'{x}' if held is source else f'({c_type}){{p}}'}, place);",
         f"first_{word}({{a}}, {{b}});",
-        "max({a}.at, 0ll)",
+        "{a}.at",
         helpers=(f"take_{word}", f"first_{word}"),
         is_struct=True,
-        places=True,
+        places="long long",
     )
 
 

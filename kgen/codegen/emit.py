@@ -18,7 +18,7 @@ from kgen.codegen.context import (
     ReduceContext,
 )
 from kgen.codegen.element import Element, Statement, write_element
-from kgen.codegen.helpers import LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
+from kgen.codegen.helpers import LOAD_BLOCKS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.kernels import Entry, describe, describe_reduction
 from kgen.codegen.templates import environment
 from kgen.diagnostics import Diagnostic
@@ -73,7 +73,11 @@ def emit(
             context, entry = describe(step, number, schedule, elements[number], name)
             kernels.append(context)
         entries.append(entry)
-    helpers = [LOAD_SHIFTED for _, s in variants if any(t.access == "shifted" for t in s.touches)]
+    helpers = [
+        LOAD_BLOCKS if s.template == "row_reduce" else LOAD_SHIFTED
+        for _, s in variants
+        if any(t.access == "shifted" for t in s.touches)
+    ]
     helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
     helpers += functions.helpers
     module = ModuleContext(

@@ -36,7 +36,7 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 
 
 #: What templates call; the others are called by elements.
-LOAD_SHIFTED, SHIFT_BLOCKS = "load_shifted", "shift_blocks"
+LOAD_SHIFTED, LOAD_BLOCKS, SHIFT_BLOCKS = "load_shifted", "load_blocks", "shift_blocks"
 
 #: How blocks of a cluster exchange what they have found.
 CLUSTER = ("expect", "tell", "wait_for")
@@ -79,7 +79,8 @@ _ROWS = (
     Helper("spread", ("moments",)),
     *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),
     *(Helper(name) for name in ("to_float2", "to_double2", "nonzero", "shift_words")),
-    *(Helper(name, ("shift_words",)) for name in (LOAD_SHIFTED, SHIFT_BLOCKS)),
+    *(Helper(name, ("shift_words",)) for name in (LOAD_BLOCKS, SHIFT_BLOCKS)),
+    Helper(LOAD_SHIFTED, (LOAD_BLOCKS,)),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),
     *(Helper(name, headers=("cuda_fp8.h",)) for name in ("to_e4m3", "to_e5m2", "directed_fp8", "fp8_from_bits")),

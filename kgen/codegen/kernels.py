@@ -150,7 +150,7 @@ def describe_reduction(
             parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
             declarations.append(f"const {c_type} {value}")
     known = known_of(step) if schedule.template == "row_reduce" else {}
-    states = states_of(step, known)
+    states = states_of(step, schedule, known)
     if schedule.split:
         for accumulator, state in states.values():
             parameters.append(Parameter("partial", accumulator.size))

@@ -114,11 +114,14 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
         return []
     of: dict[int, list[str]] = {}
     shifted: list[str] = []
+    begins: list[str] = []
     alike: list[str] = []
     for touch, s in zip(step.touches, schedule.touches, strict=True):
         operand = step.kernel.operands[touch.operand]
-        if s.access == "shifted":
+        if s.access == "shifted" and s.alignment == operand.dtype.size:
             shifted.append(operand.name)
+        elif s.access == "shifted":
+            begins.append(operand.name)
         elif s.access in ("vector", "transposed"):
             whole = schedule.lead is not None and s.alignment == schedule.group * operand.dtype.size
             (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
@@ -133,6 +136,7 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
     if of:
         needed = "; ".join(f"{bytes} for {names.listed(names_)}" for bytes, names_ in sorted(of.items(), reverse=True))
         text.append(f"Alignment, in bytes: {needed}.")
+    text += [f"Aligned to 16 bytes where it begins, read as aligned blocks: {names.listed(begins)}."] if begins else []
     text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []
     return text
 

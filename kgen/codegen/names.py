@@ -79,6 +79,16 @@ def row(name: str) -> str:
     return f"{name}_row"
 
 
+def blocks(name: str) -> str:
+    """Where a block begins if the row of an operand begins within it."""
+    return f"{name}_blocks"
+
+
+def off(name: str) -> str:
+    """How many bytes after that it begins."""
+    return f"{name}_off"
+
+
 def shared(name: str) -> str:
     """A block's rows of an operand in shared memory."""
     return f"{name}_shared"

@@ -11,6 +11,7 @@ from kgen.codegen.layouts import call_lines
 from kgen.codegen.row_access import RowAccess
 from kgen.codegen.sections import kept_name
 from kgen.codegen.spelling import register_type
+from kgen.schedule.peel import margins
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class Singles(RowAccess):
     def start(self, group: int) -> list[str]:
         """Where groups of so many elements begin and end, and which single element is this thread's."""
         lead, signed, width = self.schedule.lead, self.signed, self.width
+        shifted = [i for i, t in enumerate(self.schedule.touches) if t.access == "shifted"]
         if lead is None:
             return []
         operand = self.operand(lead)
@@ -33,13 +35,36 @@ class Singles(RowAccess):
         address = f"-reinterpret_cast<unsigned long long>({self.base_of(lead)})"
         ahead = f"{address} / {size} % {group}" if size > 1 else f"{address} % {group}"
         count = f"head + {width} - end"
+        head, end = f"({signed})({ahead})", f"{width} - ({width} - head) % {group}"
+        apart: list[str] = []
+        if shifted:
+            blocks = [(i, self.block_bytes(i, group)) for i in shifted]
+            start, rest = margins(
+                group, [(b // self.operand(i).dtype.size, self.planned(i).alignment >= b) for i, b in blocks]
+            )
+            head += f" + {start}" if start else ""
+            end = f"max({width} - {rest} - ({width} - {rest} - head) % {group}, head)"
+            inside = names.listed(self.operand(i).name for i in shifted)
+            apart = [f"// So are some more, so that the blocks around all groups are inside {inside}."]
         return [
             f"// Groups begin at multiples of {group * size} bytes in {operand.name};"
             " what lies before and after them in a row are single elements.",
-            f"const {signed} head = min(({signed})({ahead}), {width});",
-            f"const {signed} end = {width} - ({width} - head) % {group};",
+            *apart,
+            f"const {signed} head = min({head}, {width});",
+            f"const {signed} end = {end};",
             f"const {signed} singles = {f'blockIdx.y == 0 ? {count} : 0' if self.schedule.split else count};",
             f"const {signed} e = lane < head ? lane : end + lane - head;",
+            *(line for i in shifted for line in self.blocks(i, group)),
+        ]
+
+    def blocks(self, touch: int, group: int) -> list[str]:
+        """How far groups of a shifted operand are off aligned blocks."""
+        base, label, size = self.base_of(touch), self.labels[touch], self.operand(touch).dtype.size
+        blocks, off = names.blocks(label), names.off(label)
+        at = f"reinterpret_cast<unsigned long long>({base} + head)"
+        return [
+            f"const unsigned int {off} = {at} % {self.block_bytes(touch, group)};  // bytes",
+            f"const {self.type_of(touch)}* const {blocks} = {base} - {off}{f' / {size}' if size > 1 else ''};",
         ]
 
     def loads(self, touches: Sequence[int]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kgen.codegen.rounds import RoundsWriter
 from kgen.codegen.row_access import Declare, States
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
 from kgen.codegen.spelling import Expr, register_type
-from kgen.codegen.staged import staged_helpers, staged_operands, staging
+from kgen.codegen.staged import moves_packs, staged_helpers, staged_operands, staging
 from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
@@ -24,7 +24,7 @@ from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
-MOST_KEPT = 32
+MOST_KEPT = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class RowsWriter(RoundsWriter):
                 cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
-                packs=schedule.stages or (schedule.group > 1 and any(self.wide)),
+                packs=moves_packs(self) or (schedule.group > 1 and any(self.wide)),
                 start=(*start, *before),
                 meet=meet,
                 open=self.loop()[0],
@@ -328,7 +328,7 @@ class RowsWriter(RoundsWriter):
         rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
         share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
         if schedule.cluster > 1:
-            share = f"a cluster of {schedule.cluster} blocks a row"
+            share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
         most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
             least = most - schedule.sharers * schedule.group + 1
@@ -343,7 +343,7 @@ class RowsWriter(RoundsWriter):
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
         if schedule.cluster > 1:
-            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row; sm_90 and CUDA 12.1, or later."
+            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row."
         if schedule.split:
             launch = (
                 f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."

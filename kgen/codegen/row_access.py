@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
-from kgen.codegen.accumulators import Accumulator, accumulator
+from kgen.codegen.accumulators import Accumulator, accumulator, near
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
 from kgen.ir.kernel import Op, Operand, Reduction
 from kgen.schedule.cut import RowStep
+from kgen.schedule.peel import NEAR_BLOCK
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import RowSchedule
 
@@ -40,13 +41,14 @@ def _same_elements(one: Op, two: Op) -> bool:
     return one.args == two.args and axes[0] == axes[1]
 
 
-def states_of(step: RowStep, shared: Collection[int] = ()) -> States:
+def states_of(step: RowStep, schedule: RowSchedule, shared: Collection[int]) -> States:
     """For each reduction but those that are ``shared``."""
     unique = names.Unique()
     found: States = {}
     for n, op in enumerate(step.kernel.ops):
         if isinstance(op.attr, Reduction) and n not in shared:
             mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
+            mine = near(mine) if schedule.index_bits == 32 else mine
             found[n] = (mine, unique(names.state(label_of(step, op))))
     return found
 
@@ -113,12 +115,13 @@ class RowAccess:
 
     def pack(self, touch: int) -> str:
         group, planned = self.schedule.group, self.planned(touch)
-        alignment = group * self.operand(touch).dtype.size if planned.access == "staged" else planned.alignment
+        whole = planned.access in ("staged", "shifted")
+        alignment = group * self.operand(touch).dtype.size if whole else planned.alignment
         return f"Pack<{self.type_of(touch)}, {group}, {alignment}>"
 
     def is_grouped(self, touch: int) -> bool:
         """Whether an operand is consecutive along rows."""
-        return self.planned(touch).access in ("vector", "staged")
+        return self.planned(touch).access in ("vector", "shifted", "staged")
 
     def pattern_label(self, pattern: int) -> str:
         """A stride pattern bears the name of the first touch that has it."""
@@ -167,6 +170,10 @@ class RowAccess:
             return [f"{start}{base}[{self.along(touch, '')}];"]
         if self.is_grouped(touch):
             start = f"{name} = " if held else f"const auto {name} = "
+            if self.planned(touch).access == "shifted":
+                blocks, off = names.blocks(self.labels[touch]), names.off(self.labels[touch])
+                call = f"load_blocks<{self.type_of(touch)}, {group}, {self.block_bytes(touch, group)}>"
+                return [f"{start}{call}({blocks} + {self.along(touch, '')}, {off});"]
             return [f"{start}*reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
         declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
         return [
@@ -176,6 +183,12 @@ class RowAccess:
             f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
             "}",
         ]
+
+    def block_bytes(self, touch: int, group: int) -> int:
+        """Bytes of the blocks that groups of a shifted operand are read as."""
+        whole = group * self.operand(touch).dtype.size
+        near = not self.is_held(touch) and self.schedule.vectors and self.schedule.cluster == 1
+        return min(whole, NEAR_BLOCK) if near else whole
 
     def again(self, touches: Iterable[int]) -> list[str]:
         """Lines that bring in what a part of the row needs: read, or held as it was read."""
@@ -190,6 +203,8 @@ class RowAccess:
     def is_packed(self, touch: int) -> bool:
         """Whether several elements of an operand share a register."""
         size, planned = self.operand(touch).dtype.size, self.planned(touch)
+        if planned.access == "shifted":
+            return True
         return planned.access == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
 
     def gather_pack(self, touch: int) -> str:

@@ -298,8 +298,9 @@ def write_section(
             assert isinstance(key, int | str)
             arguments.append(Argument(ops[number].name, key, f"const {c_type} {value}"))
             writer.exprs[number] = Expr(value, PRIMARY)
-    if any(states[n][0].places for n in sinks if n in states):
-        arguments.append(Argument("place", 0, "const long long place"))
+    places = [states[n][0].places for n in sinks if n in states and states[n][0].places]
+    if places:
+        arguments.append(Argument("place", 0, f"const {places[0]} place"))
     for number in sinks:
         if number in states:
             accumulator, state = states[number]

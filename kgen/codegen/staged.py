@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.codegen import names
 from kgen.codegen.context import Staging
 from kgen.codegen.row_access import RowAccess
+from kgen.schedule.reductions import WARP
 
 
 def staging(access: RowAccess) -> Staging:
@@ -26,18 +27,20 @@ def staging(access: RowAccess) -> Staging:
     after = ["__syncthreads();"]
     for i in staged:
         pointer = f"{names.pointer(access.operand(i).name)} + {at} * layout.width"
-        accesses = f"{block}, {schedule.touches[i].alignment}"
         if step.touches[i].reads:
-            before.append(f"read_rows<{accesses}>({arrays[i]}, {pointer}, elements, {rows} * {width});")
+            each = -(-rows * schedule.held * access.operand(i).dtype.size // (16 * block))
+            before.append(
+                f"read_rows<{block}, {each}, {_access(access, i)}>({arrays[i]}, {pointer}, elements, {rows} * {width});"
+            )
         if step.touches[i].writes:
-            after.append(f"write_rows<{accesses}>({pointer}, {arrays[i]}, elements);")
+            after.append(f"write_rows<{block}, {_access(access, i)}>({pointer}, {arrays[i]}, elements);")
     before.append("__syncthreads();")
     start = [f"const int lane = threadIdx.x % {threads};"] if threads > 1 else []
     loop = ""
     if schedule.repeat > 1:
         loop = f"for (int mine = threadIdx.x; mine < {rows}; mine += {block}) {{"
     else:
-        start.append(f"const int mine = threadIdx.x{f' / {threads}' if threads > 1 else ''};  // of the block's rows")
+        start += _row(access)
     if schedule.patterns or schedule.coordinates or access.parts.row_stores:
         start.append("const bool live = rows_before + mine < n;  // the last block may have fewer rows")
     if schedule.patterns or schedule.coordinates:
@@ -57,6 +60,11 @@ def staged_helpers(access: RowAccess) -> tuple[str, ...]:
     return (*(["read_rows"] if reads else []), *(["write_rows"] if writes else []))
 
 
+def moves_packs(access: RowAccess) -> bool:
+    """Whether the lines have operands that move by less than words."""
+    return any(t.access == "staged" and t.alignment < 16 for t in access.schedule.touches)
+
+
 def staged_operands(access: RowAccess) -> list[str]:
     """What a kernel asks of its staged operands."""
     touches = enumerate(access.schedule.touches)
@@ -66,6 +74,27 @@ def staged_operands(access: RowAccess) -> list[str]:
     text = [f"One row after the other, by way of shared memory: {names.listed(name for name, _ in staged)}."]
     aligned = [name for name, alignment in staged if alignment == 16]
     return text + ([f"Aligned to 16 bytes: {names.listed(aligned)}."] if aligned else [])
+
+
+def _row(access: RowAccess) -> list[str]:
+    """Lines that say which of its block's rows a thread works on."""
+    schedule = access.schedule
+    threads, warps = schedule.threads, schedule.block // WARP
+    if threads == 1:
+        return ["const int mine = threadIdx.x;  // of the block's rows"]
+    # So many rows further on, an odd multiple of what the threads of a row take at once lies behind.
+    apart = min(threads if schedule.lead is None else 2 * threads, warps)
+    row = f"threadIdx.x / {WARP}{f' % {apart}' if apart < warps else ''} + {apart} * (threadIdx.x % {WARP} / {threads})"
+    if apart < warps:
+        row += f" + {apart * WARP // threads} * (threadIdx.x / {WARP * apart})"
+    comment = "// Of the block's rows; those that a warp has are apart, so that they are in different banks."
+    return [comment, f"const int mine = {row};"]
+
+
+def _access(access: RowAccess, touch: int) -> str:
+    """How 16 bytes move: as words where they are aligned, since the compiler takes vectors of halves apart."""
+    alignment, size = access.planned(touch).alignment, access.operand(touch).dtype.size
+    return "uint4" if alignment == 16 else f"Pack<{access.type_of(touch)}, {16 // size}, {alignment}>"
 
 
 def _arrays(access: RowAccess, staged: list[int]) -> tuple[dict[int, str], list[str]]:

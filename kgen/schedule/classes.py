@@ -23,7 +23,10 @@ class Class:
 
 
 #: Layouts in kernels with reductions, by access.
-_WALKS = {"vector": "inner contiguous", "gather": "strided", "row": "the same along a row", "staged": "contiguous"}
+_WALKS = {
+    "vector": "inner contiguous", "shifted": "inner contiguous", "gather": "strided", "row": "the same along a row",
+    "staged": "contiguous",
+}  # fmt: skip
 
 
 def classes(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:

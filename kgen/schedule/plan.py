@@ -37,7 +37,8 @@ Template = Literal["contiguous", "flat", "rows", "tiled", "strided", "row_reduce
 
 @dataclass(frozen=True, slots=True)
 class TouchSchedule:
-    """``alignment``: bytes that every group's address is known to be a multiple of (of vectors and the like).
+    """``alignment``: bytes that every group's address is known to be a multiple of (of vectors and the like); of what
+    a kernel with reductions shifts, the address of each row.
 
     ``pattern``: which of the kernel's distinct stride patterns gives the offset, None where there is none.
     ``restrict``: nothing else in the kernel can touch this memory.

@@ -12,9 +12,9 @@ from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
 from kgen.schedule.few import few_vectors
-from kgen.schedule.peel import SHORTEST, leader
+from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, SHORTEST_SHIFTED, leader, margins, most_singles
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
-from kgen.schedule.policy import Choice
+from kgen.schedule.policy import Choice, is_shifted
 from kgen.schedule.stage import stage
 from kgen.schedule.target import PORTABLE, Target
 
@@ -97,6 +97,11 @@ class RowSchedule(Schedule):
     def stages(self) -> bool:
         """Whether rows go by way of shared memory."""
         return any(t.access == "staged" for t in self.touches)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether groups of some operand are shifted out of aligned blocks."""
+        return any(t.access == "shifted" for t in self.touches)
 
     @property
     def kept(self) -> int:
@@ -197,12 +202,17 @@ def choose_rows(
     whole = group > 1 and width % group == 0 and reduced == 1
     while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
         group //= 2
+    may_shift = lead is not None and flat is None and (width >= SHORTEST_SHIFTED or not bounded)
+    shifted = [
+        i for i in walking if may_shift and i not in alike and i not in written and is_shifted(itemsizes[i], group)
+    ]
     staged: Set[int] = flat.operands if flat is not None else frozenset()
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
     numbers = list(range(len(step.touches)))
     strided = [i for i in numbers if i not in staged]
     patterns, places = stride_patterns(kept, strided)
     found = dict(zip(strided, places, strict=True))
+    starts = [addresses[i] == 0 and bool(patterns) and found.get(i) is None for i in numbers]  # where vectors do
     if flat is not None:
         threads, vectors, cluster, block, repeat = flat.threads, flat.vectors, 1, flat.block, flat.repeat
     elif bounded and whole and lead is None and (few := few_vectors(width // group)):
@@ -211,7 +221,8 @@ def choose_rows(
         # What all rows share is read where it is needed.
         own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
         held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
-        least = 1 if lead is None else 2 * (group - 1)  # one for each single element
+        near = [(NEAR_BLOCK // itemsizes[i], True) if starts[i] else (group, False) for i in shifted]
+        least = 1 if lead is None else most_singles(group, margins(group, near))  # one for each
         grouped = width if lead is None else width // group * group
         threads, vectors, cluster = _shape(grouped, group, held, max(step.phase()), least, largest, bounded=bounded)
         block, repeat = threads if threads > WARP else max(threads, SHORT_BLOCK), 1
@@ -227,6 +238,8 @@ def choose_rows(
             size = itemsizes[i]
             aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
             alignment = group * size if aligned else size
+            if i in shifted:
+                kind, alignment = "shifted", target.vector_bytes if starts[i] else size
         touches.append(TouchSchedule(kind, alignment, found.get(i), not aliased[i]))
     bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))

@@ -18,8 +18,9 @@ LONGEST = 448
 #: Rows of whole vectors are better read where they are, but for those that one thread would read at a stride.
 LONGEST_EVEN = 48
 
-#: Elements of a row that a thread takes.
-ELEMENTS = 32
+#: Elements of a row that a thread takes alone, and that each takes of those that share one: rows are often a power of
+#: two and a bit.
+ELEMENTS, SHARED_ELEMENTS = 32, 36
 
 #: Short rows are taken several by each thread, as many as make so many elements, so that enough loads are in flight.
 MOST_ROWS = 8
@@ -29,7 +30,7 @@ BLOCK = 256
 ENOUGH_BLOCKS = 256
 
 #: Shared memory of a block: several blocks fit an SM.
-SHARED = 32 * 1024
+SHARED = 36 * 1024
 
 #: Bytes that threads take from shared memory at least, even where every other row begins between two such words.
 WORD = 4
@@ -75,7 +76,7 @@ def stage(
         group, lead = 2, min(operands)
     count = -(-width // group)
     threads = 1
-    while count * group > threads * ELEMENTS:
+    while count * group > threads * (ELEMENTS if threads == 1 else SHARED_ELEMENTS):
         threads *= 2
     vectors = -(-count // threads)
     element = sum(itemsizes[i] for i in operands)

@@ -1,12 +1,12 @@
-// A value, and where in its row it is; at -1, none that beats the value it starts with.
-template <typename T>
+// A value, and where in its row it is: at 0 until one beats the value that it starts with.
+template <typename T, typename Place>
 struct Found {
     T value;
-    long long at;
+    Place at;
 };
 
-template <typename T>
-static __device__ __forceinline__ Found<T> shuffled(const Found<T>& a, int d)
+template <typename T, typename Place>
+static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
 {
     return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
 }

@@ -5,7 +5,7 @@ static __device__ __forceinline__ Block shift_blocks(Block first, Block second, 
     unsigned int words[2 * sizeof(Block) / 4];
     memcpy(words, &first, sizeof(Block));
     memcpy(words + sizeof(Block) / 4, &second, sizeof(Block));
-    shift_words<sizeof(Block) / 4, Unit>(words, off);
+    shift_words<sizeof(Block) / 4, sizeof(Block) / 4, Unit>(words, off);
     memcpy(&first, words, sizeof(Block));
     return first;
 }

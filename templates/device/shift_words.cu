@@ -1,12 +1,12 @@
-// Moves two blocks of Count words each down by `off` bytes, a multiple of Unit and fewer than a block's; the first of
-// them is the result.
-template <int Count, int Unit>
+// Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
+// of them are the result.
+template <int Count, int Block, int Unit>
 static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
 {
     #pragma unroll
-    for (int step = Count / 2; step > 0; step /= 2) {
+    for (int step = Block / 2; step > 0; step /= 2) {
         #pragma unroll
-        for (int k = 0; k < 2 * Count - step; ++k) {
+        for (int k = 0; k < Count + Block - step; ++k) {
             words[k] = off & (4 * step) ? words[k + step] : words[k];
         }
     }

@@ -57,6 +57,7 @@ def test_helpers_and_files_agree() -> None:
         "hold",
         "counted",
         "spread",
+        "load_blocks",
         "read_rows",
         "write_rows",
     }

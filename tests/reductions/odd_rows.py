@@ -19,6 +19,10 @@ TEXTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "out0 = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + y",
         ("bfloat16", "float32"),
     ),
+    "shifted": (
+        "out0 = (x - max(y, axis=-1, keepdims=true)) * w + sum(x * w, axis=-1, keepdims=true)",
+        ("bfloat16", "float16", "int8"),
+    ),
     "sum": ("out0 = sum(x, axis=-1)", ("bfloat16", "float64", "int8")),
     "argmax": ("out0 = argmax(x, axis=-1)\nout1 = min(x, axis=-1)", ("bfloat16", "uint8")),
     "var": ("out0 = var(x, axis=-1)\nout1 = logsumexp(x, axis=-1)", ("float16", "float32")),
@@ -47,7 +51,8 @@ def programs(rows: int, width: int, *, off: int = 0, gap: int = 0) -> list[Rows]
         for dtype in dtypes:
             recipes = {"x": Recipe(BY_NAME[dtype], (rows, width + gap), (0, 1), (1, 1), off, 7)}
             if "* w" in text:
-                recipes["w"] = Recipe(BY_NAME[dtype], (width,), (0,), (1,), 3, 8)
-                recipes["y"] = Recipe(BY_NAME["float32"], (rows, width), (0, 1), (1, 1), 0, 9)
+                wide = "sum(x * w" not in text
+                recipes["w"] = Recipe(BY_NAME[dtype], (width,), (0,), (1,), 3 * wide, 8)
+                recipes["y"] = Recipe(BY_NAME["float32" if wide else dtype], (rows, width), (0, 1), (1, 1), not wide, 9)
             found.append(Rows(text, recipes, width))
     return found

@@ -80,6 +80,8 @@ CASES = (
     Case("softmax_long", "softmax", "--dtype bf16 --shape x=?x?"),
     Case("softmax_short", "softmax", "--dtype bf16 --shape x=10000000x7"),
     Case("softmax_odd", "softmax", "--dtype bf16 --shape x=4096x1001"),
+    Case("rmsnorm_odd", "rmsnorm", "--dtype bf16 --shape x=4096x1001,weight=1001"),
+    Case("softmax_pairs", "softmax", "--dtype bf16 --shape x=1000000x65"),
     Case("softmax_one", "softmax", "--dtype f32 --shape x=1x100000000"),
     Case("cross_entropy", "cross_entropy", "--dtype logits=f32,label=i64 --shape logits=4096x32000,label=4096"),
     Case("layernorm_bf16", "layernorm", "--dtype bf16 --shape x=16384x4096,weight=4096,bias=4096"),

@@ -31,6 +31,7 @@ _FLAGS = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fsigned-char",
+    "-fno-strict-aliasing",  # vectors of halves move as words
     "-ffp-contract=off",  # no fused multiply-add that the text does not ask for
     "-fno-tree-vectorize",  # GCC 12's vectoriser drops a rounding in (double)(float)x, and crashes on signbit()
     "-pthread",

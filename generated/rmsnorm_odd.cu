@@ -1,0 +1,191 @@
+// Made by kgen 0.1.0 from rmsnorm.k. Do not edit; remake it with
+//     kgen compile rmsnorm.k -o rmsnorm_odd.cu --dtype x=bf16,weight=bf16 --shape x=4096x1001,weight=1001 --name rmsnorm_odd
+//
+//     # Root mean square normalisation over the last axis.
+//     input x, weight
+//     param eps = 1e-6
+//     y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + eps) * weight
+//
+// Inputs:  x: bfloat16, weight: bfloat16, eps: float32 (by value)
+// Outputs: y: bfloat16
+//
+// Chosen: rows: 32 threads share a row of 1001 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
+// of them are the result.
+template <int Count, int Block, int Unit>
+static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
+{
+    #pragma unroll
+    for (int step = Block / 2; step > 0; step /= 2) {
+        #pragma unroll
+        for (int k = 0; k < Count + Block - step; ++k) {
+            words[k] = off & (4 * step) ? words[k + step] : words[k];
+        }
+    }
+    #pragma unroll
+    for (int k = 0; k < (Unit < 4 ? Count : 0); ++k) {
+        const unsigned long long pair = static_cast<unsigned long long>(words[k + 1]) << 32 | words[k];
+        words[k] = static_cast<unsigned int>(pair >> (8 * (off % 4)));
+    }
+}
+
+// N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T* from, unsigned int off)
+{
+    constexpr int count = N * sizeof(T) / 4, block = Bytes / 4;
+    const auto blocks = reinterpret_cast<const Pack<unsigned int, block, Bytes>*>(from);
+    Pack<unsigned int, block, Bytes> read[count / block + 1];
+    #pragma unroll
+    for (int k = 0; k <= count / block; ++k) {
+        read[k] = blocks[k];
+    }
+    unsigned int words[count + block];
+    #pragma unroll
+    for (int k = 0; k < count + block; ++k) {
+        words[k] = read[k / block].at[k % block];
+    }
+    shift_words<count, block, sizeof(T)>(words, off);
+    Pack<T, N, N * sizeof(T)> result;
+    memcpy(&result, words, sizeof(result));
+    return result;
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
+// Takes one element into mean.
+static __device__ __forceinline__ void
+rmsnorm_odd_pass(const __nv_bfloat16 x_v, float& mean_acc)
+{
+    const float x_f32 = __bfloat162float(x_v);
+    mean_acc += x_f32 * x_f32;
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+rmsnorm_odd_element(const __nv_bfloat16 x_v,
+                    const __nv_bfloat16 weight_v,
+                    const float t2,
+                    __nv_bfloat16& y_v)
+{
+    y_v = __float2bfloat16_rn(__bfloat162float(x_v) * t2 * __bfloat162float(weight_v));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct rmsnorm_odd_rows_held1024_peeled_layout {
+    long long y_stride[1];  // of y and x
+    int width;  // elements of a row
+};
+
+// Rows of up to 1031 elements, kept in registers: 2 rows a block, 32 threads a row.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// Aligned to 16 bytes where it begins, read as aligned blocks: weight.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+                                 const __nv_bfloat16* __restrict__ weight_ptr,
+                                 __nv_bfloat16* __restrict__ y_ptr,
+                                 const float eps_v,
+                                 const rmsnorm_odd_rows_held1024_peeled_layout layout,
+                                 const unsigned int n)
+{
+    const int lane = threadIdx.x % 32;
+    const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
+    const int width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; what lies before and after them in a row are single elements.
+    // So are some more, so that the blocks around all groups are inside weight.
+    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
+    const int end = max(width - 2 - (width - 2 - head) % 8, head);
+    const int singles = head + width - end;
+    const int e = lane < head ? lane : end + lane - head;
+    const unsigned int weight_off = reinterpret_cast<unsigned long long>(weight_ptr + head) % 4;  // bytes
+    const __nv_bfloat16* const weight_blocks = weight_ptr - weight_off / 2;
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+    if (lane < singles) {
+        x_in = x_row[e];
+    }
+
+    float mean_acc = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            hold(x_vec[v]);
+            float mean_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rmsnorm_odd_pass(x_vec[v].at[j], mean_part);
+            }
+            mean_acc += mean_part;
+        }
+    }
+    if (lane < singles) {
+        float mean_part = 0.0f;
+        rmsnorm_odd_pass(x_in, mean_part);
+        mean_acc += mean_part;
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    const float mean_v = mean_acc / (float)layout.width;
+    const float t = mean_v + eps_v;
+    const float t2 = rsqrtf(t);
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = head + 8 * (v * 32 + lane);
+        if (i < end) {
+            hold(x_vec[v]);
+            const auto weight_vec = load_blocks<__nv_bfloat16, 8, 4>(weight_blocks + i, weight_off);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rmsnorm_odd_element(x_vec[v].at[j], weight_vec.at[j], t2, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    if (lane < singles) {
+        const __nv_bfloat16 weight_in = weight_ptr[e];
+        rmsnorm_odd_element(x_in, weight_in, t2, y_row[e]);
+    }
+}

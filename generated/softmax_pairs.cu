@@ -1,0 +1,254 @@
+// Made by kgen 0.1.0 from softmax.k. Do not edit; remake it with
+//     kgen compile softmax.k -o softmax_pairs.cu --dtype x=bf16 --shape x=1000000x65 --name softmax_pairs
+//
+//     # Softmax over the last axis: three lines, one kernel.
+//     let m = max(x, axis=-1, keepdims=true)
+//     let e = exp(x - m)
+//     y = e / sum(e, axis=-1, keepdims=true)
+//
+// Inputs:  x: bfloat16
+// Outputs: y: bfloat16
+//
+// Chosen: rows: 2 threads share a row of 65 elements and keep it in registers, 34 elements each: one pass over memory.
+// Chosen: staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
+static __device__ __forceinline__ float raised_exp(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
+}
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// The greatest of a group, two at a time; a NaN wins.
+template <int N, int Bytes>
+static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
+    #pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        both = __hmax2_nan(both, __halves2bfloat162(x.at[j], x.at[j + 1]));
+    }
+    return nan_max(__low2float(both), __high2float(both));
+#else
+    float one = __bfloat162float(x.at[0]);
+    for (int j = 1; j < N; ++j) {
+        one = nan_max(one, __bfloat162float(x.at[j]));
+    }
+    return one;
+#endif
+}
+
+// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
+// are on their way before the first is stored; and zeros up to `size`.
+template <int Block, int Each, typename Access, typename T>
+static __device__ __forceinline__ void read_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = 16 / sizeof(T);
+    if (count < size) {  // the last block
+        for (int i = threadIdx.x; i < size; i += Block) {
+            shared[i] = i < count ? rows[i] : T{};
+        }
+        return;
+    }
+    Access some[Each];
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            some[u] = *reinterpret_cast<const Access*>(rows + i);
+        }
+    }
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            *reinterpret_cast<Access*>(shared + i) = some[u];
+        }
+    }
+}
+
+// Writes what the rows of a block have become, by Access of 16 bytes.
+template <int Block, typename Access, typename T>
+static __device__ __forceinline__ void write_rows(T* rows, const T* shared, int count)
+{
+    constexpr int N = 16 / sizeof(T);
+    #pragma unroll 4
+    for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
+        *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
+    }
+    if (threadIdx.x < count % N) {  // of the last block
+        const int i = count - 1 - threadIdx.x;
+        rows[i] = shared[i];
+    }
+}
+
+// Takes one element into sum.
+static __device__ __forceinline__ void
+softmax_pairs_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    sum_acc += term(__bfloat162float(x_v) - m_v);
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+softmax_pairs_element(const __nv_bfloat16 x_v,
+                      const float m_v,
+                      const float sum_inverse,
+                      __nv_bfloat16& y_v)
+{
+    // let e = exp(x - m)
+    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
+    // y = e / sum(e, axis=-1, keepdims=true)
+    y_v = __float2bfloat16_rn(e_v * sum_inverse);
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_pairs_rows_held68_staged_layout {
+    int width;  // elements of a row
+};
+
+// Rows of 65 to 68 elements, kept in registers: 128 rows a block, 2 threads a row.
+// Launch: ceil(n / 128) blocks of 256 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// One row after the other, by way of shared memory: y and x.
+// Aligned to 16 bytes: y and x.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+softmax_pairs_rows_held68_staged(const __nv_bfloat16* __restrict__ x_ptr,
+                                 __nv_bfloat16* __restrict__ y_ptr,
+                                 const softmax_pairs_rows_held68_staged_layout layout,
+                                 const unsigned int n)
+{
+    alignas(16) __shared__ __nv_bfloat16 x_shared[8704];
+    const unsigned int rows_before = blockIdx.x * 128u;  // those of other blocks
+    const int elements = (int)min(128u, n - rows_before) * layout.width;  // of this block's rows
+    read_rows<256, 5, uint4>(x_shared, x_ptr + (long long)rows_before * layout.width, elements, 128 * layout.width);
+    __syncthreads();
+
+    const int lane = threadIdx.x % 2;
+    // Of the block's rows; those that a warp has are apart, so that they are in different banks.
+    const int mine = threadIdx.x / 32 % 4 + 4 * (threadIdx.x % 32 / 2) + 64 * (threadIdx.x / 128);
+    __nv_bfloat16* const y_row = x_shared + mine * layout.width;
+    const __nv_bfloat16* const x_row = x_shared + mine * layout.width;
+    // Groups begin at multiples of 4 bytes in y; what lies before and after them in a row are single elements.
+    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 2), layout.width);
+    const int end = layout.width - (layout.width - head) % 2;
+    const int singles = head + layout.width - end;
+    const int e = lane < head ? lane : end + lane - head;
+
+    Pack<__nv_bfloat16, 2, 4> x_vec[17];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + lane);
+        if (v < 16 || i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 2, 4>*>(x_row + i);
+        }
+    }
+    if (lane < singles) {
+        x_in = x_row[e];
+    }
+
+    float m_acc = __int_as_float(0xff800000 /* -inf */);
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + lane);
+        if (v < 16 || i < end) {
+            m_acc = nan_max(m_acc, greatest(x_vec[v]));
+        }
+    }
+    if (lane < singles) {
+        m_acc = nan_max(m_acc, (float)x_in);
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+    }
+    const float m_v = m_acc;
+
+    float sum_acc = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + lane);
+        if (v < 16 || i < end) {
+            float sum_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                softmax_pairs_pass2(x_vec[v].at[j], m_v, sum_part);
+            }
+            sum_acc += sum_part;
+        }
+    }
+    if (lane < singles) {
+        float sum_part = 0.0f;
+        softmax_pairs_pass2(x_in, m_v, sum_part);
+        sum_acc += sum_part;
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+    }
+    const float sum_v = sum_acc;
+    const float sum_inverse = 0x1p-24f / sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + lane);
+        if (v < 16 || i < end) {
+            Pack<__nv_bfloat16, 2, 4> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                softmax_pairs_element(x_vec[v].at[j], m_v, sum_inverse, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 2, 4>*>(y_row + i) = y_vec;
+        }
+    }
+    if (lane < singles) {
+        softmax_pairs_element(x_in, m_v, sum_inverse, y_row[e]);
+    }
+
+    __syncthreads();
+    write_rows<256, uint4>(y_ptr + (long long)rows_before * layout.width, x_shared, elements);
+}
