@@ -13,6 +13,7 @@
 // Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
+// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
+from kgen.passes.rounds import exponentials
 from kgen.schedule.cut import RowStep, spread
 from kgen.schedule.few import few_vectors
 from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, SHORTEST_SHIFTED, leader, margins, most_singles
@@ -259,7 +260,7 @@ def choose_rows(
         cluster=cluster,
         repeat=repeat,
     )
-    return Choice(schedule, space, (*_reasons(schedule, width, plain=is_plain(step)), *_joined(step)))
+    return Choice(schedule, space, (*_reasons(schedule, width, plain=is_plain(step)), *_arithmetic(step)))
 
 
 def _is_aligned(space: IterationSpace, touch: int, full: int, size: int, address: int) -> bool:
@@ -370,11 +371,14 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     return bool(whole) and all(across) and width * rows > LONGEST_ALONE
 
 
-def _joined(step: RowStep) -> tuple[str, ...]:
-    """Why there are fewer rounds than the program has."""
-    if not any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
-        return ()
-    return ("joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum",)
+def _arithmetic(step: RowStep) -> tuple[str, ...]:
+    """Why there are fewer rounds than the program has, and where less than float32's last bit is asked for."""
+    found: list[str] = []
+    if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
+        found.append("joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum")
+    if exponentials(step.kernel)[1]:
+        found.append("shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do")
+    return tuple(found)
 
 
 def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:

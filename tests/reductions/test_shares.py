@@ -49,6 +49,13 @@ def test_others_are_exact(text: str, dtype: str) -> None:
     assert "raised_exp(" not in source(text, 1024, dtype)
 
 
+def test_explain_says_so() -> None:
+    """What is not float32's last bit is said, and only where it is so."""
+    kernel = kgen.jit(SOFTMAX)
+    assert "shares: " in str(kernel.explain(kgen.spec((512, 1024), "bf16")))
+    assert "shares: " not in str(kernel.explain(kgen.spec((512, 1024), "f32")))
+
+
 def test_sums_alone() -> None:
     """Log-softmax needs no exponential but in its sum."""
     text = source(
