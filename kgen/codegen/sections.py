@@ -80,8 +80,6 @@ class Parts:
         )
         wholes = frozenset(n for n in divisors if all(is_share(step.kernel, op) for op in ops if is_division(op, n)))
         terms, raised = (frozenset[int](), frozenset[int]()) if by_columns else exponentials(step.kernel)
-        exact = {op.args[1] for op in ops if op.name == "div" and op.args[0] not in raised}
-        raised -= {op.args[0] for op in ops if op.name == "div" and op.args[1] in exact}
         return Parts(
             step, rounds, phase, wide, frozenset(needed),
             tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),

@@ -86,23 +86,34 @@ def is_share(kernel: Kernel, op: Op) -> bool:
 
 def exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
     """Float32 ``exp(x - max(x))`` that need not be exact to the last bit: where they go only into sums over the same
-    axes; and where they go into shares of these as well, which are rounded to 16 bits or fewer.
+    axes; and where they go into shares of these as well, which are rounded to 16 bits or fewer and reduced no more.
+
+    What divides one of the latter divides nothing else.
     """
     ops = kernel.ops
-    users: dict[int, list[Op]] = {}
-    for op in ops:
-        for a in op.args:
-            users.setdefault(a, []).append(op)
+    users: dict[int, list[int]] = {}
+    reduced: set[int] = set()  # what reductions need
+    for number in range(len(ops) - 1, -1, -1):
+        for a in ops[number].args:
+            users.setdefault(a, []).append(number)
+            if ops[number].name == "reduce" or number in reduced:
+                reduced.add(a)
     terms: set[int] = set()
     shares: set[int] = set()
     for number, op in enumerate(ops):
-        if op.name != "exp" or op.dtype is not FLOAT32:
-            continue
         mine = users.get(number, [])
-        summed = [u for u in mine if _sums_exponentials(kernel, op, u)]
-        shared = [u for u in mine if is_share(kernel, u) and u.args[0] == number and _is_rounded(users, ops.index(u))]
-        if mine and len(summed) + len(shared) == len(mine):
-            (shares if shared else terms).add(number)
+        if op.name != "exp" or op.dtype is not FLOAT32 or not mine:
+            continue
+        rest = [u for u in mine if not _sums_exponentials(kernel, op, ops[u])]
+        if not rest:
+            terms.add(number)
+        elif all(u not in reduced and is_share(kernel, ops[u]) and _is_rounded(kernel, users.get(u, [])) for u in rest):
+            shares.add(number)
+    divisions = [op.args for op in ops if op.name == "div"]
+    while mixed := {
+        a for a, by in divisions if a in shares and any(b not in shares for b, to in divisions if to == by)
+    }:
+        shares -= mixed
     return frozenset(terms), frozenset(shares)
 
 
@@ -113,7 +124,7 @@ def _sums_exponentials(kernel: Kernel, term: Op, user: Op) -> bool:
     return _from(kernel, term.args[0], "max", attr.axes) is not None
 
 
-def _is_rounded(users: dict[int, list[Op]], number: int) -> bool:
-    """Whether a value goes only where few of its bits are kept."""
-    mine = users.get(number, [])
-    return bool(mine) and all(u.name == "cast" and u.dtype.is_float and u.dtype.size <= 2 for u in mine)
+def _is_rounded(kernel: Kernel, users: list[int]) -> bool:
+    """Whether these keep few bits of a value."""
+    casts = [kernel.ops[u] for u in users]
+    return bool(casts) and all(c.name == "cast" and c.dtype.is_float and c.dtype.size <= 2 for c in casts)

@@ -1,4 +1,4 @@
-// Waits until all that is expected has arrived.
+// Waits until all that is expected has arrived: in this block's own memory, so that no other needs to be looked at.
 static __device__ __forceinline__ void wait_for(unsigned long long& arrived)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -47,6 +48,54 @@ def test_halves_are_raised(width: int, dtype: str) -> None:
 def test_others_are_exact(text: str, dtype: str) -> None:
     """Where bits of it may show: wider results, sums with it, itself, and what may be greater than 1."""
     assert "raised_exp(" not in source(text, 1024, dtype)
+
+
+SHARE = EXPONENTIALS + "let s = sum(e, axis=-1, keepdims=true)\nlet p = cast<half>(e / s)\n"
+
+
+def again(p: Array) -> Array:
+    f = np.exp(p - p.max(-1, keepdims=True))
+    return np.asarray(f / f.sum(-1, keepdims=True))
+
+
+@pytest.mark.parametrize("width", [30, 1000, 9000])
+@pytest.mark.parametrize(
+    ("last", "want"),
+    [
+        ("out = p / max(p, axis=-1, keepdims=true)", lambda p, s: p / p.max(-1, keepdims=True)),
+        ("out = p / max(p * cast<half>(s), axis=-1, keepdims=true)", lambda p, s: p / (p * s).max(-1, keepdims=True)),
+        ("out = cast<half>(argmax(p, axis=-1, keepdims=true)) + p", lambda p, s: p + p.argmax(-1)[:, None]),
+        (
+            "let f = exp(p - max(p, axis=-1, keepdims=true))\nout = cast<half>(f / sum(f, axis=-1, keepdims=true))",
+            lambda p, s: again(p),
+        ),
+    ],
+)
+def test_reduced_shares_are_exact(last: str, want: Callable[[Array, Array], Array], width: int) -> None:
+    """The greatest share is among the shares, so each of them is the same wherever it is computed."""
+    x = spread_out(width).astype(np.float16)
+    wide = x.astype(np.float64)
+    e = np.exp(wide - wide.max(-1, keepdims=True))
+    s = e.sum(-1, keepdims=True)
+    p = (e / s).astype(np.float16).astype(np.float64)
+    got = kgen.jit(SHARE + last, device="cpu")(x).astype(np.float64)
+    assert np.allclose(got, want(p, s), rtol=4e-3, atol=1e-6)
+
+
+def test_a_sum_that_divides_something_else() -> None:
+    """Two exponentials share two sums, in rows that are read once: one exact quotient makes all of them exact."""
+    text = """let e1 = exp(x - max(x))
+let e2 = exp(x - max(x, axis=0, keepdims=true))
+let s1 = sum(e1)
+let s2 = sum(e2, axis=0, keepdims=true)
+a = cast<half>(e1 / s1)
+b = cast<half>(e1 / s2)
+c = cast<half>(e2 / s2)
+d = cast<float>(x) / s1"""
+    x = np.random.default_rng(7).normal(size=9000).astype(np.float16)
+    e = np.exp(x.astype(np.float64) - x.max())
+    for got, want in zip(kgen.jit(text, device="cpu")(x), [e / e.sum()] * 3 + [x / e.sum()], strict=True):
+        assert np.allclose(got.astype(np.float64), want, rtol=2e-3, atol=1e-6)
 
 
 def test_explain_says_so() -> None:
