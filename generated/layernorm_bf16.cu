@@ -22,6 +22,13 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
 // Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
@@ -36,12 +43,21 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
 layernorm_bf16_pass1(const __nv_bfloat16 x_v, float& mean_acc)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    mean_acc += __bfloat162float(x_v);
+    mean_acc += widened(x_v);
 }
 
 // Takes one element into mean.
@@ -49,7 +65,7 @@ static __device__ __forceinline__ void
 layernorm_bf16_pass2(const __nv_bfloat16 x_v, const float mean_v, float& mean_acc2)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    const float d_v = __bfloat162float(x_v) - mean_v;
+    const float d_v = widened(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
     mean_acc2 += d_v * d_v;
 }
@@ -64,10 +80,9 @@ layernorm_bf16_element(const __nv_bfloat16 x_v,
                        __nv_bfloat16& y_v)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    const float d_v = __bfloat162float(x_v) - mean_v;
+    const float d_v = widened(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    const float t = d_v * t2 * __bfloat162float(weight_v) + __bfloat162float(bias_v);
-    y_v = __float2bfloat16_rn(t);
+    y_v = __float2bfloat16_rn(d_v * t2 * widened(weight_v) + widened(bias_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -76,7 +91,7 @@ struct layernorm_bf16_rows_held4096_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 4096 elements, kept in registers: 128 threads a row.
+// Rows of 3073 to 4096 elements, kept in registers: 128 threads a row.
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x, weight and bias.
@@ -99,7 +114,7 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         }
     }
@@ -109,12 +124,12 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             float mean_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_pass1(x_vec[v].at[j], mean_part);
+                layernorm_bf16_pass1(pick(x_vec[v], j), mean_part);
             }
             mean_acc += mean_part;
         }
@@ -139,12 +154,12 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             float mean_acc2_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_pass2(x_vec[v].at[j], mean_v, mean_acc2_part);
+                layernorm_bf16_pass2(pick(x_vec[v], j), mean_v, mean_acc2_part);
             }
             mean_acc2 += mean_acc2_part;
         }
@@ -170,15 +185,15 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
             const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_element(x_vec[v].at[j], weight_vec.at[j], bias_vec.at[j], mean_v, t2,
-                                       y_vec.at[j]);
+                layernorm_bf16_element(pick(x_vec[v], j), pick(weight_vec, j), pick(bias_vec, j),
+                                       mean_v, t2, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

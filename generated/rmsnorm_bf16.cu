@@ -21,6 +21,13 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
 // Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
@@ -35,11 +42,20 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
 rmsnorm_bf16_pass(const __nv_bfloat16 x_v, float& mean_acc)
 {
-    const float x_f32 = __bfloat162float(x_v);
+    const float x_f32 = widened(x_v);
     mean_acc += x_f32 * x_f32;
 }
 
@@ -50,7 +66,7 @@ rmsnorm_bf16_element(const __nv_bfloat16 x_v,
                      const float t2,
                      __nv_bfloat16& y_v)
 {
-    y_v = __float2bfloat16_rn(__bfloat162float(x_v) * t2 * __bfloat162float(weight_v));
+    y_v = __float2bfloat16_rn(widened(x_v) * t2 * widened(weight_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -59,7 +75,7 @@ struct rmsnorm_bf16_rows_held4096_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 4096 elements, kept in registers: 128 threads a row.
+// Rows of 3073 to 4096 elements, kept in registers: 128 threads a row.
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x and weight.
@@ -81,7 +97,7 @@ rmsnorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         }
     }
@@ -91,12 +107,12 @@ rmsnorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             float mean_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_bf16_pass(x_vec[v].at[j], mean_part);
+                rmsnorm_bf16_pass(pick(x_vec[v], j), mean_part);
             }
             mean_acc += mean_part;
         }
@@ -121,13 +137,13 @@ rmsnorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_bf16_element(x_vec[v].at[j], weight_vec.at[j], t2, y_vec.at[j]);
+                rmsnorm_bf16_element(pick(x_vec[v], j), pick(weight_vec, j), t2, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

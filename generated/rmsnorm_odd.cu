@@ -63,6 +63,13 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T*
     return result;
 }
 
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
 // Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
@@ -77,11 +84,20 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
 rmsnorm_odd_pass(const __nv_bfloat16 x_v, float& mean_acc)
 {
-    const float x_f32 = __bfloat162float(x_v);
+    const float x_f32 = widened(x_v);
     mean_acc += x_f32 * x_f32;
 }
 
@@ -92,7 +108,7 @@ rmsnorm_odd_element(const __nv_bfloat16 x_v,
                     const float t2,
                     __nv_bfloat16& y_v)
 {
-    y_v = __float2bfloat16_rn(__bfloat162float(x_v) * t2 * __bfloat162float(weight_v));
+    y_v = __float2bfloat16_rn(widened(x_v) * t2 * widened(weight_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -152,7 +168,7 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
             float mean_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_odd_pass(x_vec[v].at[j], mean_part);
+                rmsnorm_odd_pass(pick(x_vec[v], j), mean_part);
             }
             mean_acc += mean_part;
         }
@@ -179,7 +195,7 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_odd_element(x_vec[v].at[j], weight_vec.at[j], t2, y_vec.at[j]);
+                rmsnorm_odd_element(pick(x_vec[v], j), pick(weight_vec, j), t2, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

@@ -23,6 +23,13 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
 static __device__ __forceinline__ float term(float x)
 {
@@ -80,6 +87,15 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
 #endif
 }
 
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
 // Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
 // are on their way before the first is stored; and zeros up to `size`.
 template <int Block, int Each, typename Access, typename T>
@@ -129,7 +145,7 @@ static __device__ __forceinline__ void
 softmax_pairs_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += term(__bfloat162float(x_v) - m_v);
+    sum_acc += term(widened(x_v) - m_v);
 }
 
 // One element of y.
@@ -140,7 +156,7 @@ softmax_pairs_element(const __nv_bfloat16 x_v,
                       __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
+    const float e_v = raised_exp(widened(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
     y_v = __float2bfloat16_rn(e_v * sum_inverse);
 }
@@ -217,7 +233,7 @@ softmax_pairs_rows_held68_staged(const __nv_bfloat16* __restrict__ x_ptr,
             float sum_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                softmax_pairs_pass2(x_vec[v].at[j], m_v, sum_part);
+                softmax_pairs_pass2(pick(x_vec[v], j), m_v, sum_part);
             }
             sum_acc += sum_part;
         }
@@ -241,7 +257,7 @@ softmax_pairs_rows_held68_staged(const __nv_bfloat16* __restrict__ x_ptr,
             Pack<__nv_bfloat16, 2, 4> y_vec;
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                softmax_pairs_element(x_vec[v].at[j], m_v, sum_inverse, y_vec.at[j]);
+                softmax_pairs_element(pick(x_vec[v], j), m_v, sum_inverse, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 2, 4>*>(y_row + i) = y_vec;
         }

@@ -1,7 +1,9 @@
-"""How blocks of a thread-block cluster exchange what they have found.
+"""How blocks of a thread-block cluster exchange what they have found, and take row after row where they stay.
 
 Each warp writes its results into the shared memory of every block, which counts the bytes that arrive: no block waits
-for others to read, or for its own writes to be seen.
+for others to read, or for its own writes to be seen.  Blocks that stay have two sets of slots.  A warp writes into one
+of them for the next row but one after it has seen all results of the next row, which every warp sends once it has read
+those of this row: no slot is written before it was read.
 """
 
 from __future__ import annotations
@@ -9,7 +11,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgen.codegen.context import RoundContext
+from kgen.codegen import names
+from kgen.codegen.context import RoundContext, Staging
+from kgen.codegen.row_access import RowAccess
+from kgen.schedule.reductions import STAYING_BLOCKS, RowSchedule
+
+_WAIT = "__cluster_barrier_wait();  // every block has begun"
+
+
+def launch(schedule: RowSchedule) -> tuple[str, ...]:
+    """How such a kernel is launched, for its comment."""
+    blocks = f"{schedule.cluster} blocks of {schedule.block} threads"
+    if schedule.near is None:
+        return (f"Launch: {blocks} for each row.",)
+    return (
+        f"Launch: {blocks} for each cluster; `taken` is 0.",
+        f"Blocks: {STAYING_BLOCKS} an SM, so that what they keep leaves some cache for the rest.",
+        "Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.",
+    )
+
+
+def place(schedule: RowSchedule) -> tuple[str, ...]:
+    """Which part of a row a thread has."""
+    return (
+        f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster",
+        f"const int lane = rank * {schedule.threads} + threadIdx.x;",
+    )
+
+
+def bounds(schedule: RowSchedule, rounds: Sequence[RoundContext]) -> str:
+    """The launch bound: few blocks an SM where they stay, but several rounds keep more in registers than is known."""
+    asks = schedule.near is not None and sum(bool(r.publish) for r in rounds) == 1
+    return f"{schedule.block}, {STAYING_BLOCKS}" if asks else f"{schedule.block}"
 
 
 def meeting(rounds: Sequence[RoundContext]) -> tuple[str, ...]:
@@ -28,5 +61,76 @@ def meeting(rounds: Sequence[RoundContext]) -> tuple[str, ...]:
 def met(rounds: Sequence[RoundContext]) -> list[RoundContext]:
     """The rounds of a kernel that begins so.  The first that tells other blocks anything waits until all have begun."""
     first = next(i for i, found in enumerate(rounds) if found.publish)
-    begun = ("__cluster_barrier_wait();  // every block has begun",)
-    return [replace(r, shared=(), await_cluster=begun if i == first else ()) for i, r in enumerate(rounds)]
+    return [
+        replace(r, shared=(), before=(_WAIT,) if i == first else (), awaited=(f"wait_for({r.arrived}, 0);",))
+        for i, r in enumerate(rounds)
+    ]
+
+
+def staying(access: RowAccess, rounds: Sequence[RoundContext], loop: tuple[Sequence[str], Sequence[str]]) -> Staging:
+    """Lines around the work on one row, where clusters stay.  ``loop``: that over a thread's groups."""
+    schedule = access.schedule
+    touch = schedule.near
+    assert touch is not None
+    told = [r for r in rounds if r.publish]
+    near = names.near(access.labels[touch])
+    rows = f"row = blockIdx.x / {schedule.cluster}, next = 0, turn = 0"
+    return Staging(
+        before=(
+            *place(schedule),
+            *(line for r in told for line in r.shared),
+            f"__shared__ unsigned long long {', '.join(f'{r.arrived}[2]' for r in told)};",
+            "__shared__ unsigned int next_row[2];",
+            "if (threadIdx.x == 0) {",
+            *(f"    expect({r.arrived}[{number}], {_expected(r, told)});" for r in told for number in (0, 1)),
+            "}",
+            "__cluster_barrier_arrive_relaxed();",
+            "// What all rows share stays here.  Each thread reads what it has put here itself.",
+            f"__shared__ {access.pack(touch)} {near}[{schedule.vectors}][{schedule.threads}];",
+            *loop[0],
+            f"        {near}[v][threadIdx.x] = {access.from_memory(touch)};",
+            *loop[1],
+            _WAIT,
+        ),
+        loop=f"for (unsigned int {rows}; row < n; row = next, ++turn) {{",
+    )
+
+
+def turn(schedule: RowSchedule) -> tuple[str, ...]:
+    """Lines with which the work on one row begins, where clusters stay."""
+    return (
+        "const unsigned int set = turn % 2;  // of slots that blocks write to",
+        "if (rank == 0 && threadIdx.x == 0) {",
+        f"    next = gridDim.x / {schedule.cluster} + atomicInc(taken, n - 1);  // 0 again after the last row",
+        "}",
+    )
+
+
+def stayed(rounds: Sequence[RoundContext]) -> list[RoundContext]:
+    """The rounds of a kernel whose clusters stay: the first exchange also says which row is next."""
+    told = [r for r in rounds if r.publish]
+    found: list[RoundContext] = []
+    for r in rounds:
+        first = r is told[0]
+        arrived = f"{r.arrived}[set]"
+        tell = ("if (rank == 0 && threadIdx.x < 32) {", f"    tell(next_row[set], next, {arrived}, threadIdx.x);", "}")
+        awaited = (
+            f"wait_for({arrived}, turn / 2 % 2);",
+            "if (threadIdx.x == 0) {",
+            f"    expect_more({arrived}, {_expected(r, told)});",
+            "}",
+        )
+        found.append(
+            replace(
+                r,
+                shared=(),
+                before=("next = __shfl_sync(0xffffffffu, next, 0);",) if first else (),
+                publish=(*r.publish, *(tell if first else ())),
+                awaited=(*awaited, *(("next = next_row[set];",) if first else ())),
+            )
+        )
+    return found
+
+
+def _expected(r: RoundContext, told: Sequence[RoundContext]) -> str:
+    return f"{r.expected} + sizeof(next_row[0])" if r is told[0] else r.expected

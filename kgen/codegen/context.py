@@ -159,7 +159,7 @@ class RoundContext:
     with that of another thread (``within`` a warp in a simpler way; ``at_once``: without a loop over distances),
     publish it for other warps and gather theirs; then the ``results`` and what follows from them for the whole row.
     ``singles``: the same for an element that is in no group.  Of a cluster: ``arrived`` counts the bytes that other
-    blocks write here, ``expected`` says how many these are; ``await_cluster`` stands before the first exchange.
+    blocks write here, ``expected`` says how many these are; ``before`` and ``awaited`` stand around the wait for them.
     """
 
     reads: tuple[str, ...]
@@ -180,7 +180,8 @@ class RoundContext:
     results: tuple[str, ...]
     arrived: str
     expected: str
-    await_cluster: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,8 @@ class DivisionContext:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Rows that a block reads and writes by way of shared memory.
+    """What stands around the work on one row: where a block reads and writes its rows by way of shared memory, or
+    where a cluster takes row after row.
 
     ``before``: lines that read a block's rows.  ``start``: which row a thread works on, and where that is.
     ``loop``: the head of a loop over such rows, or nothing.  ``after``: lines that write what rows have become.
@@ -221,7 +223,7 @@ class ReduceContext:
     name: str
     comment: tuple[str, ...]
     parameters: tuple[str, ...]
-    block: int
+    bounds: str
     threads: int
     staging: Staging
     cluster: int

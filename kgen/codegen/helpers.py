@@ -40,6 +40,7 @@ LOAD_SHIFTED, LOAD_BLOCKS, SHIFT_BLOCKS = "load_shifted", "load_blocks", "shift_
 
 #: How blocks of a cluster exchange what they have found.
 CLUSTER = ("expect", "tell", "wait_for")
+STAYING = ("expect_more",)
 
 _ROWS = (
     *_per_width("wrap_add", "wrap_sub", "wrap_mul", "wrap_neg", "wrap_abs", suffixes="i32 i64"),
@@ -66,8 +67,11 @@ _ROWS = (
     *_per_width("times", suffixes="c64 c128"),
     Helper("divide_share"),
     Helper("raised_exp"),
-    *(Helper(name) for name in CLUSTER),
+    *(Helper(name) for name in (*STAYING, "tell", "wait_for")),
+    Helper("expect", STAYING),
     Helper("hold"),
+    Helper("pick", headers=("cuda_bf16.h",)),
+    Helper("widened", headers=("cuda_bf16.h",)),
     Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),

@@ -39,12 +39,12 @@ class Parameter:
     """One parameter of a ``__global__`` function, in order.
 
     ``pointer``: ``key`` is the operand's number; ``buffer``: the same, of memory of kgen's own.  ``partial``: what
-    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks.  ``scalar``: the
-    number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number
-    of elements or rows.
+    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks; ``taken``: one of
+    rows.  ``scalar``: the number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value
+    struct.  ``n``: the number of elements or rows.
     """
 
-    kind: Literal["pointer", "buffer", "partial", "arrived", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "partial", "arrived", "taken", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
 
@@ -157,9 +157,13 @@ def describe_reduction(
             declarations.append(f"{accumulator.type}* {names.left(state)}")
         parameters.append(Parameter("arrived", 0))
         declarations.append("unsigned int* arrived")
+    if schedule.near is not None:
+        parameters.append(Parameter("taken", 0))
+        declarations.append("unsigned int* taken")
     parameters.append(Parameter("layout", 0))
     declarations.append(f"const {name}_layout layout")
-    if schedule.template == "row_reduce" and schedule.rows > 1:  # with a block for each row, the grid is exact
+    # With a block for each row, the grid is exact.
+    if schedule.template == "row_reduce" and (schedule.rows > 1 or schedule.near is not None):
         parameters.append(Parameter("n", 0))
         declarations.append(f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
     check_parameters(name, schedule, parameters)

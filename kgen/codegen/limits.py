@@ -41,7 +41,7 @@ def parameter_bytes(schedule: Schedule, parameters: Sequence[Parameter]) -> int:
 def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
     word = schedule.index_bits // 8
     match parameter.kind:
-        case "pointer" | "buffer" | "partial" | "arrived" | "size":
+        case "pointer" | "buffer" | "partial" | "arrived" | "taken" | "size":
             return 8, 8
         case "scalar":
             assert parameter.dtype is not None

@@ -36,6 +36,11 @@ def vector(name: str) -> str:
     return f"{name}_vec"
 
 
+def near(name: str) -> str:
+    """What all rows share, in shared memory."""
+    return f"{name}_near"
+
+
 def new_vector(name: str) -> str:
     return f"{name}_newvec"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgen.codegen import names
-from kgen.codegen.cluster import meeting, met
+from kgen.codegen import cluster, names
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Statement
 from kgen.codegen.helpers import CLUSTER
@@ -85,9 +84,13 @@ class RowsWriter(RoundsWriter):
                 )
             )
         meet: tuple[str, ...] = ()
-        if schedule.cluster > 1:
-            meet = meeting(rounds)
-            rounds = met(rounds)
+        around = staging(self)
+        if schedule.near is not None:
+            around = cluster.staying(self, rounds, self.loop()[:2])
+            rounds = cluster.stayed(rounds)
+        elif schedule.cluster > 1:
+            meet = cluster.meeting(rounds)
+            rounds = cluster.met(rounds)
         final = (
             self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
         )
@@ -103,9 +106,9 @@ class RowsWriter(RoundsWriter):
                 name=name,
                 comment=self.comment(),
                 parameters=tuple(parameters),
-                block=schedule.block,
+                bounds=cluster.bounds(schedule, rounds),
                 threads=schedule.threads,
-                staging=staging(self),
+                staging=around,
                 cluster=schedule.cluster,
                 group=schedule.group,
                 layout=self.layout(f"{name}_layout"),
@@ -146,6 +149,7 @@ class RowsWriter(RoundsWriter):
             + tuple(row_writer.helpers)
             + (CLUSTER if schedule.cluster > 1 else ())
             + (("hold",) if any(self.is_packed(t) for t in loads) else ())
+            + (("pick",) if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else ())
             + staged_helpers(self),
         )
 
@@ -173,10 +177,10 @@ class RowsWriter(RoundsWriter):
         lines: list[str] = []
         if schedule.stages:
             lines += staging(self).start
+        elif schedule.near is not None:
+            lines += cluster.turn(schedule)
         elif schedule.cluster > 1:
-            lines.append(f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster")
-            lines.append(f"const int lane = rank * {threads} + threadIdx.x;")
-            lines.append(f"const {index} row = blockIdx.x / {schedule.cluster};")
+            lines += [*cluster.place(schedule), f"const {index} row = blockIdx.x / {schedule.cluster};"]
         elif rows == 1:
             lines.append("const int lane = threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x;")
@@ -275,7 +279,7 @@ class RowsWriter(RoundsWriter):
             "#pragma unroll",
             f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
             f"    const {signed} i = {self.from_row}{self.place('v')};",
-            f"    if ({f'v < {schedule.vectors - 1} || ' if schedule.stages else ''}i < {self.end}) {{",
+            f"    if ({f'v < {schedule.vectors - 1} || ' if schedule.fills else ''}i < {self.end}) {{",
             *(f"    {line}" for line in inner),
         )
         return head, ("    }", "}"), 12
@@ -332,7 +336,7 @@ class RowsWriter(RoundsWriter):
         most = schedule.sharers * schedule.vectors * schedule.group
         if schedule.vectors:
             least = most - schedule.sharers * schedule.group + 1
-            up_to = "" if self.is_exact else f"{least} to " if schedule.stages else "up to "
+            up_to = "" if self.is_exact else f"{least} to " if schedule.fills else "up to "
             most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
             what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
         elif schedule.split:
@@ -342,15 +346,14 @@ class RowsWriter(RoundsWriter):
         else:
             what = f"Rows of any length, read again for each round of reductions: {share}."
         launch = f"Launch: a block of {schedule.block} threads for each row."
-        if schedule.cluster > 1:
-            launch = f"Launch: {schedule.cluster} blocks of {schedule.block} threads for each row."
         if schedule.split:
             launch = (
                 f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
             )
         if schedule.rows > 1:
             launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
-        text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), launch]
+        launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch,)
+        text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
         text += placement(self.step, schedule)

@@ -39,8 +39,9 @@ class RoundsWriter(RowAccess):
             title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
         by_group = place == len(self.parts.rounds) and self.schedule.group > 1
         element = write_section(
-            self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept, by_group=by_group
-        )
+            self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept,
+            by_group=by_group, picks=self.picks,
+        )  # fmt: skip
         found = self.declare(element)
         self.sections.append(found)
         return found
@@ -117,9 +118,11 @@ class RoundsWriter(RowAccess):
                 text["merge"].append(merge)
             if warps > 1:
                 shared = names.of_reduction(state, "of_warps")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{entries}];")
+                both, chosen = ("[2]", "[set]") if schedule.near is not None else ("", "")
+                text["shared"].append(f"__shared__ {mine.type} {shared}{both}[{entries}];")
+                shared += chosen
                 slot = f"{shared}[{f'rank * {warps} + ' if entries > warps else ''}threadIdx.x / 32]"
-                told = f"tell({slot}, {state}, {arrived}, threadIdx.x % 32);"
+                told = f"tell({slot}, {state}, {arrived}{chosen}, threadIdx.x % 32);"
                 text["publish"].append(told if schedule.cluster > 1 else f"{slot} = {state};")
                 types.append(mine.type)
                 text["gather"].append(f"{state} = {shared}[threadIdx.x % {min(entries, WARP)}];")

@@ -10,6 +10,7 @@ from kgen.codegen.accumulators import Accumulator, accumulator, near
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
+from kgen.dtypes import BFLOAT16
 from kgen.ir.kernel import Op, Operand, Reduction
 from kgen.schedule.cut import RowStep
 from kgen.schedule.peel import NEAR_BLOCK
@@ -89,6 +90,11 @@ class RowAccess:
         return self.schedule.stages and self.schedule.threads == 1
 
     @property
+    def picks(self) -> bool:
+        """Whether bfloat16 elements are parts of words."""
+        return self.schedule.template == "row_reduce" and self.schedule.group > 1
+
+    @property
     def width(self) -> str:
         if self.schedule.stages:
             return f"{self.schedule.held}" if self.is_exact else "layout.width"
@@ -159,7 +165,10 @@ class RowAccess:
     def element(self, touch: int, *, held: bool) -> str:
         """An element that was read, at ``j`` of its group."""
         array = "[v]" if held and self.schedule.vectors > 1 else ""
-        return f"{self.held_name(touch)}{array}" + (".at[j]" if self.schedule.group > 1 else "")
+        read = f"{self.held_name(touch)}{array}"
+        if self.is_picked(touch):
+            return f"pick({read}, j)"
+        return read + (".at[j]" if self.schedule.group > 1 else "")
 
     def read(self, touch: int, *, held: bool) -> list[str]:
         """Lines that read a group of elements, into registers that are there (``held``) or new ones."""
@@ -174,7 +183,8 @@ class RowAccess:
                 blocks, off = names.blocks(self.labels[touch]), names.off(self.labels[touch])
                 call = f"load_blocks<{self.type_of(touch)}, {group}, {self.block_bytes(touch, group)}>"
                 return [f"{start}{call}({blocks} + {self.along(touch, '')}, {off});"]
-            return [f"{start}*reinterpret_cast<const {self.pack(touch)}*>({base} + {self.along(touch, '')});"]
+            near = f"{names.near(self.labels[touch])}[v][threadIdx.x]"
+            return [f"{start}{near if touch == self.schedule.near else self.from_memory(touch)};"]
         declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
         return [
             *declared,
@@ -184,11 +194,19 @@ class RowAccess:
             "}",
         ]
 
+    def from_memory(self, touch: int) -> str:
+        """A group of elements that are where one access reads them."""
+        return f"*reinterpret_cast<const {self.pack(touch)}*>({self.base_of(touch)} + {self.along(touch, '')})"
+
     def block_bytes(self, touch: int, group: int) -> int:
         """Bytes of the blocks that groups of a shifted operand are read as."""
         whole = group * self.operand(touch).dtype.size
         near = not self.is_held(touch) and self.schedule.vectors and self.schedule.cluster == 1
         return min(whole, NEAR_BLOCK) if near else whole
+
+    def is_picked(self, touch: int) -> bool:
+        """Whether elements are taken from words."""
+        return self.picks and self.operand(touch).dtype is BFLOAT16
 
     def again(self, touches: Iterable[int]) -> list[str]:
         """Lines that bring in what a part of the row needs: read, or held as it was read."""

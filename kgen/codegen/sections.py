@@ -15,7 +15,7 @@ from kgen.codegen.context import ElementContext
 from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
 from kgen.codegen.expressions import Level, Spelling, at_least, call, infix
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
-from kgen.dtypes import FLOAT32, INT64
+from kgen.dtypes import BFLOAT16, FLOAT32, INT64
 from kgen.ir.kernel import Access, Op
 from kgen.ir.ops import OPS
 from kgen.passes.rounds import exponentials, is_share
@@ -194,7 +194,8 @@ class RowWriter(Writer):
 class SectionWriter(Writer):
     """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name;
     ``places``: the parameter that each output is written to; ``inverses``: those that hold 1 / x of a value of a row;
-    ``quick``: the one that says whether multiplying by these will do, for a group of elements.
+    ``quick``: the one that says whether multiplying by these will do, for a group of elements.  ``picks``: whether
+    elements are parts of words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
@@ -204,11 +205,16 @@ class SectionWriter(Writer):
     terms: Set[int] = frozenset()
     raised: Set[int] = frozenset()
     quick: str | None = None
+    picks: bool = False
 
     def _results(self) -> dict[int, str]:
         return self.places
 
     def _spelled(self, op: Op) -> Spelling:
+        if self.picks and op.name == "cast" and op.dtype is FLOAT32:
+            source = self.step.kernel.ops[op.args[0]]
+            if source.name == "load" and source.dtype is BFLOAT16:
+                return Spelling(call("widened", [self.exprs[op.args[0]]]), ("widened",))
         if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.terms | self.raised:
             name = "term" if number in self.terms else "raised_exp"
             helper = "log_sum_term_f32" if number in self.terms else name
@@ -254,17 +260,21 @@ def write_section(
     kept: Sequence[int] = (),
     *,
     by_group: bool = False,
+    picks: bool = False,
 ) -> Element:
     """The function that takes one element into some reductions, or writes it.
 
     ``rows``: names of values of a row.  ``given``: values that an earlier function has ``kept``.  ``by_group``: whether
-    a group of elements can be done again, without the quick way of dividing.
+    a group of elements can be done again, without the quick way of dividing.  ``picks``: whether elements are parts of
+    words.
     """
     step = parts.step
     ops = step.kernel.ops
     raised = parts.raised & {*kept, *given} if states else parts.raised
     terms = parts.terms | (parts.raised - raised)
-    writer = SectionWriter(step, statements, states=states, wholes=parts.wholes, terms=terms, raised=raised)
+    writer = SectionWriter(
+        step, statements, states=states, wholes=parts.wholes, terms=terms, raised=raised, picks=picks
+    )
     selected = parts.behind([*sinks, *kept], given)
     arguments: list[Argument] = []
     for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):

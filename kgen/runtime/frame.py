@@ -123,8 +123,9 @@ class Frame:
                     case "buffer":
                         patches.append((place(bytes(8)), starts[int(parameter.key)]))
                         table.append(patches[-1][0])
-                    case "partial" | "arrived":
-                        each = int(parameter.key) * launch.partials if parameter.kind == "partial" else 4 * launch.tiles
+                    case "partial" | "arrived" | "taken":
+                        partials = int(parameter.key) * launch.partials
+                        each = {"partial": partials, "arrived": 4 * launch.tiles, "taken": 4}[parameter.kind]
                         patches.append((place(bytes(8)), scratch))
                         table.append(patches[-1][0])
                         scratch += -(-each // SCRATCH) * SCRATCH

@@ -14,14 +14,8 @@ from kgen.layout.iterator import IterationSpace
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import AccessKind, TouchSchedule
 from kgen.schedule.policy import Choice
-from kgen.schedule.reductions import (
-    RowSchedule,
-    coordinate_axes,
-    is_plain,
-    is_small,
-    shared_reasons,
-    wide_touches,
-)
+from kgen.schedule.reductions import RowSchedule, coordinate_axes, is_plain, is_small, wide_touches
+from kgen.schedule.row_reasons import shared_reasons
 from kgen.schedule.target import PORTABLE, Target
 
 #: Threads of a block.

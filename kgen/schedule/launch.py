@@ -27,6 +27,7 @@ class Launch:
     layout: bytes
     tiles: int = 0  # groups of blocks that wait for each other
     partials: int = 0  # results that blocks leave for the last of their group, of each reduction
+    stays: int = 0  # blocks of a cluster, where as many clusters as fit a device take row after row
 
 
 def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
@@ -35,7 +36,8 @@ def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
         grid = grid_of(schedule, space)
         fields = layout_bytes(schedule, space)
         block = (schedule.block, 1, 1)
-        return Launch((grid.tiles, grid.spans, 1), block, grid.rows, fields, grid.tiles, grid.partials)
+        stays = schedule.cluster if schedule.near is not None else 0
+        return Launch((grid.tiles, grid.spans, 1), block, grid.rows, fields, grid.tiles, grid.partials, stays)
     if schedule.template == "tiled":
         n = blocks = math.prod(work_shape(schedule, space.shape))
     elif schedule.template == "rows":

@@ -7,5 +7,5 @@ static __device__ __forceinline__ void expect(unsigned long long& arrived, unsig
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
+    expect_more(arrived, bytes);
 }

@@ -1,13 +1,14 @@
 // Waits until all that is expected has arrived: in this block's own memory, so that no other needs to be looked at.
-static __device__ __forceinline__ void wait_for(unsigned long long& arrived)
+// parity: how often that was so before, modulo 2.
+static __device__ __forceinline__ void wait_for(unsigned long long& arrived, unsigned int parity)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     unsigned int done = 0;
     while (!done) {
         asm volatile("{\n"
                      ".reg .pred p;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
                      "selp.u32 %0, 1, 0, p;\n"
-                     "}" : "=r"(done) : "r"(at) : "memory");
+                     "}" : "=r"(done) : "r"(at), "r"(parity) : "memory");
     }
 }

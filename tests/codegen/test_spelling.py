@@ -55,6 +55,8 @@ def test_helpers_and_files_agree() -> None:
         *CLUSTER,
         "raised_exp",
         "hold",
+        "pick",
+        "widened",
         "counted",
         "spread",
         "load_blocks",

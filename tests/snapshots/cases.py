@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,12 @@ class Case:
     @property
     def path(self) -> Path:
         return GENERATED / f"{self.name}.cu"
+
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest architecture that it has to run on."""
+        found = re.search(r"--arch sm_([0-9]+)", self.options)
+        return int(found[1]) if found else 0
 
     @property
     def is_contiguous(self) -> bool:
@@ -85,6 +92,8 @@ CASES = (
     Case("softmax_one", "softmax", "--dtype f32 --shape x=1x100000000"),
     Case("cross_entropy", "cross_entropy", "--dtype logits=f32,label=i64 --shape logits=4096x32000,label=4096"),
     Case("layernorm_bf16", "layernorm", "--dtype bf16 --shape x=16384x4096,weight=4096,bias=4096"),
+    Case("layernorm_staying", "layernorm", "--dtype bf16 --shape x=2048x131072,weight=131072,bias=131072 --arch sm_90"),
+    Case("softmax_cluster", "softmax", "--dtype bf16 --shape x=2048x131072 --arch sm_90"),
     Case("rmsnorm_bf16", "rmsnorm", "--dtype bf16 --shape x=16384x4096,weight=4096"),
     Case("cosine", "cosine", "--dtype f32 --shape a=65536x256,b=65536x256"),
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),

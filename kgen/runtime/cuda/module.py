@@ -56,6 +56,7 @@ class CudaModule:
         self._module = module
         self._functions: dict[str, Any] = {}
         self._shared: dict[str, int] = {}
+        self._resident: dict[str, int] = {}  # clusters that the device has room for
 
     @classmethod
     def load(cls, cubin: bytes, device: int) -> CudaModule:
@@ -87,13 +88,27 @@ class CudaModule:
 
     def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
         """The arguments of :attr:`start` for a launch, which may be repeated."""
-        return self._arguments(kernel, launch.grid, launch.block, params, 0, stream, (1, 1, 1), False)
+        return self._arguments(kernel, self._grid(kernel, launch), launch.block, params, 0, stream, (1, 1, 1), False)
 
     status_of = "{result}[0]"
     resized = "{launch}[0].gridDimX = {blocks}"
 
     def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
-        return int(self._function(kernel)), launch.grid, launch.block, 0, 0, (1, 1, 1), False
+        return int(self._function(kernel)), self._grid(kernel, launch), launch.block, 0, 0, (1, 1, 1), False
+
+    def _grid(self, kernel: str, launch: Launch) -> Dim3:
+        """Clusters that stay are as many as fit the device."""
+        if not launch.stays:
+            return launch.grid
+        found = self._resident.get(kernel)
+        if found is None:
+            driver = self._driver
+            shape = (launch.stays, 1, 1)
+            config = _config(driver, launch.grid, launch.block, 0, driver.CUstream(0), shape, False)
+            with on(self.device), explained(f"{kernel}: how many clusters fit"):
+                most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
+                found = self._resident[kernel] = check("cuOccupancyMaxActiveClusters", most)
+        return (min(launch.grid[0], found * launch.stays), *launch.grid[1:])
 
     def context(self) -> int:
         """The handle of the context that the kernels are loaded into."""

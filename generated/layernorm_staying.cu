@@ -1,0 +1,328 @@
+// Made by kgen 0.1.0 from layernorm.k. Do not edit; remake it with
+//     kgen compile layernorm.k -o layernorm_staying.cu --dtype x=bf16,weight=bf16,bias=bf16 --shape x=2048x131072,weight=131072,bias=131072 --name layernorm_staying --arch sm_90
+//
+//     # Layer normalisation over the last axis.
+//     input x, weight, bias
+//     param eps = 1e-5
+//     let d = x - mean(x, axis=-1, keepdims=true)
+//     y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+//
+// Inputs:  x: bfloat16, weight: bfloat16, bias: bfloat16, eps: float32 (by value)
+// Outputs: y: bfloat16
+//
+// Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
+// Chosen: staying: clusters take row after row, and keep in shared memory what all rows share.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
+// How many elements there are, and their sum.
+template <typename T>
+struct Counted {
+    T count, sum;
+};
+
+template <typename T>
+static __device__ __forceinline__ Counted<T> shuffled(const Counted<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
+}
+
+template <typename T>
+static __device__ __forceinline__ void merge(Counted<T>& a, const Counted<T>& b)
+{
+    a.count += b.count;
+    a.sum += b.sum;
+}
+
+// Elements seen, their mean, and the sum of their squared distances from it.
+template <typename T>
+struct Moments {
+    T count, mean, distance;
+};
+
+// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
+// branch, so that several sets can be on their way from memory.
+template <typename T>
+static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
+{
+    const T count = a.count + b.count, apart = b.mean - a.mean;
+    const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
+    const T share = a.count == 0 ? 1 : quotient;
+    a.distance += b.distance + apart * (apart * (a.count * share));
+    a.mean += apart * share;
+    a.count = count;
+}
+
+template <typename T>
+static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
+            __shfl_xor_sync(0xffffffffu, a.distance, d)};
+}
+
+// Begins to await so many bytes from blocks of the cluster, once the last ones have arrived.  For one thread.
+static __device__ __forceinline__ void expect_more(unsigned long long& arrived, unsigned int bytes)
+{
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
+}
+
+// Begins to await so many bytes from blocks of the cluster.  For one thread, before any of them may write.
+static __device__ __forceinline__ void expect(unsigned long long& arrived, unsigned int bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#error "thread-block clusters need sm_90 or later: leave --arch out for a file that runs everywhere"
+#endif
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    expect_more(arrived, bytes);
+}
+
+// Writes what another block of the cluster has under the same name, and counts the bytes that have arrived there.
+template <typename T>
+static __device__ __forceinline__ void tell(T& slot, T value, unsigned long long& arrived, unsigned int rank)
+{
+    static_assert(sizeof(T) % 4 == 0, "whole words are written");
+    unsigned int words[sizeof(T) / 4], to, count;
+    memcpy(words, &value, sizeof(T));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(to) : "r"((unsigned int)__cvta_generic_to_shared(&slot)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(count) : "r"((unsigned int)__cvta_generic_to_shared(&arrived)), "r"(rank));
+    #pragma unroll
+    for (int w = 0; w < (int)sizeof(T) / 4; ++w) {
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
+                     :: "r"(to + 4 * w), "r"(words[w]), "r"(count) : "memory");
+    }
+}
+
+// Waits until all that is expected has arrived: in this block's own memory, so that no other needs to be looked at.
+// parity: how often that was so before, modulo 2.
+static __device__ __forceinline__ void wait_for(unsigned long long& arrived, unsigned int parity)
+{
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    unsigned int done = 0;
+    while (!done) {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}" : "=r"(done) : "r"(at), "r"(parity) : "memory");
+    }
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
+// Takes one element into var.
+static __device__ __forceinline__ void
+layernorm_staying_total(const __nv_bfloat16 x_v, float& var_total)
+{
+    // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+    var_total += widened(x_v);
+}
+
+// Takes one element into var.
+static __device__ __forceinline__ void
+layernorm_staying_pass(const __nv_bfloat16 x_v, Moments<float>& var_acc)
+{
+    // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+    // let d = x - mean(x, axis=-1, keepdims=true)
+    const float x_f32 = widened(x_v);
+    var_acc.distance += (x_f32 - var_acc.mean) * (x_f32 - var_acc.mean);
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+layernorm_staying_element(const __nv_bfloat16 x_v,
+                          const __nv_bfloat16 weight_v,
+                          const __nv_bfloat16 bias_v,
+                          const float mean_v,
+                          const float t2,
+                          __nv_bfloat16& y_v)
+{
+    // let d = x - mean(x, axis=-1, keepdims=true)
+    const float d_v = widened(x_v) - mean_v;
+    // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+    y_v = __float2bfloat16_rn(d_v * t2 * widened(weight_v) + widened(bias_v));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct layernorm_staying_rows_held131072_staying_layout {
+    long long y_stride[1];  // of y and x
+    int width;  // elements of a row
+};
+
+// Rows of 114689 to 131072 elements, kept in registers: a cluster of 8 blocks a row (sm_90 and CUDA 12.1, or later).
+// Launch: 8 blocks of 256 threads for each cluster; `taken` is 0.
+// Blocks: 3 an SM, so that what they keep leaves some cache for the rest.
+// Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for y, x, weight and bias.
+// Rows are a multiple of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256, 3)
+layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_ptr,
+                                          const __nv_bfloat16* __restrict__ weight_ptr,
+                                          const __nv_bfloat16* __restrict__ bias_ptr,
+                                          __nv_bfloat16* __restrict__ y_ptr,
+                                          const float eps_v,
+                                          unsigned int* taken,
+                                          const layernorm_staying_rows_held131072_staying_layout layout,
+                                          const unsigned int n)
+{
+    const unsigned int rank = blockIdx.x % 8;  // of this block in its cluster
+    const int lane = rank * 256 + threadIdx.x;
+    __shared__ Moments<float> var_of_warps[2][64];
+    __shared__ unsigned long long arrived[2];
+    __shared__ unsigned int next_row[2];
+    if (threadIdx.x == 0) {
+        expect(arrived[0], 64 * sizeof(Moments<float>) + sizeof(next_row[0]));
+        expect(arrived[1], 64 * sizeof(Moments<float>) + sizeof(next_row[0]));
+    }
+    __cluster_barrier_arrive_relaxed();
+    // What all rows share stays here.  Each thread reads what it has put here itself.
+    __shared__ Pack<__nv_bfloat16, 8, 16> weight_near[8][256];
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 8 * (v * 2048 + lane);
+        if (v < 7 || i < layout.width) {
+            weight_near[v][threadIdx.x] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+        }
+    }
+    __cluster_barrier_wait();  // every block has begun
+
+    for (unsigned int row = blockIdx.x / 8, next = 0, turn = 0; row < n; row = next, ++turn) {
+        const unsigned int set = turn % 2;  // of slots that blocks write to
+        if (rank == 0 && threadIdx.x == 0) {
+            next = gridDim.x / 8 + atomicInc(taken, n - 1);  // 0 again after the last row
+        }
+        __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+        const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+
+        Pack<__nv_bfloat16, 8, 16> x_vec[8];
+        #pragma unroll
+        for (int v = 0; v < 8; ++v) {
+            const int i = 8 * (v * 2048 + lane);
+            if (v < 7 || i < layout.width) {
+                x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            }
+        }
+
+        Counted<float> var_total = {};
+        #pragma unroll
+        for (int v = 0; v < 8; ++v) {
+            const int i = 8 * (v * 2048 + lane);
+            if (v < 7 || i < layout.width) {
+                hold(x_vec[v]);
+                float var_total_part = 0.0f;
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    layernorm_staying_total(pick(x_vec[v], j), var_total_part);
+                }
+                merge(var_total, {8, var_total_part});
+            }
+        }
+        #pragma unroll
+        for (int d = 16; d > 0; d /= 2) {
+            merge(var_total, shuffled(var_total, d));
+        }
+
+        Moments<float> var_acc = {var_total.count, var_total.sum / max(var_total.count, 1.0f), 0.0f};
+        #pragma unroll
+        for (int v = 0; v < 8; ++v) {
+            const int i = 8 * (v * 2048 + lane);
+            if (v < 7 || i < layout.width) {
+                hold(x_vec[v]);
+                Moments<float> var_part = {0.0f, var_acc.mean, 0.0f};
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    layernorm_staying_pass(pick(x_vec[v], j), var_part);
+                }
+                var_acc.distance += var_part.distance;
+            }
+        }
+        #pragma unroll
+        for (int d = 16; d > 0; d /= 2) {
+            var_acc.distance += __shfl_xor_sync(0xffffffffu, var_acc.distance, d);
+        }
+        next = __shfl_sync(0xffffffffu, next, 0);
+        if (threadIdx.x % 32 < 8) {  // each warp tells every block
+            tell(var_of_warps[set][rank * 8 + threadIdx.x / 32], var_acc, arrived[set], threadIdx.x % 32);
+            if (rank == 0 && threadIdx.x < 32) {
+                tell(next_row[set], next, arrived[set], threadIdx.x);
+            }
+        }
+        wait_for(arrived[set], turn / 2 % 2);
+        if (threadIdx.x == 0) {
+            expect_more(arrived[set], 64 * sizeof(Moments<float>) + sizeof(next_row[0]));
+        }
+        next = next_row[set];
+        var_acc = var_of_warps[set][threadIdx.x % 32];
+        for (int w = 32; w < 64; w += 32) {
+            merge(var_acc, var_of_warps[set][w + threadIdx.x % 32]);
+        }
+        #pragma unroll
+        for (int d = 16; d > 0; d /= 2) {
+            merge(var_acc, shuffled(var_acc, d));
+        }
+        const float mean_v = var_acc.mean;
+        const float var_v = var_acc.distance / (float)layout.width;
+        // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
+        const float t = var_v + eps_v;
+        const float t2 = rsqrtf(t);
+
+        #pragma unroll
+        for (int v = 0; v < 8; ++v) {
+            const int i = 8 * (v * 2048 + lane);
+            if (v < 7 || i < layout.width) {
+                hold(x_vec[v]);
+                const auto weight_vec = weight_near[v][threadIdx.x];
+                const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+                Pack<__nv_bfloat16, 8, 16> y_vec;
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    layernorm_staying_element(pick(x_vec[v], j), pick(weight_vec, j), pick(bias_vec, j),
+                                              mean_v, t2, y_vec.at[j]);
+                }
+                *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+// Made by kgen 0.1.0 from softmax.k. Do not edit; remake it with
+//     kgen compile softmax.k -o softmax_cluster.cu --dtype x=bf16 --shape x=2048x131072 --name softmax_cluster --arch sm_90
+//
+//     # Softmax over the last axis: three lines, one kernel.
+//     let m = max(x, axis=-1, keepdims=true)
+//     let e = exp(x - m)
+//     y = e / sum(e, axis=-1, keepdims=true)
+//
+// Inputs:  x: bfloat16
+// Outputs: y: bfloat16
+//
+// Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
+// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+};
+
+template <typename T>
+static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
+}
+
+// What exponents are taken relative to: the greatest element where it is finite.
+template <typename T>
+static __device__ __forceinline__ T origin(const LogSum<T>& a)
+{
+    return isinf(a.peak) ? 0 : a.peak;
+}
+
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float term(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+template <typename T>
+static __device__ __forceinline__ T total(const LogSum<T>& a)
+{
+    return a.sum + (a.peak - a.peak);
+}
+
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
+static __device__ __forceinline__ float raised_exp(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
+}
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// The greatest of a group, two at a time; a NaN wins.
+template <int N, int Bytes>
+static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
+    #pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        both = __hmax2_nan(both, __halves2bfloat162(x.at[j], x.at[j + 1]));
+    }
+    return nan_max(__low2float(both), __high2float(both));
+#else
+    float one = __bfloat162float(x.at[0]);
+    for (int j = 1; j < N; ++j) {
+        one = nan_max(one, __bfloat162float(x.at[j]));
+    }
+    return one;
+#endif
+}
+
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+template <int Lanes>
+static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
+{
+    const float before = a.peak;
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
+    }
+    a.sum *= expf(before - origin(a));
+    #pragma unroll
+    for (int d = Lanes / 2; d > 0; d /= 2) {
+        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
+    }
+}
+
+// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
+{
+    const LogSum<float> mine = a;
+    a.peak = nan_max(a.peak, b.peak);
+    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
+}
+
+// Begins to await so many bytes from blocks of the cluster, once the last ones have arrived.  For one thread.
+static __device__ __forceinline__ void expect_more(unsigned long long& arrived, unsigned int bytes)
+{
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
+}
+
+// Begins to await so many bytes from blocks of the cluster.  For one thread, before any of them may write.
+static __device__ __forceinline__ void expect(unsigned long long& arrived, unsigned int bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#error "thread-block clusters need sm_90 or later: leave --arch out for a file that runs everywhere"
+#endif
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    expect_more(arrived, bytes);
+}
+
+// Writes what another block of the cluster has under the same name, and counts the bytes that have arrived there.
+template <typename T>
+static __device__ __forceinline__ void tell(T& slot, T value, unsigned long long& arrived, unsigned int rank)
+{
+    static_assert(sizeof(T) % 4 == 0, "whole words are written");
+    unsigned int words[sizeof(T) / 4], to, count;
+    memcpy(words, &value, sizeof(T));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(to) : "r"((unsigned int)__cvta_generic_to_shared(&slot)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(count) : "r"((unsigned int)__cvta_generic_to_shared(&arrived)), "r"(rank));
+    #pragma unroll
+    for (int w = 0; w < (int)sizeof(T) / 4; ++w) {
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
+                     :: "r"(to + 4 * w), "r"(words[w]), "r"(count) : "memory");
+    }
+}
+
+// Waits until all that is expected has arrived: in this block's own memory, so that no other needs to be looked at.
+// parity: how often that was so before, modulo 2.
+static __device__ __forceinline__ void wait_for(unsigned long long& arrived, unsigned int parity)
+{
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
+    unsigned int done = 0;
+    while (!done) {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}" : "=r"(done) : "r"(at), "r"(parity) : "memory");
+    }
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
+// Takes one element into exp_sum.
+static __device__ __forceinline__ void
+softmax_cluster_pass(const __nv_bfloat16 x_v, LogSum<float>& exp_sum_acc)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    exp_sum_acc.sum += term(widened(x_v) - origin(exp_sum_acc));
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+softmax_cluster_element(const __nv_bfloat16 x_v,
+                        const float m_v,
+                        const float exp_sum_inverse,
+                        __nv_bfloat16& y_v)
+{
+    // let e = exp(x - m)
+    const float e_v = raised_exp(widened(x_v) - m_v);
+    // y = e / sum(e, axis=-1, keepdims=true)
+    y_v = __float2bfloat16_rn(e_v * exp_sum_inverse);
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_cluster_rows_held131072_cluster_layout {
+    long long y_stride[1];  // of y and x
+    int width;  // elements of a row
+};
+
+// Rows of up to 131072 elements, kept in registers: a cluster of 8 blocks a row (sm_90 and CUDA 12.1, or later).
+// Launch: 8 blocks of 256 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for y and x.
+// Rows are a multiple of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256)
+softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
+                                        __nv_bfloat16* __restrict__ y_ptr,
+                                        const softmax_cluster_rows_held131072_cluster_layout layout)
+{
+    const unsigned int rank = blockIdx.x % 8;  // of this block in its cluster
+    const int lane = rank * 256 + threadIdx.x;
+    const unsigned int row = blockIdx.x / 8;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __shared__ LogSum<float> exp_sum_of_warps[64];
+    __shared__ unsigned long long arrived;
+    if (threadIdx.x == 0) {
+        expect(arrived, 64 * sizeof(LogSum<float>));
+    }
+    __cluster_barrier_arrive_relaxed();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[8];
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 8 * (v * 2048 + lane);
+        if (i < layout.width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    float exp_sum_peak = __int_as_float(0xff800000 /* -inf */);
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 8 * (v * 2048 + lane);
+        if (i < layout.width) {
+            hold(x_vec[v]);
+            exp_sum_peak = nan_max(exp_sum_peak, greatest(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak = nan_max(exp_sum_peak, __shfl_xor_sync(0xffffffffu, exp_sum_peak, d));
+    }
+
+    LogSum<float> exp_sum_acc = {exp_sum_peak, 0.0f};
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 8 * (v * 2048 + lane);
+        if (i < layout.width) {
+            hold(x_vec[v]);
+            LogSum<float> exp_sum_part = {exp_sum_acc.peak, 0.0f};
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_cluster_pass(pick(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_acc.sum += exp_sum_part.sum;
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_acc.sum += __shfl_xor_sync(0xffffffffu, exp_sum_acc.sum, d);
+    }
+    __cluster_barrier_wait();  // every block has begun
+    if (threadIdx.x % 32 < 8) {  // each warp tells every block
+        tell(exp_sum_of_warps[rank * 8 + threadIdx.x / 32], exp_sum_acc, arrived, threadIdx.x % 32);
+    }
+    wait_for(arrived, 0);
+    exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
+    for (int w = 32; w < 64; w += 32) {
+        merge(exp_sum_acc, exp_sum_of_warps[w + threadIdx.x % 32]);
+    }
+    merge_lanes<32>(exp_sum_acc);
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = total(exp_sum_acc);
+    const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const int i = 8 * (v * 2048 + lane);
+        if (i < layout.width) {
+            hold(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_cluster_element(pick(x_vec[v], j), m_v, exp_sum_inverse, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+}

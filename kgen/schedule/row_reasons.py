@@ -1,0 +1,57 @@
+"""Why rows are shared and kept as they are, in the words that ``explain`` has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgen.ir.kernel import Reduction
+from kgen.passes.rounds import exponentials
+
+if TYPE_CHECKING:
+    from kgen.schedule.cut import RowStep
+    from kgen.schedule.reductions import RowSchedule
+
+
+def row_reasons(schedule: RowSchedule, step: RowStep, width: int, *, plain: bool) -> tuple[str, ...]:
+    """How rows of ``width`` elements are worked on; ``plain``: in one round, with one result a row."""
+    alone = schedule.threads == 1
+    shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
+    if schedule.cluster > 1:
+        shared = f"clusters of {schedule.cluster} blocks of {schedule.threads} threads share a row"
+    keep, walk = ("keeps", "walks") if alone else ("keep", "walk")
+    if schedule.vectors:
+        held = schedule.vectors * schedule.group
+        what = (
+            f"rows: {shared} of {width} elements and {keep} it in registers, {held} elements each: one pass over memory"
+        )
+    elif plain:
+        what = f"rows: {shared} and {walk} it once"
+    else:
+        what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
+    ends: tuple[str, ...] = ()
+    if schedule.stages:
+        ends = ("staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory",)
+    elif schedule.lead is not None:
+        ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
+    if schedule.near is not None:
+        ends = ("staying: clusters take row after row, and keep in shared memory what all rows share",)
+    return (what, *ends, *shared_reasons(schedule), *_arithmetic(step))
+
+
+def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
+    """What is said of columns as well."""
+    split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
+    bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
+    if schedule.index_bits == 64:
+        bits = "64-bit indices: a row, or their number, does not fit 32 bits"
+    return (split, bits) if schedule.split else (bits,)
+
+
+def _arithmetic(step: RowStep) -> tuple[str, ...]:
+    """Why there are fewer rounds than the program has, and where less than float32's last bit is asked for."""
+    found: list[str] = []
+    if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
+        found.append("joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum")
+    if exponentials(step.kernel)[1]:
+        found.append("shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do")
+    return tuple(found)
