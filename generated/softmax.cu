@@ -9,7 +9,7 @@
 // Inputs:  x: float32
 // Outputs: y: float32
 //
-// Chosen: rows: 32 threads share a row of 1024 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 128 threads share a row of 1024 elements and keep it in registers, 8 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -72,40 +72,38 @@ struct softmax_rows_held1024_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 1024 elements, kept in registers: 2 rows a block, 32 threads a row.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of 513 to 1024 elements, kept in registers: 128 threads a row.
+// Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
 // Rows are a multiple of 4 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_rows_held1024(const float* __restrict__ x_ptr,
                       float* __restrict__ y_ptr,
-                      const softmax_rows_held1024_layout layout,
-                      const unsigned int n)
+                      const softmax_rows_held1024_layout layout)
 {
-    const int lane = threadIdx.x % 32;
-    const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
-    const int width = live ? layout.width : 0;
+    const int lane = threadIdx.x;
+    const unsigned int row = blockIdx.x;
     float* const y_row = y_ptr + row * layout.y_stride[0];
     const float* const x_row = x_ptr + row * layout.y_stride[0];
 
-    Pack<float, 4, 16> x_vec[8];
-    float e_kept[8][4];
+    Pack<float, 4, 16> x_vec[2];
+    float e_kept[2][4];
     #pragma unroll
-    for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 32 + lane);
-        if (i < width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 4 * (v * 128 + lane);
+        if (v < 1 || i < layout.width) {
             x_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + i);
         }
     }
 
+    __shared__ float m_of_warps[4];
     float m_acc = __int_as_float(0xff800000 /* -inf */);
     #pragma unroll
-    for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 32 + lane);
-        if (i < width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 4 * (v * 128 + lane);
+        if (v < 1 || i < layout.width) {
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 softmax_pass1(x_vec[v].at[j], m_acc);
@@ -116,13 +114,23 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     for (int d = 16; d > 0; d /= 2) {
         m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
     }
+    if (threadIdx.x % 32 == 0) {
+        m_of_warps[threadIdx.x / 32] = m_acc;
+    }
+    __syncthreads();
+    m_acc = m_of_warps[threadIdx.x % 4];
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+    }
     const float m_v = m_acc;
 
+    __shared__ float sum_of_warps[4];
     float sum_acc = 0.0f;
     #pragma unroll
-    for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 32 + lane);
-        if (i < width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 4 * (v * 128 + lane);
+        if (v < 1 || i < layout.width) {
             float sum_part = 0.0f;
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -135,13 +143,22 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     for (int d = 16; d > 0; d /= 2) {
         sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
     }
+    if (threadIdx.x % 32 == 0) {
+        sum_of_warps[threadIdx.x / 32] = sum_acc;
+    }
+    __syncthreads();
+    sum_acc = sum_of_warps[threadIdx.x % 4];
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+    }
     const float sum_v = sum_acc;
     const float sum_inverse = 1.0f / sum_v;
 
     #pragma unroll
-    for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 32 + lane);
-        if (i < width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 4 * (v * 128 + lane);
+        if (v < 1 || i < layout.width) {
             Pack<float, 4, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 4; ++j) {

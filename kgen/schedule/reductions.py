@@ -11,7 +11,7 @@ from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
-from kgen.schedule.few import few_vectors
+from kgen.schedule.few import few_vectors, two_vectors
 from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, SHORTEST_SHIFTED, leader, margins, most_singles
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice, is_shifted
@@ -230,15 +230,19 @@ def choose_rows(
     strided = [i for i in numbers if i not in staged]
     patterns, places = stride_patterns(kept, strided)
     found = dict(zip(strided, places, strict=True))
+    # What all rows share is read where it is needed.
+    own = [i for i in numbers if wide[i] and step.touches[i].reads and (found.get(i) is not None or not patterns)]
+    held = sum(itemsizes[i] for i in own)
+    as_much = max((itemsizes[i] for i in written), default=0) >= held
     starts = [addresses[i] == 0 and bool(patterns) and found.get(i) is None for i in numbers]  # where vectors do
     if flat is not None:
         threads, vectors, cluster, block, repeat = flat.threads, flat.vectors, 1, flat.block, flat.repeat
+    elif bounded and whole and lead is None and as_much and (pairs := two_vectors(width // group)):
+        threads, vectors, cluster, block, repeat = pairs, 2, 1, max(pairs, SHORT_BLOCK), 1
     elif bounded and whole and lead is None and (few := few_vectors(width // group)):
         (threads, vectors), cluster, block, repeat = few, 1, SHORT_BLOCK, 1
     else:
-        # What all rows share is read where it is needed.
-        own = [i for i in numbers if wide[i] and step.touches[i].reads and (found[i] is not None or not patterns)]
-        held, largest = sum(itemsizes[i] for i in own), 1 if is_plain(step) else target.cluster
+        largest = 1 if is_plain(step) else target.cluster
         near = [(NEAR_BLOCK // itemsizes[i], True) if starts[i] else (group, False) for i in shifted]
         least = 1 if lead is None else most_singles(group, margins(group, near))  # one for each
         grouped = width if lead is None else width // group * group

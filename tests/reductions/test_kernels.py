@@ -187,3 +187,18 @@ def test_result_beside_a_buffer() -> None:
     first, second = kernel(x, y)
     assert np.array_equal(first, np.full((4, 2, 8), 4))
     assert second == 2
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bf16", "f32", "f64"])
+@pytest.mark.parametrize("text", [SOFTMAX, "out = max(x, axis=-1)"])
+def test_only_a_threads_last_group_may_be_outside(text: str, dtype: str) -> None:
+    """Kernels ask of no other group: rows of any length fill all groups of each thread but the last one."""
+    held = 0
+    for groups in [*range(1, 70), *range(70, 2100, 67), 4096, 4097, 9000, 16384]:
+        width = groups * 16
+        chosen = kgen.jit(text).explain(kgen.spec((512, width), dtype)).steps[0].schedule
+        once = chosen["threads"] * chosen["cluster"] * chosen["group"]
+        if chosen["vectors"]:
+            held += 1
+            assert once * (chosen["vectors"] - 1) < width <= once * chosen["vectors"], (width, chosen)
+    assert held > 70
