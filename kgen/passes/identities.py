@@ -10,6 +10,8 @@ complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
 logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
+exp(x - x)                           ->  x - x + 1    (floats: 1 or NaN; softmax over one element)
+e + 0.0, e / e, where e is x - x + 1 ->  e
 """
 
 from __future__ import annotations
@@ -42,8 +44,13 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return _of_one(builder, op, args[0])
         case "neg" | "not" if args[0].name == op.name:
             return args[0].args[0]
+        case "div" if op.args[0] == op.args[1] and _is_one(builder, args[0]):
+            return op.args[0]
         case "div":
             return _division(builder, op, constant(args[1]))
+        case "exp" if _is_zero(builder, args[0]):
+            one = builder.const(1.0, op.dtype)
+            return builder.op("add", (op.args[0], one), shape=op.shape, span=op.span)
     if len(op.args) != 2:
         return None
     if _is_neutral(op.name, op.dtype, constant(args[1])):
@@ -94,7 +101,23 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
         return op.args[0]
     if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
         return None
+    if attr.kind != "logsumexp" and _is_one(builder, arg):
+        return op.args[0]
     return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
+
+
+def _is_zero(builder: Builder, op: Op) -> bool:
+    """Whether this is ``x - x``: zero, or NaN."""
+    if op.name != "sub" or not op.dtype.is_float:
+        return False
+    a, b = (builder.ops[n] for n in op.args)
+    cast_alike = a.name == b.name == "cast" and (a.args, a.attr, a.dtype) == (b.args, b.attr, b.dtype)
+    return op.args[0] == op.args[1] or cast_alike
+
+
+def _is_one(builder: Builder, op: Op) -> bool:
+    """Whether this is ``x - x + 1``: one, or NaN."""
+    return op.name == "add" and constant(builder.ops[op.args[1]]) == 1 and _is_zero(builder, builder.ops[op.args[0]])
 
 
 def _where(op: Op, args: Sequence[Op]) -> int | None:
