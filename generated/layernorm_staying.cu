@@ -11,7 +11,7 @@
 // Outputs: y: bfloat16
 //
 // Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
-// Chosen: staying: clusters take row after row, and keep in shared memory what all rows share.
+// Chosen: staying: clusters take row after row, and keep one operand that all rows share in shared memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -191,7 +191,7 @@ struct layernorm_staying_rows_held131072_staying_layout {
 
 // Rows of 114689 to 131072 elements, kept in registers: a cluster of 8 blocks a row (sm_90 and CUDA 12.1, or later).
 // Launch: 8 blocks of 256 threads for each cluster; `taken` is 0.
-// Blocks: 3 an SM, so that what they keep leaves some cache for the rest.
+// Bound: 3 blocks an SM, so that what they keep leaves some cache for the rest.
 // Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x, weight and bias.
@@ -211,10 +211,10 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
     const int lane = rank * 256 + threadIdx.x;
     __shared__ Moments<float> var_of_warps[2][64];
     __shared__ unsigned long long arrived[2];
-    __shared__ unsigned int next_row[2];
+    __shared__ unsigned int upcoming[2];
     if (threadIdx.x == 0) {
-        expect(arrived[0], 64 * sizeof(Moments<float>) + sizeof(next_row[0]));
-        expect(arrived[1], 64 * sizeof(Moments<float>) + sizeof(next_row[0]));
+        expect(arrived[0], 64 * sizeof(Moments<float>) + sizeof(upcoming[0]));
+        expect(arrived[1], 64 * sizeof(Moments<float>) + sizeof(upcoming[0]));
     }
     __cluster_barrier_arrive_relaxed();
     // What all rows share stays here.  Each thread reads what it has put here itself.
@@ -286,14 +286,14 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
         if (threadIdx.x % 32 < 8) {  // each warp tells every block
             tell(var_of_warps[set][rank * 8 + threadIdx.x / 32], var_acc, arrived[set], threadIdx.x % 32);
             if (rank == 0 && threadIdx.x < 32) {
-                tell(next_row[set], next, arrived[set], threadIdx.x);
+                tell(upcoming[set], next, arrived[set], threadIdx.x);
             }
         }
         wait_for(arrived[set], turn / 2 % 2);
         if (threadIdx.x == 0) {
-            expect_more(arrived[set], 64 * sizeof(Moments<float>) + sizeof(next_row[0]));
+            expect_more(arrived[set], 64 * sizeof(Moments<float>) + sizeof(upcoming[0]));
         }
-        next = next_row[set];
+        next = upcoming[set];
         var_acc = var_of_warps[set][threadIdx.x % 32];
         for (int w = 32; w < 64; w += 32) {
             merge(var_acc, var_of_warps[set][w + threadIdx.x % 32]);

@@ -14,7 +14,8 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.context import RoundContext, Staging
 from kgen.codegen.row_access import RowAccess
-from kgen.schedule.reductions import STAYING_BLOCKS, RowSchedule
+from kgen.schedule.reductions import RowSchedule
+from kgen.schedule.stay import STAYING_BLOCKS
 
 _WAIT = "__cluster_barrier_wait();  // every block has begun"
 
@@ -26,7 +27,7 @@ def launch(schedule: RowSchedule) -> tuple[str, ...]:
         return (f"Launch: {blocks} for each row.",)
     return (
         f"Launch: {blocks} for each cluster; `taken` is 0.",
-        f"Blocks: {STAYING_BLOCKS} an SM, so that what they keep leaves some cache for the rest.",
+        f"Bound: {STAYING_BLOCKS} blocks an SM, so that what they keep leaves some cache for the rest.",
         "Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.",
     )
 
@@ -37,12 +38,6 @@ def place(schedule: RowSchedule) -> tuple[str, ...]:
         f"const unsigned int rank = blockIdx.x % {schedule.cluster};  // of this block in its cluster",
         f"const int lane = rank * {schedule.threads} + threadIdx.x;",
     )
-
-
-def bounds(schedule: RowSchedule, rounds: Sequence[RoundContext]) -> str:
-    """The launch bound: few blocks an SM where they stay, but several rounds keep more in registers than is known."""
-    asks = schedule.near is not None and sum(bool(r.publish) for r in rounds) == 1
-    return f"{schedule.block}, {STAYING_BLOCKS}" if asks else f"{schedule.block}"
 
 
 def meeting(rounds: Sequence[RoundContext]) -> tuple[str, ...]:
@@ -67,22 +62,21 @@ def met(rounds: Sequence[RoundContext]) -> list[RoundContext]:
     ]
 
 
-def staying(access: RowAccess, rounds: Sequence[RoundContext], loop: tuple[Sequence[str], Sequence[str]]) -> Staging:
+def staying(access: RowAccess, found: RoundContext, loop: tuple[Sequence[str], Sequence[str]]) -> Staging:
     """Lines around the work on one row, where clusters stay.  ``loop``: that over a thread's groups."""
     schedule = access.schedule
     touch = schedule.near
     assert touch is not None
-    told = [r for r in rounds if r.publish]
     near = names.near(access.labels[touch])
     rows = f"row = blockIdx.x / {schedule.cluster}, next = 0, turn = 0"
     return Staging(
         before=(
             *place(schedule),
-            *(line for r in told for line in r.shared),
-            f"__shared__ unsigned long long {', '.join(f'{r.arrived}[2]' for r in told)};",
-            "__shared__ unsigned int next_row[2];",
+            *found.shared,
+            f"__shared__ unsigned long long {found.arrived}[2];",
+            "__shared__ unsigned int upcoming[2];",
             "if (threadIdx.x == 0) {",
-            *(f"    expect({r.arrived}[{number}], {_expected(r, told)});" for r in told for number in (0, 1)),
+            *(f"    expect({found.arrived}[{number}], {_expected(found)});" for number in (0, 1)),
             "}",
             "__cluster_barrier_arrive_relaxed();",
             "// What all rows share stays here.  Each thread reads what it has put here itself.",
@@ -106,31 +100,28 @@ def turn(schedule: RowSchedule) -> tuple[str, ...]:
     )
 
 
-def stayed(rounds: Sequence[RoundContext]) -> list[RoundContext]:
-    """The rounds of a kernel whose clusters stay: the first exchange also says which row is next."""
-    told = [r for r in rounds if r.publish]
-    found: list[RoundContext] = []
-    for r in rounds:
-        first = r is told[0]
-        arrived = f"{r.arrived}[set]"
-        tell = ("if (rank == 0 && threadIdx.x < 32) {", f"    tell(next_row[set], next, {arrived}, threadIdx.x);", "}")
-        awaited = (
+def stayed(found: RoundContext) -> RoundContext:
+    """The round of a kernel whose clusters stay: its exchange also says which row is next."""
+    arrived = f"{found.arrived}[set]"
+    return replace(
+        found,
+        shared=(),
+        before=("next = __shfl_sync(0xffffffffu, next, 0);",),
+        publish=(
+            *found.publish,
+            "if (rank == 0 && threadIdx.x < 32) {",
+            f"    tell(upcoming[set], next, {arrived}, threadIdx.x);",
+            "}",
+        ),
+        awaited=(
             f"wait_for({arrived}, turn / 2 % 2);",
             "if (threadIdx.x == 0) {",
-            f"    expect_more({arrived}, {_expected(r, told)});",
+            f"    expect_more({arrived}, {_expected(found)});",
             "}",
-        )
-        found.append(
-            replace(
-                r,
-                shared=(),
-                before=("next = __shfl_sync(0xffffffffu, next, 0);",) if first else (),
-                publish=(*r.publish, *(tell if first else ())),
-                awaited=(*awaited, *(("next = next_row[set];",) if first else ())),
-            )
-        )
-    return found
+            "next = upcoming[set];",
+        ),
+    )
 
 
-def _expected(r: RoundContext, told: Sequence[RoundContext]) -> str:
-    return f"{r.expected} + sizeof(next_row[0])" if r is told[0] else r.expected
+def _expected(found: RoundContext) -> str:
+    return f"{found.expected} + sizeof(upcoming[0])"

@@ -21,6 +21,7 @@ from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
 from kgen.schedule.row_launch import has_steps
+from kgen.schedule.stay import STAYING_BLOCKS
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
 MOST_KEPT = 36
@@ -86,8 +87,9 @@ class RowsWriter(RoundsWriter):
         meet: tuple[str, ...] = ()
         around = staging(self)
         if schedule.near is not None:
-            around = cluster.staying(self, rounds, self.loop()[:2])
-            rounds = cluster.stayed(rounds)
+            # The first of two steps tells other blocks nothing.
+            around = cluster.staying(self, rounds[-1], self.loop()[:2])
+            rounds[-1] = cluster.stayed(rounds[-1])
         elif schedule.cluster > 1:
             meet = cluster.meeting(rounds)
             rounds = cluster.met(rounds)
@@ -106,7 +108,7 @@ class RowsWriter(RoundsWriter):
                 name=name,
                 comment=self.comment(),
                 parameters=tuple(parameters),
-                bounds=cluster.bounds(schedule, rounds),
+                bounds=f"{schedule.block}" + (f", {STAYING_BLOCKS}" if schedule.near is not None else ""),
                 threads=schedule.threads,
                 staging=around,
                 cluster=schedule.cluster,

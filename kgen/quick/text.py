@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.arguments import ArrayValue, ScalarValue, Value
 from kgen.arrays.base import Adapter, Look
+from kgen.runtime.bound import PER_THREAD_STREAM
 from kgen.runtime.frame import Variable
 from kgen.runtime.scalars import pack
 from kgen.runtime.session import stream_handle
@@ -186,7 +187,7 @@ def launches(
         text.miss_unless("stream is None")
         text.lines.append("at = 0")
     if bound.has_scratch:
-        text.miss_unless(f"not {text.constant(module.is_capturing)}(at)")
+        text.miss_unless(f"at != {PER_THREAD_STREAM} and not {text.constant(module.is_capturing)}(at)")
     text.lines += ["try: slot = ready[at].pop()", "except (KeyError, IndexError): slot = new_slot(at)"]
     values = [_value(text, v, pointers, scalars) for v in bound.signature.variables]
     write = f"pack_into(slot[0], 0, {', '.join(values)})"

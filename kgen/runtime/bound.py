@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
@@ -14,6 +15,9 @@ from kgen.schedule.launch import Launch
 from kgen.schedule.split import Step
 
 _MOST_STREAMS = 64  # whose parameter memory is kept
+
+#: ``cudaStreamPerThread``: one handle for as many streams as there are threads.
+PER_THREAD_STREAM = 2
 
 
 class Module(Protocol):
@@ -66,6 +70,10 @@ class Slot(NamedTuple):
     is_captured: bool
 
 
+#: What graphs use, for as long as the process lives: nothing tells when the last graph is gone.
+_CAPTURED: list[Slot] = []
+
+
 class Bound:
     """``kernels``: those that have anything to do, in order.  Threads share it."""
 
@@ -84,17 +92,22 @@ class Bound:
         self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
         self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers)
-        # Slots that no thread uses now, by stream; `pop` and `append` are what makes this safe among threads.
+        # Slots that no thread uses now, by stream, or by thread for the stream that each thread has; `pop` and `append`
+        # are what makes this safe among threads.
         self.ready: dict[int, list[Slot]] = {}
-        self._captured: list[Slot] = []
 
     def slot(self, stream: int) -> Slot:
-        """A new slot; afterwards ``ready[stream]`` is there to take it."""
-        if stream not in self.ready:
+        """A new slot; afterwards ``ready`` has a list to take it."""
+        key = self._key(stream)
+        if key not in self.ready:
             while len(self.ready) >= _MOST_STREAMS:
                 self.ready.popitem()
-            self.ready[stream] = []
+            self.ready[key] = []
         return self._slot(stream, is_captured=False)
+
+    def _key(self, stream: int) -> int:
+        """What slots are kept by: launches that may run at once share no memory."""
+        return -get_ident() if stream == PER_THREAD_STREAM and self.has_scratch else stream
 
     @property
     def has_scratch(self) -> bool:
@@ -115,16 +128,16 @@ class Bound:
         if self.has_scratch and self.module.is_capturing(stream):
             # The graph may run beside other launches, whenever and as often as its owner likes.
             slot = self._slot(stream, is_captured=True)
-            self._captured.append(slot)
+            _CAPTURED.append(slot)
             return slot
         try:
-            return self.ready[stream].pop()
+            return self.ready[self._key(stream)].pop()
         except (KeyError, IndexError):
             return self.slot(stream)
 
     def give_back(self, stream: int, slot: Slot) -> None:
         if not slot.is_captured:
-            self.ready.setdefault(stream, []).append(slot)
+            self.ready.setdefault(self._key(stream), []).append(slot)
 
     def run(self, stream: int, values: Sequence[Any]) -> None:
         """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""

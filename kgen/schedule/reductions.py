@@ -17,6 +17,7 @@ from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
 from kgen.schedule.policy import Choice, is_shifted
 from kgen.schedule.row_reasons import row_reasons
 from kgen.schedule.stage import stage
+from kgen.schedule.stay import kept_near
 from kgen.schedule.target import PORTABLE, Target
 
 if TYPE_CHECKING:
@@ -53,11 +54,6 @@ ENOUGH_BLOCKS = 1024
 
 #: Groups of a row that a thread reads at once where several blocks share the row.
 IN_FLIGHT = 8
-
-#: Bytes of what all rows share that a block of a cluster keeps in shared memory, at most; and blocks an SM that leave
-#: room for this, and for the rest in the cache (layernorm of 131072 bfloat16: 0.96 of a copy, 0.91 with four).
-MOST_NEAR = 1 << 15
-STAYING_BLOCKS = 3
 
 _MOST = 2**31
 
@@ -265,13 +261,8 @@ def choose_rows(
         touches.append(TouchSchedule(kind, alignment, found.get(i), not aliased[i]))
     bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, wide) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
-    part = threads * vectors * group  # of a row, that a block of a cluster has
-    common = [
-        i
-        for i, t in enumerate(touches)
-        if t.access == "vector" and t.alignment == group * itemsizes[i] and patterns and t.pattern is None
-        and t.restrict and i not in written and part * itemsizes[i] <= MOST_NEAR
-    ]  # fmt: skip
+    stays = cluster > 1 and lead is None and bits == 32 and reduced == 1
+    each = vectors * group
     schedule = RowSchedule(
         "row_reduce",
         block,
@@ -287,7 +278,7 @@ def choose_rows(
         split=split,
         cluster=cluster,
         repeat=repeat,
-        near=common[0] if common and cluster > 1 and lead is None and bits == 32 else None,
+        near=kept_near(step, touches, itemsizes, threads, cluster, each) if stays else None,
     )
     return Choice(schedule, space, row_reasons(schedule, step, width, plain=is_plain(step)))
 

@@ -34,7 +34,7 @@ def row_reasons(schedule: RowSchedule, step: RowStep, width: int, *, plain: bool
     elif schedule.lead is not None:
         ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
     if schedule.near is not None:
-        ends = ("staying: clusters take row after row, and keep in shared memory what all rows share",)
+        ends = ("staying: clusters take row after row, and keep one operand that all rows share in shared memory",)
     return (what, *ends, *shared_reasons(schedule), *_arithmetic(step))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import kgen
 from kgen.diagnostics import error
 from kgen.jit import Kernel
+from kgen.runtime.bound import PER_THREAD_STREAM
 from kgen.runtime.cpu.module import CpuModule, Scratch
 
 #: A buffer between two kernels; what blocks leave for the last one, which counts them.
@@ -181,3 +184,35 @@ def test_slots_are_given_back(case: tuple[Kernel, Any]) -> None:
         plan(x)
     assert plan._bound.ready[0] == [slot]
     assert sys.getrefcount(slot) == before
+
+
+def test_a_graph_outlives_its_kernel(case: tuple[Kernel, Any], how: str, allocations: Allocations) -> None:
+    """What a captured call shares stays there, whatever becomes of the kernel."""
+    kernel, x = case
+    learnt(kernel, x)
+    allocations.made.clear()
+    allocations.capturing = True
+    kernel(x, s=1.0)
+    kept = [ref(memory) for memory in allocations.made]
+    assert len(kept) == 1
+    allocations.made.clear()
+    del kernel, case
+    gc.collect()
+    assert all(one() is not None for one in kept)
+
+
+def test_each_thread_has_a_stream(case: tuple[Kernel, Any]) -> None:
+    """Under the handle that stands for the calling thread's own stream."""
+    kernel, x = case
+    kernel(x, s=1.0)
+    (bound,) = (b for layouted in kernel._engine._decided.values() for b in layouted.bound.values())
+    mine = bound.take(PER_THREAD_STREAM)
+    bound.give_back(PER_THREAD_STREAM, mine)
+    assert bound.take(PER_THREAD_STREAM) is mine
+    bound.give_back(PER_THREAD_STREAM, mine)
+    theirs: list[Any] = []
+    thread = threading.Thread(target=lambda: theirs.append(bound.take(PER_THREAD_STREAM)))
+    thread.start()
+    thread.join()
+    assert theirs[0] is not mine
+    assert bound.take(PER_THREAD_STREAM) is mine

@@ -103,12 +103,12 @@ class CudaModule:
         found = self._resident.get(kernel)
         if found is None:
             driver = self._driver
-            shape = (launch.stays, 1, 1)
-            config = _config(driver, launch.grid, launch.block, 0, driver.CUstream(0), shape, False)
+            many = (1024 * launch.stays, 1, 1)
+            config = _config(driver, many, launch.block, 0, driver.CUstream(0), (launch.stays, 1, 1), False)
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._resident[kernel] = check("cuOccupancyMaxActiveClusters", most)
-        return (min(launch.grid[0], found * launch.stays), *launch.grid[1:])
+        return (min(launch.grid[0], max(found, 1) * launch.stays), *launch.grid[1:])
 
     def context(self) -> int:
         """The handle of the context that the kernels are loaded into."""
