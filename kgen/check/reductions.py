@@ -85,7 +85,11 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
         re, im = (ctx.builder.op(part, (found,), dtype=dtype.real, span=node.span) for part in ("real", "imag"))
         return Typed(dtype, re, shape, node.span, im)
     per_part, joined = _BY_PARTS[kind]
-    parts = [reduced(part, per_part, dtype.real) for part in (source.id, source.imag)]
+    own = [source.id, source.imag]
+    if any(ctx.builder.ops[part].shape != value.shape for part in own):  # one of them is the same along some axes
+        whole = ctx.builder.op("complex", own, dtype=dtype, span=node.span)
+        own = [ctx.builder.op(part, (whole,), dtype=dtype.real, span=node.span) for part in ("real", "imag")]
+    parts = [reduced(part, per_part, dtype.real) for part in own]
     if not joined:
         return Typed(dtype, parts[0], shape, node.span, parts[1])
     number = ctx.builder.op(joined[0], parts, span=node.span)

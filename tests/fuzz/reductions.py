@@ -18,20 +18,24 @@ from kgen.ir.rounding import numpy_dtype
 from .arrays import Array, Recipe, build, random_recipe
 
 FLOATS = ("float32", "float32", "float64", "float16", "bfloat16")
+NARROW = ("float8_e4m3fn", "float8_e5m2")
+COMPLEX = ("complex64", "complex64", "complex128")
 OTHERS = ("int8", "uint8", "int32", "int64", "bool")
 SMOOTH = ("sum", "mean", "var", "std", "min", "max", "norm", "logsumexp", "prod", "count_nonzero", "any", "all")
 PLACES = ("argmin", "argmax")
+OF_COMPLEX = ("sum", "mean", "prod", "var", "std", "norm", "count_nonzero", "any", "all")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression with its shape; ``exact`` where it has no rounding in it."""
+    """An expression with its shape; ``exact`` where it has no rounding in it.  Complex numbers are floats here, too."""
 
     text: str
     shape: tuple[int, ...]
     is_float: bool
     exact: bool
     is_bool: bool = False
+    is_complex: bool = False
 
     @property
     def number(self) -> str:
@@ -59,6 +63,9 @@ def _values(dtype: DType, shape: tuple[int, ...], seed: int) -> Array:
     rng = np.random.default_rng(seed)
     if dtype.is_bool:
         return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype.is_complex:
+        real, imaginary = rng.integers(-4, 5, (2, *shape)) / 2
+        return np.asarray(real + 1j * imaginary, numpy_dtype(dtype))
     low = -4 if dtype.signed else 0
     whole = rng.integers(low, 5, shape)
     return np.asarray(whole / 2 if dtype.is_float else whole, numpy_dtype(dtype))
@@ -67,6 +74,7 @@ def _values(dtype: DType, shape: tuple[int, ...], seed: int) -> Array:
 class Generator:
     def __init__(self, rng: Random) -> None:
         self.rng = rng
+        self.kinds = rng.choices((FLOATS, NARROW[:1], NARROW[1:], COMPLEX), (16, 1, 1, 4))[0]
         self.recipes: dict[str, Recipe] = {}
         self.lines: list[str] = []
 
@@ -109,20 +117,23 @@ class Generator:
 
     def _input(self, name: str, shape: tuple[int, ...]) -> Value:
         rng = self.rng
-        dtype = BY_NAME[rng.choice(FLOATS) if rng.random() < 0.7 else rng.choice(OTHERS)]
+        # No dtype holds what one fp8 does and what the other or integers do.
+        others = FLOATS if self.kinds[0] in NARROW else OTHERS
+        dtype = BY_NAME[rng.choice(self.kinds) if rng.random() < 0.7 else rng.choice(others)]
         self.recipes[name] = random_recipe(rng, dtype, shape, writable=True)
-        return Value(name, shape, dtype.is_float, True, dtype.is_bool)
+        return Value(name, shape, dtype.is_float or dtype.is_complex, True, dtype.is_bool, dtype.is_complex)
 
     def _reduced(self, value: Value) -> Value | None:
         rng = self.rng
         rank = len(value.shape)
-        kind = rng.choice(SMOOTH)
-        if value.exact and rng.random() < 0.15:
+        kind = rng.choice(OF_COMPLEX if value.is_complex else SMOOTH)
+        if value.exact and not value.is_complex and rng.random() < 0.15:
             kind = rng.choice(PLACES)
         text = value.number if kind in ("min", "max") else value.text
         if value.exact and kind not in ("prod", *PLACES) and rng.random() < 0.4:
             forms = ("{0} * {0}", "abs({0} - 1)", "({0} + {0}) * 0.5", "max({0}, 0)", "{0} > 0 ? {0} : {0} + 1")
-            text = rng.choice(forms).format(value.number)
+            of_complex = ("{0} * {0}", "conj({0}) - 1", "({0} + {0}) * 0.5")
+            text = rng.choice(of_complex if value.is_complex else forms).format(value.number)
         axes = sorted(rng.sample(range(rank), rng.randrange(rank + 1)))
         if kind in PLACES:
             axes = axes[:1] or list(range(rank))
@@ -142,8 +153,9 @@ class Generator:
         is_float = kind in ("mean", "var", "std", "norm", "logsumexp") or (
             value.is_float and kind in ("sum", "prod", "min", "max")
         )
+        is_complex = value.is_complex and kind in ("sum", "mean", "prod")
         exact = kind in ("sum", "min", "max") and value.exact and value.is_float
-        return Value(f"{kind}({', '.join([text, *words])})", shape, is_float, exact, kind in ("any", "all"))
+        return Value(f"{kind}({', '.join([text, *words])})", shape, is_float, exact, kind in ("any", "all"), is_complex)
 
     def _axes(self, axes: list[int], rank: int) -> str:
         shown = [a if self.rng.random() < 0.5 else a - rank for a in axes]
@@ -156,7 +168,11 @@ class Generator:
         except ValueError:
             return value
         form = self.rng.choice(("{0} + {1}", "({1} - {0}) * 0.5", "{0} * 0.25 + {1}", "exp({1} * 0.125 - 1) + {0}"))
-        return Value(f"({form.format(value.number, other.number)})", shape, True, False)
+        a, b = (
+            f"cast<float>({v.text})" if self.kinds[0] in NARROW and not v.is_float else v.number for v in (value, other)
+        )
+        is_complex = value.is_complex or other.is_complex
+        return Value(f"({form.format(a, b)})", shape, True, False, is_complex=is_complex)
 
 
 def generate(seed: int) -> Program:

@@ -40,7 +40,8 @@ def assert_close(program: Program, got: Any, want: Sequence[Array]) -> None:
         if one.dtype.kind in "iub":
             assert np.array_equal(one, other), program
             continue
-        a, b = one.astype(np.float64), other.astype(np.float64)
+        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        a, b = (np.ascontiguousarray(each, wide).view(np.float64) for each in (one, other))
         unit = float(np.finfo(np.float32).eps) if one.dtype.itemsize >= 4 else 2.0**-8
         scale = float(np.abs(b[np.isfinite(b)]).max(initial=1.0))
         close = np.isclose(a, b, rtol=64 * unit, atol=64 * unit * min(scale, 64.0), equal_nan=True)

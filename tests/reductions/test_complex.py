@@ -141,3 +141,30 @@ def test_compiles_for_gpus(case: str, dtype: str) -> None:
     source = kgen.jit(text).source(kgen.spec(shape, dtype), arch=arch)
     assert ("__cluster_dims__" in source) == (case == "cluster")
     assert nvrtc_log(source, arch or "sm_75") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("sum(x + y)", lambda x, y, z: (x + y).sum()),
+        ("sum(x + y, axis=0)", lambda x, y, z: (x + y).sum(0)),
+        ("mean(x + y, axis=-1)", lambda x, y, z: (x + y).mean(-1)),
+        ("std(x + z, axis=0)", lambda x, y, z: (x + z).std(0)),
+        ("var(z - x)", lambda x, y, z: (z - x).var()),
+        ("norm(x + z, axis=0)", lambda x, y, z: np.linalg.norm(x + z, axis=0)),
+        ("sum(cast<c64>(x), axis=0)", lambda x, y, z: x.sum(0).astype(np.complex64)),
+        ("mean(max(x, axis=0, keepdims=true) + y, axis=(0, 1))", lambda x, y, z: (x.max(0, keepdims=True) + y).mean()),
+        ("prod(x + y, axis=1)", lambda x, y, z: (x + y).prod(1)),
+    ],
+)
+def test_parts_of_different_shapes(text: str, want: Any) -> None:
+    """A part that is the same along an axis counts once for each element of it."""
+    x = np.arange(12, dtype=np.float32).reshape(3, 4) / 4
+    y = np.array([[1 + 2j]], np.complex64)
+    z = (np.arange(4) - 1.5 + 1j * np.arange(4)).astype(np.complex64)
+    given: dict[str, Any] = {
+        name: array for name, array in {"x": x, "y": y, "z": z}.items() if re.search(rf"\b{name}\b", text)
+    }
+    got = kgen.jit(f"out = {text}", device="cpu")(**given)
+    assert np.allclose(got, want(x, y, z), rtol=1e-5)
+    assert np.allclose(got, expected(f"out = {text}", given)[0], rtol=1e-5)
