@@ -1,36 +1,34 @@
 // The CUDA math library as far as <math.h> does not have it under the same name.
 //
 // What glibc computes in float to more than 2 ulp goes through double.  glibc declares some of CUDA's names itself, so
-// those can only be replaced by macros.
+// those can only be replaced by macros; of any number of arguments, as one may have commas of its own, in `<` and `>`.
 #pragma once
 
-#define __expf(x) expf(x)
-#define __exp10f(x) exp10f(x)
-#define __logf(x) logf(x)
-#define __log2f(x) log2f(x)
-#define __log10f(x) log10f(x)
-#define __sinf(x) sinf(x)
-#define __cosf(x) cosf(x)
-#define __tanf(x) tanf(x)
-#define __tanhf(x) tanhf(x)
-#define __powf(x, y) powf(x, y)
-#define __sincosf(x, s, c) sincosf(x, s, c)
+#define __expf(...) expf(__VA_ARGS__)
+#define __exp10f(...) exp10f(__VA_ARGS__)
+#define __logf(...) logf(__VA_ARGS__)
+#define __log2f(...) log2f(__VA_ARGS__)
+#define __log10f(...) log10f(__VA_ARGS__)
+#define __sinf(...) sinf(__VA_ARGS__)
+#define __cosf(...) cosf(__VA_ARGS__)
+#define __tanf(...) tanf(__VA_ARGS__)
+#define __tanhf(...) tanhf(__VA_ARGS__)
+#define __powf(...) powf(__VA_ARGS__)
+#define __sincosf(...) sincosf(__VA_ARGS__)
 
 // lgamma itself writes a global sign: a data race.
 static inline double kgen_lgamma(double x) {
   int sign;
   return lgamma_r(x, &sign);
 }
-#define lgamma(x) kgen_lgamma(x)
-#define lgammaf(x) ((float)kgen_lgamma((double)(x)))
-#define tgammaf(x) ((float)tgamma((double)(x)))
-#define erfcf(x) ((float)erfc((double)(x)))
-#define j0f(x) ((float)j0((double)(x)))
-#define j1f(x) ((float)j1((double)(x)))
-#define jnf(n, x) ((float)jn(n, (double)(x)))
-#define y0f(x) ((float)y0((double)(x)))
-#define y1f(x) ((float)y1((double)(x)))
-#define ynf(n, x) ((float)yn(n, (double)(x)))
+#define lgamma(...) kgen_lgamma(__VA_ARGS__)
+#define lgammaf(...) ((float)kgen_lgamma((double)(__VA_ARGS__)))
+#define tgammaf(...) ((float)tgamma((double)(__VA_ARGS__)))
+#define erfcf(...) ((float)erfc((double)(__VA_ARGS__)))
+#define j0f(...) ((float)j0((double)(__VA_ARGS__)))
+#define j1f(...) ((float)j1((double)(__VA_ARGS__)))
+#define y0f(...) ((float)y0((double)(__VA_ARGS__)))
+#define y1f(...) ((float)y1((double)(__VA_ARGS__)))
 
 // CUDA overloads the C names for float; <math.h> alone would silently compute in double.
 #define KGEN_OVERLOAD(NAME) \
@@ -166,9 +164,9 @@ KGEN_FLOAT_OF_4(rnorm4d)
 static inline float rhypotf(float x, float y) { return (float)rhypot((double)x, (double)y); }
 
 // C23 has these too, and newer C libraries declare them: only macros work with old and new.
-#define rsqrt(x) kgen_rsqrt(x)
-#define rsqrtf(x) kgen_rsqrtf(x)
-#define sinpi(x) kgen_sinpi(x)
-#define sinpif(x) kgen_sinpif(x)
-#define cospi(x) kgen_cospi(x)
-#define cospif(x) kgen_cospif(x)
+#define rsqrt(...) kgen_rsqrt(__VA_ARGS__)
+#define rsqrtf(...) kgen_rsqrtf(__VA_ARGS__)
+#define sinpi(...) kgen_sinpi(__VA_ARGS__)
+#define sinpif(...) kgen_sinpif(__VA_ARGS__)
+#define cospi(...) kgen_cospi(__VA_ARGS__)
+#define cospif(...) kgen_cospif(__VA_ARGS__)

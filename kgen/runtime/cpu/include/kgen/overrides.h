@@ -16,19 +16,23 @@ static inline bool signbit(float x) { return __builtin_signbit(x); }
 static inline bool signbit(double x) { return __builtin_signbit(x); }
 
 // CUDA's order the zeros; the C library's may give either.
-#define fminf(x, y) kgen::lesser((float)(x), (float)(y))
-#define fmaxf(x, y) kgen::greater((float)(x), (float)(y))
-#define fmin(x, y) kgen::lesser(x, y)
-#define fmax(x, y) kgen::greater(x, y)
+namespace kgen {
+inline float lesser_float(float x, float y) { return lesser(x, y); }
+inline float greater_float(float x, float y) { return greater(x, y); }
+}  // namespace kgen
+#define fminf(...) kgen::lesser_float(__VA_ARGS__)
+#define fmaxf(...) kgen::greater_float(__VA_ARGS__)
+#define fmin(...) kgen::lesser(__VA_ARGS__)
+#define fmax(...) kgen::greater(__VA_ARGS__)
 
 // CUDA's Bessel functions have no negative orders.
 namespace kgen {
 inline double bessel_j(int n, double x) { return n < 0 ? NAN : jn(n, x); }
 inline double bessel_y(int n, double x) { return n < 0 ? NAN : yn(n, x); }
+inline float bessel_j_float(int n, float x) { return (float)bessel_j(n, x); }
+inline float bessel_y_float(int n, float x) { return (float)bessel_y(n, x); }
 }  // namespace kgen
-#undef jnf
-#undef ynf
-#define jn(n, x) kgen::bessel_j(n, x)
-#define yn(n, x) kgen::bessel_y(n, x)
-#define jnf(n, x) ((float)kgen::bessel_j(n, (double)(x)))
-#define ynf(n, x) ((float)kgen::bessel_y(n, (double)(x)))
+#define jn(...) kgen::bessel_j(__VA_ARGS__)
+#define yn(...) kgen::bessel_y(__VA_ARGS__)
+#define jnf(...) kgen::bessel_j_float(__VA_ARGS__)
+#define ynf(...) kgen::bessel_y_float(__VA_ARGS__)
