@@ -197,6 +197,7 @@ class _Checker:
             return
         dtype = self.out_dtypes.get(statement.name, typed.dtype)
         if not self._same_kind(typed.dtype, dtype, f"out= for `{statement.name}`", statement):
+            self.names[statement.name] = None
             return
         shape = typed.shape if not self.no_arrays else self.shape
         self._store(statement, typed, dtype, shape, "output")

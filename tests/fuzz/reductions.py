@@ -167,7 +167,10 @@ class Generator:
             shape = np.broadcast_shapes(value.shape, other.shape)
         except ValueError:
             return value
-        form = self.rng.choice(("{0} + {1}", "({1} - {0}) * 0.5", "{0} * 0.25 + {1}", "exp({1} * 0.125 - 1) + {0}"))
+        forms = ["{0} + {1}", "({1} - {0}) * 0.5", "{0} * 0.25 + {1}"]
+        if other.exact or not other.is_complex:  # what is large turns far in the complex plane
+            forms.append("exp({1} * 0.125 - 1) + {0}")
+        form = self.rng.choice(forms)
         a, b = (
             f"cast<float>({v.text})" if self.kinds[0] in NARROW and not v.is_float else v.number for v in (value, other)
         )

@@ -63,3 +63,11 @@ def test_arguments_with_commas(function: str) -> None:
     direct = jit(f"out = {function}({first}cast<e5m2, sat, ru>(v){more})", device="cpu")(**given)
     apart = jit(f"t: e5m2 = cast<e5m2, sat, ru>(v)\nout = {function}({first}t{more})", device="cpu")(**given)[1]
     np.testing.assert_array_equal(direct.astype(np.float32), apart.astype(np.float32))
+
+
+def test_an_output_that_does_not_fit_is_read_again() -> None:
+    """One error for it, and none for what reads it."""
+    outs = (np.empty(3, np.complex64), np.empty(3, np.float32), None)
+    with pytest.raises(KgenError) as caught:
+        jit("out = x\nsecond = out\nthird = second", device="cpu")(np.ones(3, np.float32), out=outs)
+    assert [d.code for d in caught.value.diagnostics] == ["lossy-cast"]
