@@ -202,3 +202,11 @@ def test_only_a_threads_last_group_may_be_outside(text: str, dtype: str) -> None
             held += 1
             assert once * (chosen["vectors"] - 1) < width <= once * chosen["vectors"], (width, chosen)
     assert held > 70
+
+
+def test_kept_beside_what_all_rows_share() -> None:
+    """Values are kept from one round to the next, also where nothing that is read is."""
+    x = np.arange(4, dtype=np.int32)[:, None]
+    text = "let t = exp(x * 0.125) + argmax(x, axis=1)\nout = x * 0.5 - sum(t, axis=-2, keepdims=true)\nalso = t"
+    for got, want in zip(kgen.jit(text, device="cpu")(x), expected(text, {"x": x}), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
