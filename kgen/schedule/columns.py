@@ -160,7 +160,7 @@ def _shape(groups: int, group: int, size: int, flying: int, height: int, others:
     lanes = _lanes(groups, max(1, ACROSS // size))
     if -(-groups // lanes) * others < FEWEST_TILES:
         lanes = _lanes(groups, max(1, NARROW // size))
-    elif groups * size <= ALL_ACROSS:
+    elif groups * size <= ALL_ACROSS and groups <= BLOCK:
         lanes = groups
     while 2 * lanes <= BLOCK and lanes < groups and height < BATCHES * most * (BLOCK // lanes):
         lanes = _lanes(groups, 2 * lanes)

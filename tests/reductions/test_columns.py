@@ -107,3 +107,12 @@ def test_shared_memory(count: int, dtype: str) -> None:
         length = int(np.prod([int(n) for n in re.findall(r"\d+", lengths)]))
         total += sizes.get(kind, 16 if "<" in kind else 8) * length
     assert total <= 48 * 1024, source
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.float16, np.float32])
+@pytest.mark.parametrize("columns", [255, 257, 301, 383, 511])
+def test_more_columns_than_threads(columns: int, dtype: type[np.generic]) -> None:
+    """Odd numbers of narrow columns: few bytes, but many of them."""
+    x = np.random.default_rng(columns).integers(0, 3, (40, 16, columns)).astype(dtype)
+    got = kgen.jit("out = sum(x, axis=1)", device="cpu")(x)
+    np.testing.assert_array_equal(got, x.sum(1, dtype=got.dtype))
