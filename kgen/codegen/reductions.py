@@ -193,7 +193,7 @@ class RowsWriter(RoundsWriter):
             lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")
-        if schedule.kept > 1:
+        if schedule.kept > 1 and (schedule.patterns or schedule.coordinates or not schedule.stages):
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
         for touch, is_wide in enumerate(self.wide):
             if is_wide and self.planned(touch).pattern is not None:

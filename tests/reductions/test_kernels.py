@@ -210,3 +210,10 @@ def test_kept_beside_what_all_rows_share() -> None:
     text = "let t = exp(x * 0.125) + argmax(x, axis=1)\nout = x * 0.5 - sum(t, axis=-2, keepdims=true)\nalso = t"
     for got, want in zip(kgen.jit(text, device="cpu")(x), expected(text, {"x": x}), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_staged_rows_of_empty_arrays() -> None:
+    """Kept dimensions that cannot merge, as one of them is empty."""
+    x = np.zeros((16, 3, 0), np.uint8)
+    got = kgen.jit("out = x - prod((x - prod(x)) * 0.5, axis=1, keepdims=true)", device="cpu")(x)
+    assert got.shape == x.shape
