@@ -14,16 +14,22 @@ from kgen import resources
 class Helper:
     """A device function; ``requires`` names the helpers that it calls, ``headers`` what its text needs.
 
-    Overloads of one function, such as ``wrap_add`` of int and of long long, are helpers of their own.
+    Overloads of one function, such as ``wrap_add`` of int and of long long, are helpers of their own.  ``like``: the
+    helper whose text it has, but for ``swap``: what that one says, and what is said instead.
     """
 
     name: str
     requires: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
+    like: str | None = None
+    swap: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
-        return _text(self.name)
+        text = _text(self.like or self.name)
+        for there, here in self.swap:
+            text = text.replace(there, here)
+        return text
 
 
 @cache
@@ -75,7 +81,17 @@ _ROWS = (
     Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),
+    Helper("load_evict_last"),
     Helper("read_rows"),
+    Helper(
+        "read_rows_evict_last",
+        ("load_evict_last",),
+        like="read_rows",
+        swap=(
+            (" read_rows(", " read_rows_evict_last("),
+            ("*reinterpret_cast<const Access*>(rows + i)", "load_evict_last<Access>(rows + i)"),
+        ),
+    ),
     Helper("write_rows"),
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),

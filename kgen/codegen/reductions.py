@@ -9,13 +9,14 @@ from kgen.codegen import cluster, names
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Statement
 from kgen.codegen.helpers import CLUSTER
-from kgen.codegen.layouts import apart, decomposition, divisor_fields, placement, sum_lines, touch_labels
+from kgen.codegen.layouts import decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.peeled import Singles
 from kgen.codegen.rounds import RoundsWriter
 from kgen.codegen.row_access import Declare, States
+from kgen.codegen.row_comment import row_comment
 from kgen.codegen.sections import Parts, RowWriter, label_of, touch_of
 from kgen.codegen.spelling import Expr, register_type
-from kgen.codegen.staged import moves_packs, staged_helpers, staged_operands, staging
+from kgen.codegen.staged import moves_packs, staged_helpers, staging
 from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
@@ -106,7 +107,7 @@ class RowsWriter(RoundsWriter):
             ReduceContext(
                 template=f"{schedule.template}.cu.j2",
                 name=name,
-                comment=self.comment(),
+                comment=row_comment(self),
                 parameters=tuple(parameters),
                 bounds=f"{schedule.block}" + (f", {STAYING_BLOCKS}" if schedule.near is not None else ""),
                 threads=schedule.threads,
@@ -152,6 +153,7 @@ class RowsWriter(RoundsWriter):
             + (CLUSTER if schedule.cluster > 1 else ())
             + (("hold",) if any(self.is_packed(t) for t in loads) else ())
             + (("pick",) if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else ())
+            + (("load_evict_last",) if schedule.evict_last else ())
             + staged_helpers(self),
         )
 
@@ -326,43 +328,6 @@ class RowsWriter(RoundsWriter):
             assert isinstance(attr, Access)
             writer.places[attr.operand] = self.row_element(touch_of(self.step, n))
         return (*lines, *writer.lines(last))
-
-    # --- comment and layout -------------------------------------------------------------------------
-
-    def comment(self) -> tuple[str, ...]:
-        schedule = self.schedule
-        rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
-        share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
-        if schedule.cluster > 1:
-            share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
-        most = schedule.sharers * schedule.vectors * schedule.group
-        if schedule.vectors:
-            least = most - schedule.sharers * schedule.group + 1
-            up_to = "" if self.is_exact else f"{least} to " if schedule.fills else "up to "
-            most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
-            what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
-        elif schedule.split:
-            what = f"Rows of any length, each shared by several blocks: {share} and block."
-        elif len(self.sections) == 1:
-            what = f"Rows of any length, walked once: {share}."
-        else:
-            what = f"Rows of any length, read again for each round of reductions: {share}."
-        launch = f"Launch: a block of {schedule.block} threads for each row."
-        if schedule.split:
-            launch = (
-                f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
-            )
-        if schedule.rows > 1:
-            launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
-        launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch,)
-        text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
-        if schedule.index_bits == 32:
-            text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
-        text += placement(self.step, schedule)
-        text += staged_operands(self)
-        if schedule.group > 1 and schedule.lead is None and not self.is_exact:
-            text.append(f"Rows are a multiple of {schedule.group} elements.")
-        return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
 
     def layout(self, name: str) -> LayoutContext:
         schedule, wide = self.schedule, self.schedule.index_bits == 64

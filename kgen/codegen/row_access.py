@@ -196,7 +196,10 @@ class RowAccess:
 
     def from_memory(self, touch: int) -> str:
         """A group of elements that are where one access reads them."""
-        return f"*reinterpret_cast<const {self.pack(touch)}*>({self.base_of(touch)} + {self.along(touch, '')})"
+        place = f"{self.base_of(touch)} + {self.along(touch, '')}"
+        if touch in self.schedule.evict_last and self.planned(touch).access != "staged":
+            return f"load_evict_last<{self.pack(touch)}>({place})"
+        return f"*reinterpret_cast<const {self.pack(touch)}*>({place})"
 
     def block_bytes(self, touch: int, group: int) -> int:
         """Bytes of the blocks that groups of a shifted operand are read as."""

@@ -29,9 +29,8 @@ def staging(access: RowAccess) -> Staging:
         pointer = f"{names.pointer(access.operand(i).name)} + {at} * layout.width"
         if step.touches[i].reads:
             each = -(-rows * schedule.held * access.operand(i).dtype.size // (16 * block))
-            before.append(
-                f"read_rows<{block}, {each}, {_access(access, i)}>({arrays[i]}, {pointer}, elements, {rows} * {width});"
-            )
+            read = f"{_reader(access, i)}<{block}, {each}, {_access(access, i)}>"
+            before.append(f"{read}({arrays[i]}, {pointer}, elements, {rows} * {width});")
         if step.touches[i].writes:
             after.append(f"write_rows<{block}, {_access(access, i)}>({pointer}, {arrays[i]}, elements);")
     before.append("__syncthreads();")
@@ -54,10 +53,10 @@ def staging(access: RowAccess) -> Staging:
 
 def staged_helpers(access: RowAccess) -> tuple[str, ...]:
     """The device functions that the lines call."""
-    pairs = zip(access.schedule.touches, access.step.touches, strict=True)
-    staged = [touch for planned, touch in pairs if planned.access == "staged"]
-    reads, writes = any(t.reads for t in staged), any(t.writes for t in staged)
-    return (*(["read_rows"] if reads else []), *(["write_rows"] if writes else []))
+    pairs = enumerate(zip(access.schedule.touches, access.step.touches, strict=True))
+    staged = [(i, touch) for i, (planned, touch) in pairs if planned.access == "staged"]
+    readers = dict.fromkeys(_reader(access, i) for i, touch in staged if touch.reads)
+    return (*readers, *(["write_rows"] if any(touch.writes for _, touch in staged) else []))
 
 
 def moves_packs(access: RowAccess) -> bool:
@@ -89,6 +88,10 @@ def _row(access: RowAccess) -> list[str]:
         row += f" + {apart * WARP // threads} * (threadIdx.x / {WARP * apart})"
     comment = "// Of the block's rows; those that a warp has are apart, so that they are in different banks."
     return [comment, f"const int mine = {row};"]
+
+
+def _reader(access: RowAccess, touch: int) -> str:
+    return "read_rows_evict_last" if touch in access.schedule.evict_last else "read_rows"
 
 
 def _access(access: RowAccess, touch: int) -> str:

@@ -11,6 +11,7 @@ from kgen.ir.kernel import Access, Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.evict_last import evicted_last, exceeds_l2
 from kgen.schedule.few import few_vectors, two_vectors
 from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, SHORTEST_SHIFTED, leader, margins, most_singles
 from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
@@ -66,6 +67,7 @@ class RowSchedule(Schedule):
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
     and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
     ``near``: a touch of which a block keeps in shared memory what all rows share, while clusters take row after row.
+    ``evict_last``: touches of which L2 is told to evict last what is read.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
     each of them reads ``vectors`` of its elements before it uses them.  ``tall``: whether a thread may have twice as
@@ -80,6 +82,7 @@ class RowSchedule(Schedule):
     repeat: int = 1
     tall: bool = False
     near: int | None = None
+    evict_last: tuple[int, ...] = ()
 
     @property
     def sharers(self) -> int:
@@ -227,9 +230,14 @@ def choose_rows(
     patterns, places = stride_patterns(kept, strided)
     found = dict(zip(strided, places, strict=True))
     # What all rows share is read where it is needed.
-    own = [i for i in numbers if wide[i] and step.touches[i].reads and (found.get(i) is not None or not patterns)]
+    reads = [i for i in numbers if wide[i] and step.touches[i].reads]
+    own = [i for i in reads if i in staged or found.get(i) is not None or not patterns]
     held = sum(itemsizes[i] for i in own)
     as_much = max((itemsizes[i] for i in written), default=0) >= held
+    rows = math.prod(space.shape[reduced:])
+    weights = len(reads) - len(own)  # operands that all rows share
+    sizes = rows * width * held, rows * width * sum(itemsizes[i] for i in written)
+    large = bounded and exceeds_l2(target, *sizes) and (lead is None or weights < 2)
     starts = [addresses[i] == 0 and bool(patterns) and found.get(i) is None for i in numbers]  # where vectors do
     if flat is not None:
         threads, vectors, cluster, block, repeat = flat.threads, flat.vectors, 1, flat.block, flat.repeat
@@ -244,7 +252,10 @@ def choose_rows(
         grouped = width if lead is None else width // group * group
         threads, vectors, cluster = _shape(grouped, group, held, max(step.phase()), least, largest, bounded=bounded)
         block, repeat = threads if threads > WARP else max(threads, SHORT_BLOCK), 1
-    rows = math.prod(space.shape[reduced:])
+    # More in flight for each exchange: layernorm of 2048 bfloat16 1.03 of a copy and not 1.00, of 8192 1.02 and 0.95.
+    if large and weights > 1 and threads > WARP and cluster == 1 and 0 < 2 * vectors * group * held <= HELD_BYTES:
+        threads //= 2
+        vectors, block = -(-width // (group * threads)), max(threads, SHORT_BLOCK)
     split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
     touches: list[TouchSchedule] = []
     for i in numbers:
@@ -263,6 +274,8 @@ def choose_rows(
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
     stays = cluster > 1 and lead is None and bits == 32 and reduced == 1
     each = vectors * group
+    keeps = kept_near(step, touches, itemsizes, threads, cluster, each) if stays else None
+    lasts = large and vectors > 0 and keeps is None
     schedule = RowSchedule(
         "row_reduce",
         block,
@@ -278,7 +291,8 @@ def choose_rows(
         split=split,
         cluster=cluster,
         repeat=repeat,
-        near=kept_near(step, touches, itemsizes, threads, cluster, each) if stays else None,
+        near=keeps,
+        evict_last=evicted_last(step, touches, itemsizes, own, group, target.vector_bytes) if lasts else (),
     )
     return Choice(schedule, space, row_reasons(schedule, step, width, plain=is_plain(step)))
 

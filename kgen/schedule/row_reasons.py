@@ -35,6 +35,8 @@ def row_reasons(schedule: RowSchedule, step: RowStep, width: int, *, plain: bool
         ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
     if schedule.near is not None:
         ends = ("staying: clusters take row after row, and keep one operand that all rows share in shared memory",)
+    if schedule.evict_last:
+        ends += ("L2: what is read, more than stays there, is evicted last, so that what is written leaves early",)
     return (what, *ends, *shared_reasons(schedule), *_arithmetic(step))
 
 

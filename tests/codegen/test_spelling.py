@@ -39,7 +39,7 @@ def test_every_dtype_has_a_c_type() -> None:
 
 
 def test_helpers_and_files_agree() -> None:
-    """Each helper is one file of templates/device, each file one helper that some spelling or helper uses."""
+    """Each file of templates/device is one helper, which some spelling or helper uses; the others are like one."""
     files = {path.stem for path in (resources.folder("templates") / "device").glob("*.cu")}
     used = {h for c in all_cases() for h in spell(c.name, c.attr, c.dtype, [A, B, C, A][: len(c.of)], c.of).helpers}
     for kind in (*KINDS, *INTERNAL_KINDS):
@@ -60,12 +60,17 @@ def test_helpers_and_files_agree() -> None:
         "counted",
         "spread",
         "load_blocks",
+        "load_evict_last",
         "read_rows",
+        "read_rows_evict_last",
         "write_rows",
     }
     used |= {f"{which}_{half}" for which in ("greatest", "least") for half in ("f16", "bf16")}
     used |= {required for name in used for required in HELPERS[name].requires}
-    assert files == set(HELPERS) == used
+    assert set(HELPERS) == used
+    assert files == {name for name, helper in HELPERS.items() if helper.like is None}
+    for helper in HELPERS.values():
+        assert all(there in HELPERS[helper.like].text for there, _ in helper.swap if helper.like)
 
 
 def test_required_helpers_come_first_and_once() -> None:

@@ -1,0 +1,43 @@
+"""The comment above a kernel that goes along rows."""
+
+from __future__ import annotations
+
+from kgen.codegen import cluster, names
+from kgen.codegen.layouts import apart, placement
+from kgen.codegen.row_access import RowAccess
+from kgen.codegen.staged import staged_operands
+
+
+def row_comment(access: RowAccess) -> tuple[str, ...]:
+    """What it does, how it is launched, and what it asks of its operands."""
+    schedule = access.schedule
+    rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
+    share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
+    if schedule.cluster > 1:
+        share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
+    most = schedule.sharers * schedule.vectors * schedule.group
+    if schedule.vectors:
+        least = most - schedule.sharers * schedule.group + 1
+        up_to = "" if access.is_exact else f"{least} to " if schedule.fills else "up to "
+        most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
+        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
+    elif schedule.split:
+        what = f"Rows of any length, each shared by several blocks: {share} and block."
+    elif len(access.sections) == 1:
+        what = f"Rows of any length, walked once: {share}."
+    else:
+        what = f"Rows of any length, read again for each round of reductions: {share}."
+    launch = f"Launch: a block of {schedule.block} threads for each row."
+    if schedule.split:
+        launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
+    if schedule.rows > 1:
+        launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
+    launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch,)
+    text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
+    if schedule.index_bits == 32:
+        text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
+    text += placement(access.step, schedule)
+    text += staged_operands(access)
+    if schedule.group > 1 and schedule.lead is None and not access.is_exact:
+        text.append(f"Rows are a multiple of {schedule.group} elements.")
+    return tuple(names.comment(line) for line in [*text, *apart(access.step, schedule)])
