@@ -26,7 +26,8 @@ from kgen.schedule.columns import choose_columns
 from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
-from kgen.schedule.reductions import better_apart, better_joined, choose_rows
+from kgen.schedule.reductions import better_apart, better_joined
+from kgen.schedule.rows import choose_rows
 from kgen.schedule.split import Step, split
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source

@@ -1,46 +1,25 @@
-"""Schedules of kernels with reductions: how many threads share a row, and whether they keep it in registers."""
+"""Kernels with reductions: their schedule, their space, and how programs are best cut into them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from kgen.ir.kernel import Access, Reduction
-from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
-from kgen.schedule.evict_last import evicted_last, exceeds_l2
-from kgen.schedule.few import few_vectors, two_vectors
-from kgen.schedule.peel import NEAR_BLOCK, SHORTEST, SHORTEST_SHIFTED, leader, margins, most_singles
-from kgen.schedule.plan import AccessKind, Schedule, TouchSchedule
-from kgen.schedule.policy import Choice, is_shifted
-from kgen.schedule.row_reasons import row_reasons
-from kgen.schedule.stage import stage
-from kgen.schedule.stay import kept_near
-from kgen.schedule.target import PORTABLE, Target
+from kgen.schedule.plan import Schedule
 
 if TYPE_CHECKING:
     from kgen.schedule.bind import Array
 
-#: Threads of a block whose rows are a warp's work or less: small blocks come and go evenly (1024 bfloat16: 1.02 of a
-#: copy, 1.00 with 256).
-SHORT_BLOCK = 64
 WARP = 32
 
 #: Elements of a row that a thread keeps in registers: enough for several loads in flight, and for rounds of reductions
 #: to be a small part of the work.
 ELEMENTS = 32
-
-#: Bytes of a row that a thread keeps in registers where a block's worth of threads has less to do otherwise: more
-#: bytes in flight, and the exchange a smaller part, beat more threads (16384 bfloat16: 0.99 of a copy and 0.87).
-HELD_BYTES = 128
-
-#: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
-#: an SM until then, or where every element is a load of its own.
-LOOP_THREADS = 512
-LONGEST_NEAR = 1 << 16
 
 #: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
 LONGEST_IN_ROUNDS = 4096
@@ -184,154 +163,7 @@ def wide_touches(step: RowStep) -> tuple[bool, ...]:
     return tuple((t.operand, t.axes) in wide for t in step.touches)
 
 
-# --- the choice -----------------------------------------------------------------------------------------
-
-
-def choose_rows(
-    step: RowStep,
-    reduced: int,
-    space: IterationSpace,
-    itemsizes: Sequence[int],
-    addresses: Sequence[int],
-    aliased: Sequence[bool],
-    *,
-    bounded: bool = True,
-    target: Target = PORTABLE,
-) -> Choice:
-    """The schedule of a kernel with reductions.
-
-    ``addresses``: of the operands, modulo the widest access.  ``bounded``: whether the extents are known.
-    """
-    wide = wide_touches(step)
-    walks = [w and space.strides[i][0] == 1 and space.shape[0] > 1 for i, w in enumerate(wide)]
-    moving = [itemsizes[i] for i, w in enumerate(wide) if w and _moves(space, i, reduced)]
-    group = max(1, target.vector_bytes // max(moving, default=1)) if any(walks) else 1
-    width = math.prod(space.shape[:reduced])
-    walking = [i for i, w in enumerate(walks) if w]
-    written = {i for i, w in enumerate(wide) if w and step.touches[i].writes}
-    flat = stage(space, walking, written, itemsizes, addresses, group) if bounded and reduced == 1 else None
-    lead: int | None = None
-    alike: Set[int] = frozenset()
-    if flat is not None:
-        group, lead = flat.group, flat.lead
-    elif group > 1 and reduced == 1 and (width * max(moving) >= SHORTEST or not bounded):
-        lead, alike = leader(space, walking, itemsizes, addresses, group, bounded=bounded)
-    whole = group > 1 and width % group == 0 and reduced == 1
-    while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
-        group //= 2
-    may_shift = lead is not None and flat is None and (width >= SHORTEST_SHIFTED or not bounded)
-    shifted = [
-        i for i in walking if may_shift and i not in alike and i not in written and is_shifted(itemsizes[i], group)
-    ]
-    staged: Set[int] = flat.operands if flat is not None else frozenset()
-    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
-    numbers = list(range(len(step.touches)))
-    strided = [i for i in numbers if i not in staged]
-    patterns, places = stride_patterns(kept, strided)
-    found = dict(zip(strided, places, strict=True))
-    # What all rows share is read where it is needed.
-    reads = [i for i in numbers if wide[i] and step.touches[i].reads]
-    own = [i for i in reads if i in staged or found.get(i) is not None or not patterns]
-    held = sum(itemsizes[i] for i in own)
-    as_much = max((itemsizes[i] for i in written), default=0) >= held
-    rows = math.prod(space.shape[reduced:])
-    weights = len(reads) - len(own)  # operands that all rows share
-    sizes = rows * width * held, rows * width * sum(itemsizes[i] for i in written)
-    large = bounded and exceeds_l2(target, *sizes) and (lead is None or weights < 2)
-    starts = [addresses[i] == 0 and bool(patterns) and found.get(i) is None for i in numbers]  # where vectors do
-    if flat is not None:
-        threads, vectors, cluster, block, repeat = flat.threads, flat.vectors, 1, flat.block, flat.repeat
-    elif bounded and whole and lead is None and as_much and (pairs := two_vectors(width // group)):
-        threads, vectors, cluster, block, repeat = pairs, 2, 1, max(pairs, SHORT_BLOCK), 1
-    elif bounded and whole and lead is None and (few := few_vectors(width // group)):
-        (threads, vectors), cluster, block, repeat = few, 1, SHORT_BLOCK, 1
-    else:
-        largest = 1 if is_plain(step) else target.cluster
-        near = [(NEAR_BLOCK // itemsizes[i], True) if starts[i] else (group, False) for i in shifted]
-        least = 1 if lead is None else most_singles(group, margins(group, near))  # one for each
-        grouped = width if lead is None else width // group * group
-        threads, vectors, cluster = _shape(grouped, group, held, max(step.phase()), least, largest, bounded=bounded)
-        block, repeat = threads if threads > WARP else max(threads, SHORT_BLOCK), 1
-    # More in flight for each exchange: layernorm of 2048 bfloat16 1.03 of a copy and not 1.00, of 8192 1.02 and 0.95.
-    if large and weights > 1 and threads > WARP and cluster == 1 and 0 < 2 * vectors * group * held <= HELD_BYTES:
-        threads //= 2
-        vectors, block = -(-width // (group * threads)), max(threads, SHORT_BLOCK)
-    split = bounded and not vectors and is_plain(step) and -(-rows // (block // threads)) < ENOUGH_BLOCKS
-    touches: list[TouchSchedule] = []
-    for i in numbers:
-        kind: AccessKind = "row" if not wide[i] else "vector" if walks[i] else "gather"
-        alignment = 0
-        if i in staged:
-            kind, alignment = "staged", target.vector_bytes if addresses[i] == 0 else itemsizes[i]
-        if kind == "vector":
-            size = itemsizes[i]
-            aligned = _is_aligned(space, i, group * size, size, addresses[i]) if lead is None else i in alike
-            alignment = group * size if aligned else size
-            if i in shifted:
-                kind, alignment = "shifted", target.vector_bytes if starts[i] else size
-        touches.append(TouchSchedule(kind, alignment, found.get(i), not aliased[i]))
-    bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, wide) else 64
-    coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
-    stays = cluster > 1 and lead is None and bits == 32 and reduced == 1
-    each = vectors * group
-    keeps = kept_near(step, touches, itemsizes, threads, cluster, each) if stays else None
-    lasts = large and vectors > 0 and keeps is None
-    schedule = RowSchedule(
-        "row_reduce",
-        block,
-        group,
-        len(space.shape),
-        bits,
-        tuple(touches),
-        coordinates,
-        lead,
-        threads=threads,
-        vectors=vectors,
-        reduced=reduced,
-        split=split,
-        cluster=cluster,
-        repeat=repeat,
-        near=keeps,
-        evict_last=evicted_last(step, touches, itemsizes, own, group, target.vector_bytes) if lasts else (),
-    )
-    return Choice(schedule, space, row_reasons(schedule, step, width, plain=is_plain(step)))
-
-
-def _is_aligned(space: IterationSpace, touch: int, full: int, size: int, address: int) -> bool:
-    """Whether every row of an operand begins at a multiple of ``full`` bytes."""
-    outer = [s for n, s in zip(space.shape[1:], space.strides[touch][1:], strict=True) if n > 1]
-    return address % full == 0 and all(s * size % full == 0 for s in outer)
-
-
-def _moves(space: IterationSpace, touch: int, reduced: int) -> bool:
-    return any(s for n, s in zip(space.shape[:reduced], space.strides[touch][:reduced], strict=True) if n > 1)
-
-
-def _shape(
-    width: int, group: int, element: int, rounds: int, least: int, largest: int, *, bounded: bool
-) -> tuple[int, int, int]:
-    """Threads of a block that share a row, groups that each holds, and blocks that share a row.
-
-    ``element``: bytes of an element of all that is held.  ``least``: threads that a row has to have.  ``largest``:
-    blocks that may form a cluster.
-    """
-    if not bounded:
-        return LOOP_THREADS, 0, 1
-    count = max(1, -(-width // group))  # groups of a row
-    vectors = max(1, ELEMENTS // group)
-    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256):
-        if threads >= least and count <= threads * vectors:
-            return threads, -(-count // threads), 1
-    more = max(vectors, HELD_BYTES // (group * max(element, 1)))
-    for threads in (256, 512):
-        if count <= threads * more:
-            return threads, -(-count // threads), 1
-    if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
-        return 2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS)), 1
-    for threads, cluster in ((256, 2), (256, 4), (256, 8), (512, 8)):
-        if cluster <= largest and count <= threads * cluster * more:
-            return threads, -(-count // (threads * cluster)), cluster
-    return (LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS), 0, 1
+# --- what a choice depends on ---------------------------------------------------------------------------
 
 
 def is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wide: Sequence[bool]) -> bool:
