@@ -58,7 +58,7 @@ adam_bf16_gradient_element(const __nv_bfloat16 g_v,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for p, m and v; 8 for g.
 // No other operand may overlap p, m and v in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -103,7 +103,7 @@ adam_bf16_gradient_contiguous(const __nv_bfloat16* __restrict__ g_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for p, m and v; 8 for g.
 // No other operand may overlap p, m and v in memory.
 extern "C" __global__ void __launch_bounds__(256)

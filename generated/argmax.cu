@@ -25,12 +25,6 @@ struct Found {
     Place at;
 };
 
-template <typename T, typename Place>
-static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
-}
-
 // Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
 template <typename T, typename Place>
 static __device__ __forceinline__ void take_greatest(Found<T, Place>& found, T x, Place place)
@@ -66,6 +60,13 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// The state of the thread whose number differs by the bit `d`.
+template <typename T, typename Place>
+static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
+}
+
 // Takes one element into argmax and max.
 static __device__ __forceinline__ void
 argmax_pass(const float x_v, const int place, Found<float, int>& argmax_acc, float& max_acc)
@@ -87,7 +88,7 @@ struct argmax_rows_held1024_layout {
 // Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
-// Rows are a multiple of 4 elements.
+// Rows, and all strides of what moves by groups, are multiples of 4 elements.
 // No other operand may overlap at and top in memory.
 extern "C" __global__ void __launch_bounds__(64)
 argmax_rows_held1024(const float* __restrict__ x_ptr,

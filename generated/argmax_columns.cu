@@ -26,12 +26,6 @@ struct Found {
     Place at;
 };
 
-template <typename T, typename Place>
-static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
-}
-
 // Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
 template <typename T, typename Place>
 static __device__ __forceinline__ void take_greatest(Found<T, Place>& found, T x, Place place)

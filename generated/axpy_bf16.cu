@@ -27,7 +27,7 @@ axpy_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 y_v, const float 
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out; 8 for x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -55,7 +55,7 @@ axpy_bf16_contiguous(const __nv_bfloat16* __restrict__ x_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out; 8 for x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -26,7 +26,7 @@ struct Moments {
 };
 
 // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
-// branch, so that several sets can be on their way from memory.
+// branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
@@ -34,15 +34,8 @@ static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
     const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
     const T share = a.count == 0 ? 1 : quotient;
     a.distance += b.distance + apart * (apart * (a.count * share));
-    a.mean += apart * share;
+    a.mean += isfinite(apart) ? apart * share : b.mean;
     a.count = count;
-}
-
-template <typename T>
-static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
-            __shfl_xor_sync(0xffffffffu, a.distance, d)};
 }
 
 // Takes the elements of a group into the moments, about the group's own mean.
@@ -62,7 +55,22 @@ static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N
     merge(all, Moments<T>{N, mean, distance});
 }
 
-// Takes one element into var.
+// The mean of the elements seen; NaN where there are none.
+template <typename T>
+static __device__ __forceinline__ T mean_of(const Moments<T>& a)
+{
+    return a.count > 0 ? a.mean : a.mean / a.count;
+}
+
+// The state of the thread whose number differs by the bit `d`.
+template <typename T>
+static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
+            __shfl_xor_sync(0xffffffffu, a.distance, d)};
+}
+
+// What goes into var, of one element.
 static __device__ __forceinline__ void
 batch_stats_pass(const float image_v, float& var_acc)
 {
@@ -84,9 +92,9 @@ struct batch_stats_rows_long_split_layout {
 
 // Rows of any length, each shared by several blocks: 1024 threads a row and block.
 // Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for image.
-// Rows are a multiple of 4 elements.
+// Rows, and all strides of what moves by groups, are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 batch_stats_rows_long_split(const float* __restrict__ image_ptr,
@@ -160,7 +168,7 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     for (int d = 16; d > 0; d /= 2) {
         merge(var_acc, shuffled(var_acc, d));
     }
-    const float mean_v = var_acc.mean;
+    const float mean_v = mean_of(var_acc);
     const float var_v = var_acc.distance / (float)layout.width;
 
     if (lane == 0) {

@@ -26,7 +26,7 @@ struct Moments {
 };
 
 // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
-// branch, so that several sets can be on their way from memory.
+// branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
@@ -34,15 +34,8 @@ static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
     const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
     const T share = a.count == 0 ? 1 : quotient;
     a.distance += b.distance + apart * (apart * (a.count * share));
-    a.mean += apart * share;
+    a.mean += isfinite(apart) ? apart * share : b.mean;
     a.count = count;
-}
-
-template <typename T>
-static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
-            __shfl_xor_sync(0xffffffffu, a.distance, d)};
 }
 
 // A sum that also keeps what rounding took away from it.
@@ -95,7 +88,7 @@ static __device__ __forceinline__ Moments<T> moments(const Spread<T>& all, Count
     return {(T)seen, all.mean, all.distance};
 }
 
-// Takes one element into mean and var.
+// What goes into mean and var, of one element.
 static __device__ __forceinline__ void
 batch_stats_channels_last_pass(const float image_v, float& mean_acc, float& var_acc)
 {

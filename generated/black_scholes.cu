@@ -56,7 +56,7 @@ black_scholes_element(const double spot_v,
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -92,7 +92,7 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
 }
 
 // Operands in memory order, 2 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -35,7 +35,7 @@ blend_element(const __nv_bfloat16 over_v,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -64,7 +64,7 @@ blend_contiguous(const __nv_bfloat16* __restrict__ over_ptr,
 }
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

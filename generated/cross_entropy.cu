@@ -26,12 +26,6 @@ struct LogSum {
     T peak, sum;
 };
 
-template <typename T>
-static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
-
 // What exponents are taken relative to: the greatest element where it is finite.
 template <typename T>
 static __device__ __forceinline__ T origin(const LogSum<T>& a)
@@ -117,7 +111,7 @@ static __device__ __forceinline__ T total(const Sum<T>& s)
     return isfinite(s.sum) ? s.sum + s.rest : s.sum;
 }
 
-// Takes one element into total.
+// What goes into total, of one element.
 static __device__ __forceinline__ void
 cross_entropy_pass1(const float logits_v, float& total_acc)
 {
@@ -154,9 +148,9 @@ struct cross_entropy_rows_long_layout {
 
 // Rows of any length, read again for each round of reductions: 512 threads a row.
 // Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for log_p and logits.
-// Rows are a multiple of 4 elements.
+// Rows, and all strides of what moves by groups, are multiples of 4 elements.
 // No other operand may overlap log_p and loss in memory.
 extern "C" __global__ void __launch_bounds__(512)
 cross_entropy_rows_long(const float* __restrict__ logits_ptr,

@@ -27,7 +27,7 @@ dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -54,7 +54,7 @@ dequantize_contiguous(const signed char* __restrict__ q_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

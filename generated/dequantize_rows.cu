@@ -8,7 +8,7 @@
 // Inputs:  q: int8, scale: float32
 // Outputs: out: float16
 //
-// Chosen: flat: `scale` is not dense, and found element by element: rows of 1009 elements are no multiple of 8.
+// Chosen: flat: `scale` is not dense, and found element by element: rows of ? elements are no multiple of 8.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -36,7 +36,7 @@ struct dequantize_rows_flat2_layout {
 };
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // At an offset computed for each element: scale.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for q.

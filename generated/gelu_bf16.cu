@@ -30,7 +30,7 @@ gelu_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bflo
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -57,7 +57,7 @@ gelu_bf16_contiguous(const __nv_bfloat16* __restrict__ x_ptr,
 }
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -29,7 +29,7 @@ gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.
 // No other operand may overlap y in memory.

@@ -37,12 +37,6 @@ struct Counted {
 };
 
 template <typename T>
-static __device__ __forceinline__ Counted<T> shuffled(const Counted<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
-
-template <typename T>
 static __device__ __forceinline__ void merge(Counted<T>& a, const Counted<T>& b)
 {
     a.count += b.count;
@@ -56,7 +50,7 @@ struct Moments {
 };
 
 // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
-// branch, so that several sets can be on their way from memory.
+// branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
 template <typename T>
 static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
 {
@@ -64,10 +58,18 @@ static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
     const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
     const T share = a.count == 0 ? 1 : quotient;
     a.distance += b.distance + apart * (apart * (a.count * share));
-    a.mean += apart * share;
+    a.mean += isfinite(apart) ? apart * share : b.mean;
     a.count = count;
 }
 
+// The state of the thread whose number differs by the bit `d`.
+template <typename T>
+static __device__ __forceinline__ Counted<T> shuffled(const Counted<T>& a, int d)
+{
+    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
+}
+
+// The state of the thread whose number differs by the bit `d`.
 template <typename T>
 static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
 {
@@ -195,7 +197,7 @@ struct layernorm_staying_rows_held131072_staying_layout {
 // Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x, weight and bias.
-// Rows are a multiple of 8 elements.
+// Rows, and all strides of what moves by groups, are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256, 3)
 layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_ptr,

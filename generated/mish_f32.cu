@@ -45,7 +45,7 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -73,7 +73,7 @@ mish_f32_contiguous(const float* __restrict__ x_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
 extern "C" __global__ void __launch_bounds__(256)

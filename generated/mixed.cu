@@ -26,7 +26,7 @@ mixed_element(const float a_v, const __half b_v, const int c_v, float& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -55,7 +55,7 @@ mixed_contiguous(const float* __restrict__ a_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

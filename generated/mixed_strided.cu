@@ -26,7 +26,7 @@ struct mixed_strided_strided1_layout {
 };
 
 // One element a thread over 1 dimension: out, a, b and c at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -61,7 +61,7 @@ struct mixed_strided_strided2_layout {
 };
 
 // One element a thread over 2 dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -98,7 +98,7 @@ struct mixed_strided_strided3_layout {
 };
 
 // One element a thread over 3 dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -136,7 +136,7 @@ struct mixed_strided_strided3_64bit_layout {
 };
 
 // One element a thread over 3 dimensions: out, a, b and c at any strides. Indices are 64-bit.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 mixed_strided_strided3_64bit(const float* __restrict__ a_ptr,

@@ -39,7 +39,7 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -66,7 +66,7 @@ morton_contiguous(const unsigned short* __restrict__ x_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -57,9 +57,9 @@ struct mse_rows_long_split_layout {
 
 // Rows of any length, each shared by several blocks: 1024 threads a row and block.
 // Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for predicted and target.
-// Rows are a multiple of 4 elements.
+// Rows, and all strides of what moves by groups, are multiples of 4 elements.
 // No other operand may overlap loss in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 mse_rows_long_split(const float* __restrict__ predicted_ptr,

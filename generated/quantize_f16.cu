@@ -38,7 +38,7 @@ quantize_f16_element(const __half x_v,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for x; 8 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -67,7 +67,7 @@ quantize_f16_contiguous(const __half* __restrict__ x_ptr,
 }
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for x; 8 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
 extern "C" __global__ void __launch_bounds__(256)

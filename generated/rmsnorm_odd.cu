@@ -121,7 +121,7 @@ struct rmsnorm_odd_rows_held1024_peeled_layout {
 // Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
-// Aligned to 16 bytes where it begins, read as aligned blocks: weight.
+// Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: weight.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
 rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,

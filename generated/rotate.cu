@@ -26,7 +26,7 @@ rotate_element(const float2 z_v, const float theta_v, float2& out_v)
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -53,7 +53,7 @@ rotate_contiguous(const float2* __restrict__ z_ptr,
 }
 
 // Operands in memory order, 2 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -20,7 +20,7 @@ rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 }
 
 // Operands in memory order, one element a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 rotate_c128_contiguous(const double2* __restrict__ z_ptr,
@@ -36,7 +36,7 @@ rotate_c128_contiguous(const double2* __restrict__ z_ptr,
 }
 
 // Operands in memory order, one element a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 rotate_c128_contiguous_64bit(const double2* __restrict__ z_ptr,

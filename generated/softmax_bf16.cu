@@ -11,8 +11,8 @@
 //
 // Chosen: rows: 256 threads share a row of 8192 elements and keep it in registers, 32 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
-// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
+// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
@@ -35,12 +35,6 @@ template <typename T>
 struct LogSum {
     T peak, sum;
 };
-
-template <typename T>
-static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
 
 // What exponents are taken relative to: the greatest element where it is finite.
 template <typename T>
@@ -183,7 +177,7 @@ struct softmax_bf16_rows_held8192_layout {
 // Launch: a block of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// Rows are a multiple of 8 elements.
+// Rows, and all strides of what moves by groups, are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,

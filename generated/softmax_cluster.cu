@@ -10,10 +10,10 @@
 // Outputs: y: bfloat16
 //
 // Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
-// Chosen: L2: what is read, more than stays there, is evicted last, so that what is written leaves early.
+// Chosen: L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
-// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
+// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
@@ -36,12 +36,6 @@ template <typename T>
 struct LogSum {
     T peak, sum;
 };
-
-template <typename T>
-static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
 
 // What exponents are taken relative to: the greatest element where it is finite.
 template <typename T>
@@ -218,7 +212,7 @@ template <typename T>
 static __device__ __forceinline__ T load_evict_last(const void* from)
 {
     static_assert(sizeof(T) == 16, "one access");
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     uint4 words;
@@ -264,7 +258,7 @@ struct softmax_cluster_rows_held131072_cluster_layout {
 // Launch: 8 blocks of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// Rows are a multiple of 8 elements.
+// Rows, and all strides of what moves by groups, are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256)
 softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,

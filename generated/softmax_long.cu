@@ -9,11 +9,11 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 512 threads share a row, too long for their registers: read again for each round of reductions.
-// Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
+// Chosen: rows of any length: 512 threads share a row, read again for each round of reductions.
+// Chosen: peeled: rows may begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
-// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
+// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
@@ -36,12 +36,6 @@ template <typename T>
 struct LogSum {
     T peak, sum;
 };
-
-template <typename T>
-static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
 
 // What exponents are taken relative to: the greatest element where it is finite.
 template <typename T>
@@ -136,7 +130,7 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// Takes one element into exp_sum.
+// What goes into exp_sum, of one element.
 static __device__ __forceinline__ void
 softmax_long_pass(const __nv_bfloat16 x_v, float& exp_sum_acc)
 {
@@ -165,7 +159,7 @@ struct softmax_long_rows_long_peeled_layout {
 
 // Rows of any length, read again for each round of reductions: 512 threads a row.
 // Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)

@@ -12,7 +12,7 @@
 // Chosen: rows: 32 threads share a row of 1001 elements and keep it in registers, 32 elements each: one pass over memory.
 // Chosen: peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
+// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>

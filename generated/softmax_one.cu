@@ -12,7 +12,7 @@
 // Chosen: rows: 1024 threads share a row and walk it once.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum.
+// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
 // Chosen: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -28,12 +28,6 @@ template <typename T>
 struct LogSum {
     T peak, sum;
 };
-
-template <typename T>
-static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
 
 // What exponents are taken relative to: the greatest element where it is finite.
 template <typename T>
@@ -125,7 +119,7 @@ softmax_one_y_element(const float x_v, const float exp_sum_buffer_v, const float
     y_v = e_v / exp_sum_buffer_v;
 }
 
-// Takes one element into exp_sum.
+// What goes into exp_sum, of one element.
 static __device__ __forceinline__ void
 softmax_one_exp_sum_buffer_pass(const float x_v, float& exp_sum_acc)
 {
@@ -141,9 +135,9 @@ struct softmax_one_exp_sum_buffer_rows_long_split_layout {
 
 // Rows of any length, each shared by several blocks: 1024 threads a row and block.
 // Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
-// Rows are a multiple of 4 elements.
+// Rows, and all strides of what moves by groups, are multiples of 4 elements.
 // No other operand may overlap exp_sum_buffer and m_buffer in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
@@ -211,7 +205,7 @@ softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: exp_sum_buffer and m_buffer.
 // No other operand may overlap y in memory.

@@ -10,9 +10,9 @@
 // Outputs: y: bfloat16
 //
 // Chosen: rows: 2 threads share a row of 65 elements and keep it in registers, 34 elements each: one pass over memory.
-// Chosen: staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory.
+// Chosen: staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do.
+// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>

@@ -84,7 +84,7 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -112,7 +112,7 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil((n + 3) / 1024) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil((n + 3) / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 - 1032 elements.
 // Groups begin at multiples of 16 bytes in out.
 // Alignment, in bytes: 4 for up.
 // Of any alignment, read as aligned blocks: gate.
@@ -144,7 +144,7 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -179,7 +179,7 @@ struct swiglu_any_strided1_layout {
 };
 
 // One element a thread over 1 dimension: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -212,7 +212,7 @@ struct swiglu_any_strided2_layout {
 };
 
 // One element a thread over 2 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -247,7 +247,7 @@ struct swiglu_any_strided3_layout {
 };
 
 // One element a thread over 3 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -286,7 +286,7 @@ struct swiglu_any_strided4_layout {
 };
 
 // One element a thread over 4 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -326,7 +326,7 @@ struct swiglu_any_strided4_64bit_layout {
 };
 
 // One element a thread over 4 dimensions: out, gate and up at any strides. Indices are 64-bit.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided4_64bit(const __half* __restrict__ gate_ptr,

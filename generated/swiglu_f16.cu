@@ -34,7 +34,7 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -62,7 +62,7 @@ swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
 }
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of what every SM holds), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
 from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, Kind
-from kgen.ir.kernel import Kernel
+from kgen.ir.kernel import Dim, Kernel, Shape
 from kgen.program import Parameter, Program
 from kgen.schedule.bind import Array, allocated_strides, buffers, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
+from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
+from kgen.schedule.split import Step
 from kgen.schedule.target import Target, target_of
 from kgen.spec import as_dtype, c_strides, counted, spec
 
@@ -60,7 +63,7 @@ def module_ahead(
     variants: list[tuple[int, Schedule]] = []
     chosen: list[str] = []
     if shapes:
-        specialised, variants, chosen = _placed(specialised, shapes, strides or {}, target_of(arch))
+        specialised, variants, chosen = _placed(program, specialised, shapes, strides or {}, target_of(arch))
     else:
         _refuse_unshaped(specialised)
         up_to = f", up to {counted(rank, 'dimension')} after merging" if layout != "contiguous" else ""
@@ -131,8 +134,9 @@ def _default_kind(parameter: Parameter) -> Kind:
 
 
 def _placed(
-    specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]], target: Target
-) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:
+    program: Program, specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]],
+    target: Target,
+) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:  # fmt: skip
     """The cut and the variants that these shapes call for, extents that are not stated standing in as large ones."""
     kernel = specialised.kernel
     extents, stated_dims = _stood_in(kernel, shapes)
@@ -144,8 +148,8 @@ def _placed(
             have = f"{counted(len(shape), 'dimension')} and {counted(len(steps), 'stride')}"
             raise error("bad-strides", f"`{operand.name}` has {have}", "strides are in elements, one a dimension")
         arrays.append(None if operand.role in ("output", "buffer") else Array(shape, steps, operand.dtype.size))
-    if stated_dims == frozenset(extents):
-        specialised = pipeline.fit(specialised, extents, arrays.copy)
+    if all(_is_stated(_reduced(step), stated_dims) for step in specialised.steps):
+        specialised = pipeline.fit(specialised, extents, arrays.copy, program.source)
     else:  # rows of any length are read again for each round
         specialised = specialised.joined or specialised
     kernel = specialised.kernel
@@ -153,6 +157,7 @@ def _placed(
     variants: list[tuple[int, Schedule]] = []
     reasons: list[str] = []
     between = buffers(kernel, extents)
+    unstated = re.compile(rf"\b({'|'.join(str(n) for dim, n in extents.items() if dim not in stated_dims) or '$^'})\b")
     for number, step in enumerate(specialised.steps):
         full = [
             a
@@ -162,12 +167,20 @@ def _placed(
             else a or _NOWHERE
             for i, (o, a) in enumerate(zip(kernel.operands, arrays, strict=True))
         ]
-        bounded = all(dim == 1 or dim in stated_dims for dim in step.shape)
+        bounded, along = (_is_stated(dims, stated_dims) for dims in (step.shape, _reduced(step)))
         here = pipeline.place(step, full, extents, [False] * len(step.touches))
-        choice = pipeline.schedule(step, here, target, bounded=bounded)
+        choice = pipeline.schedule(step, here, target, bounded=bounded, along=along)
         variants.append((number, choice.schedule))
-        reasons += [f"Chosen: {reason}." for reason in choice.reasons]
+        reasons += [f"Chosen: {unstated.sub('?', reason)}." for reason in choice.reasons]
     return specialised, variants, reasons
+
+
+def _reduced(step: Step) -> Shape:
+    return step.shape[step.kept :] if isinstance(step, RowStep) else ()
+
+
+def _is_stated(dims: Sequence[Dim], stated: frozenset[str]) -> bool:
+    return all(dim == 1 or dim in stated for dim in dims)
 
 
 _NOWHERE = Array((), (), 1)

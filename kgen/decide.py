@@ -159,7 +159,9 @@ class Decider:
         program_shape = program_shape_of(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents, partial(given_arrays, specialised, values))
+        specialised = pipeline.fit(
+            specialised, extents, partial(given_arrays, specialised, values), self.program.source
+        )
         known = {**values, **{o.name: o for o in outs if o is not None}}
         arrays: list[Array | None] = []
         for operand in specialised.kernel.operands:

@@ -113,7 +113,9 @@ class Engine(Decider):
         program_shape = program_shape_of(self.program, values, outs, shape)
         specialised = self.specialise(values, program_shape, outs)
         extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(specialised, extents, partial(given_arrays, specialised, values))
+        specialised = pipeline.fit(
+            specialised, extents, partial(given_arrays, specialised, values), self.program.source
+        )
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)

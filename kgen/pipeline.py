@@ -77,14 +77,19 @@ def specialise(
 
 
 def fit(
-    specialised: Specialised, extents: Mapping[str, int], arrays: Callable[[], Sequence[Array | None]]
+    specialised: Specialised,
+    extents: Mapping[str, int],
+    arrays: Callable[[], Sequence[Array | None]],
+    source: Source,
 ) -> Specialised:
     """The cut for these extents and ``arrays()`` (None: outputs), which only programs that reduce ask for.
+
+    ``source``: the program's text, for diagnostics.
 
     Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
     """
     if specialised.apart is not None:
-        refuse_empty(specialised.kernel, extents)
+        refuse_empty(specialised.kernel, extents, source)
         given = arrays()
         rows = [s for s in specialised.steps if isinstance(s, RowStep)]
         if any(better_apart(s, extents, given) for s in rows):
@@ -94,12 +99,17 @@ def fit(
     return specialised
 
 
-def schedule(step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True) -> Choice:
-    """Decide one step for where its operands lie.  ``bounded``: whether the extents are all known."""
+def schedule(
+    step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
+) -> Choice:
+    """Decide one step for where its operands lie.
+
+    ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are.
+    """
     where = placed.space, placed.itemsizes, placed.addresses, placed.aliased
     if isinstance(step, RowStep):
         by_columns = choose_columns(step, placed.reduced, *where, bounded=bounded, target=target)
-        return by_columns or choose_rows(step, placed.reduced, *where, bounded=bounded, target=target)
+        return by_columns or choose_rows(step, placed.reduced, *where, bounded=bounded, along=along, target=target)
     return choose(step, *where, target=target)
 
 

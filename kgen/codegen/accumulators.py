@@ -74,6 +74,21 @@ class Accumulator:
         """The state ``{a}`` of the thread whose number differs by the bit ``d``."""
         return "shuffled({a}, d)" if self.is_struct else "__shfl_xor_sync(0xffffffffu, {a}, d)"
 
+    @property
+    def shuffle_helpers(self) -> tuple[str, ...]:
+        """What :attr:`shuffled` calls."""
+        return (_SHUFFLES[self.type.partition("<")[0]],) if self.is_struct and not self.lanes else ()
+
+
+_SHUFFLES = {
+    "Moments": "shuffled_moments",
+    "Found": "shuffled_found",
+    "ComplexLogSum": "shuffled_complex_log_sum",
+    "Counted": "shuffled_counted",
+    "float2": "shuffled_c64",
+    "double2": "shuffled_c128",
+}
+
 
 def accumulator(attr: Reduction, source: DType, target: DType) -> Accumulator:
     """The accumulator of a reduction of ``source`` values that gives ``target``."""

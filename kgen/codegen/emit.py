@@ -21,6 +21,7 @@ from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.helpers import LOAD_BLOCKS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
 from kgen.codegen.kernels import Entry, describe, describe_reduction
 from kgen.codegen.templates import environment
+from kgen.codegen.unread import without_unread
 from kgen.diagnostics import Diagnostic
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
@@ -88,7 +89,8 @@ def emit(
         elements=tuple(functions.contexts),
         kernels=tuple(kernels),
     )
-    return Module(environment().get_template("module.cu.j2").render(m=module), tuple(entries))
+    text = environment().get_template("module.cu.j2").render(m=module)
+    return Module(without_unread(text), tuple(entries))
 
 
 @dataclass(slots=True)

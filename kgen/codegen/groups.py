@@ -236,8 +236,8 @@ class _Writer:
             across = ", neighbouring rows by neighbouring threads" if self.schedule.across else ""
             text = [
                 f"Rows, {per}{across}.{wide}",
-                f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads (a divisor of what "
-                "every SM holds), for n groups.",
+                f"Launch: ceil(n / {self.schedule.block}) blocks of {self.schedule.block} threads (a divisor of every "
+                "SM's threads), for n groups.",
             ]
         text += [] if wide else [OFFSETS_32]
         text += placement(self.step, self.schedule)

@@ -30,6 +30,7 @@ from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
+from kgen.schedule.policy import beyond
 from kgen.schedule.reductions import RowSchedule
 from kgen.schedule.split import Step
 
@@ -329,9 +330,10 @@ def _comment(step: Step, schedule: Schedule) -> tuple[str, ...]:
     """What the kernel covers and how it is launched."""
     per_block = schedule.block * schedule.group
     reached = "n" if schedule.lead is None else f"(n + {schedule.group - 1})"
+    most = "2^31" if schedule.lead is None else f"2^31 - {beyond(schedule.group)}"
     launch = (
-        f"Launch: ceil({reached} / {per_block}) blocks of {schedule.block} threads (a divisor of what every SM holds), "
-        f"for n {'< 2^31 ' if schedule.index_bits == 32 else ''}elements."
+        f"Launch: ceil({reached} / {per_block}) blocks of {schedule.block} threads (a divisor of every SM's threads), "
+        f"for n {f'< {most} ' if schedule.index_bits == 32 else ''}elements."
     )
     wide = "" if schedule.index_bits == 32 else " Indices are 64-bit."
     by_name = [(step.kernel.operands[t.operand].name, s) for t, s in zip(step.touches, schedule.touches, strict=True)]

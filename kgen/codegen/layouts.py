@@ -136,7 +136,10 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
     if of:
         needed = "; ".join(f"{bytes} for {names.listed(names_)}" for bytes, names_ in sorted(of.items(), reverse=True))
         text.append(f"Alignment, in bytes: {needed}.")
-    text += [f"Aligned to 16 bytes where it begins, read as aligned blocks: {names.listed(begins)}."] if begins else []
+    if begins:
+        text.append(
+            f"Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: {names.listed(begins)}."
+        )
     text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []
     return text
 

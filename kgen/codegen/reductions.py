@@ -70,6 +70,9 @@ class RowsWriter(RoundsWriter):
                 mine, state = self.states[by]
                 value = self.unique(names.value(label_of(self.step, ops[n])))
                 result = f"{{a}}.{member}" if member else mine.result
+                if member == "mean" and (not held or schedule.sharers * schedule.vectors == 1):  # rows may be empty
+                    result = "mean_of({a})"
+                    row_writer.helpers.append("mean_of")
                 text = result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
                 results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
                 row_writer.exprs[n] = Expr(value, PRIMARY)

@@ -33,7 +33,9 @@ class RoundsWriter(RowAccess):
         given = {n for n, made in self.kept.items() if made < place}
         kept = [n for n, made in self.kept.items() if made == place]
         if states is not None:
-            title = f"Takes one element into {names.listed(label_of(self.step, ops[n]) for n in sinks)}."
+            into = names.listed(label_of(self.step, ops[n]) for n in sinks)
+            direct = all(mine.mode != "group" for mine, _ in states.values())
+            title = f"Takes one element into {into}." if direct else f"What goes into {into}, of one element."
         else:
             states = {}
             title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
@@ -109,7 +111,7 @@ class RoundsWriter(RowAccess):
             else:
                 text["within_at_once"].append(mine.lanes.format(a=state, n=min(schedule.threads, WARP)))
             if schedule.threads > (WARP if mine.within else 1):
-                row_writer.helpers += mine.lanes_helpers
+                row_writer.helpers += (*mine.lanes_helpers, *mine.shuffle_helpers)
             if entries > WARP or schedule.split:
                 row_writer.helpers += mine.merge_helpers
             if mine.lanes:

@@ -35,9 +35,12 @@ def row_comment(access: RowAccess) -> tuple[str, ...]:
     launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch,)
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
     if schedule.index_bits == 32:
-        text.append("Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.")
+        below = "2^31" if schedule.vectors else "2^31 - 2^16"  # loops go so far beyond the end of a row
+        text.append(f"Limits: fewer than 2^31 rows, and every place within a row, in bytes, below {below}.")
+    else:
+        text.append("Limits: fewer than 2^31 blocks.")
     text += placement(access.step, schedule)
     text += staged_operands(access)
     if schedule.group > 1 and schedule.lead is None and not access.is_exact:
-        text.append(f"Rows are a multiple of {schedule.group} elements.")
+        text.append(f"Rows, and all strides of what moves by groups, are multiples of {schedule.group} elements.")
     return tuple(names.comment(line) for line in [*text, *apart(access.step, schedule)])

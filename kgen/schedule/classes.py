@@ -71,7 +71,7 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
         "linear": "one element a thread",
         "staged": "all rows of a block at once, by way of shared memory",
-        "row": "one load for a row",
+        "row": "one access for a row",
         "strided": f"{groups}, each element at an offset of its own"
         if schedule.group > 1
         else "one element a thread, at an offset of its own",

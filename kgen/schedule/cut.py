@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from kgen.diagnostics import error
+from kgen.diagnostics import Reporter
 from kgen.ir.kernel import NO_IDENTITY, Access, Kernel, Op, Operand, Reduction, Shape
 from kgen.passes.dce import dce
 from kgen.schedule.split import Step, Touch, order_key, step_of
+from kgen.source import Source
 
 Places = tuple[int | None, ...]  #: for each axis of a value, the class or axis of the space that it walks
 
@@ -338,10 +339,14 @@ def spread(op: Op, places: Places, rank: int) -> Places:
 # --- what extents decide --------------------------------------------------------------------------------
 
 
-def refuse_empty(kernel: Kernel, extents: Mapping[str, int]) -> None:
+def refuse_empty(kernel: Kernel, extents: Mapping[str, int], source: Source) -> None:
     """Raises :class:`~kgen.KgenError` (``nothing-to-reduce``) where ``min`` and its like have no element."""
+    reporter = Reporter(source)
     for op in kernel.ops:
         if isinstance(op.attr, Reduction) and op.attr.kind in NO_IDENTITY:
             shape = kernel.ops[op.args[0]].shape
             if any(dim != 1 and extents[dim] == 0 for axis, dim in enumerate(shape) if axis in op.attr.axes):
-                raise error("nothing-to-reduce", f"`{op.attr.kind}` over an axis without elements has no value")
+                sizes = ", ".join(str(1 if dim == 1 else extents[dim]) for dim in shape)
+                message = f"`{op.attr.kind}` over an axis without elements has no value: its argument is [{sizes}]"
+                reporter.error("nothing-to-reduce", message, op.span, hint="`sum`, `prod`, `any` and `all` have one")
+    reporter.raise_errors()

@@ -40,12 +40,13 @@ def most_singles(group: int, margins: tuple[int, int]) -> int:
 
 def leader(
     space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int,
-    *, bounded: bool,
+    *, bounded: bool, along: bool,
 ) -> tuple[int | None, Set[int]]:  # fmt: skip
     """The operand that decides where groups begin, and those whose rows are always aligned there as well.
 
     None where groups may begin where rows do.  ``walking``: the operands that are consecutive along a row; those that
-    most bytes go with decide.  Where extents are not known (not ``bounded``), only equal strides are alike.
+    most bytes go with decide.  Where extents are not known (not ``bounded``), only equal strides are alike; ``along``:
+    whether that of the rows is.
     """
 
     def place(i: int) -> tuple[int, ...]:
@@ -55,5 +56,5 @@ def leader(
 
     alike = {i: {j for j in walking if place(j) == place(i)} for i in walking}
     lead = max(walking, key=lambda i: sum(itemsizes[j] for j in alike[i]))
-    even = bounded and not any(place(lead)) and space.shape[0] % group == 0
+    even = along and not any(s % group for s in place(lead)) and space.shape[0] % group == 0
     return None if even else lead, alike[lead]

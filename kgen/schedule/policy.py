@@ -285,11 +285,16 @@ def _linear(facts: Facts, template: Literal["contiguous", "flat"]) -> Schedule:
     coordinates = coordinates_of(facts.step, facts.space)
     # Addresses are formed from pointers, in 64 bits: the number of elements counts, and offsets that are computed.
     # Groups that begin elsewhere than at the first element need some room beside it.
-    room = 0 if lead is None else (BLOCK + 2) * group
+    room = 0 if lead is None else beyond(group)
     bits = index_bits(facts.space, [facts.itemsizes[i] if i in numbers else 0 for i in range(len(kinds))])
     bits = 32 if bits == 32 and facts.space.numel + room < 2**31 else 64
     rank = len(facts.space.shape) if coordinates or numbers else 1
     return Schedule(template, BLOCK, group, rank, bits, tuple(touches), coordinates, lead)
+
+
+def beyond(group: int) -> int:
+    """How far beyond the last element threads count whose groups begin where memory is aligned."""
+    return (BLOCK + 2) * group
 
 
 def _lead(facts: Facts, kinds: Sequence[AccessKind], group: int, rows_of: Rows) -> int | None:

@@ -37,6 +37,9 @@ IN_FLIGHT = 8
 
 _MOST = 2**31
 
+#: Elements below that number that a row ends before, where its places are counted in 32 bits: loops go that far beyond.
+_ROOM = 1 << 16
+
 
 @dataclass(frozen=True, slots=True)
 class RowSchedule(Schedule):
@@ -168,7 +171,7 @@ def wide_touches(step: RowStep) -> tuple[bool, ...]:
 
 def is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], wide: Sequence[bool]) -> bool:
     """Whether rows are numbered below 2^31, and places within a row, in bytes, too."""
-    if math.prod(space.shape[reduced:]) >= _MOST or math.prod(space.shape[:reduced]) >= _MOST:
+    if math.prod(space.shape[reduced:]) >= _MOST or math.prod(space.shape[:reduced]) >= _MOST - _ROOM:
         return False
     for strides, size, is_wide in zip(space.strides, itemsizes, wide, strict=True):
         span = sum((n - 1) * abs(s) for n, s in zip(space.shape[:reduced], strides[:reduced], strict=True))

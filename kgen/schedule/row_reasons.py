@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from kgen.schedule.reductions import RowSchedule
 
 
-def row_reasons(schedule: RowSchedule, step: RowStep, width: int, *, plain: bool) -> tuple[str, ...]:
-    """How rows of ``width`` elements are worked on; ``plain``: in one round, with one result a row."""
+def row_reasons(schedule: RowSchedule, step: RowStep, width: int | None, *, plain: bool) -> tuple[str, ...]:
+    """How rows of ``width`` elements are worked on (None: of any number); ``plain``: in one round, one result a row."""
     alone = schedule.threads == 1
     shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
     if schedule.cluster > 1:
@@ -26,17 +26,24 @@ def row_reasons(schedule: RowSchedule, step: RowStep, width: int, *, plain: bool
         )
     elif plain:
         what = f"rows: {shared} and {walk} it once"
+    elif width is None:
+        what = f"rows of any length: {shared}, read again for each round of reductions"
     else:
         what = f"rows: {shared}, too long for their registers: read again for each round of reductions"
     ends: tuple[str, ...] = ()
     if schedule.stages:
-        ends = ("staged: rows are no multiple of 16 bytes, so a block moves all of its rows through shared memory",)
+        ends = (
+            "staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory",
+        )
     elif schedule.lead is not None:
-        ends = ("peeled: rows begin or end between 16-byte accesses, so elements there are taken one by one",)
+        begin = "rows begin or end" if width is not None else "rows may begin or end"
+        ends = (f"peeled: {begin} between 16-byte accesses, so elements there are taken one by one",)
     if schedule.near is not None:
         ends = ("staying: clusters take row after row, and keep one operand that all rows share in shared memory",)
     if schedule.evict_last:
-        ends += ("L2: what is read, more than stays there, is evicted last, so that what is written leaves early",)
+        ends += (
+            "L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early",
+        )
     return (what, *ends, *shared_reasons(schedule), *_arithmetic(step))
 
 
@@ -45,7 +52,7 @@ def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
-        bits = "64-bit indices: a row, or their number, does not fit 32 bits"
+        bits = "64-bit indices: a row, or their number, may not fit 32 bits"
     return (split, bits) if schedule.split else (bits,)
 
 
@@ -53,7 +60,9 @@ def _arithmetic(step: RowStep) -> tuple[str, ...]:
     """Why there are fewer rounds than the program has, and where less than float32's last bit is asked for."""
     found: list[str] = []
     if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
-        found.append("joined: a sum of exponentials is rescaled as greater elements come, so it waits for no maximum")
+        found.append(
+            "joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum"
+        )
     if exponentials(step.kernel)[1]:
-        found.append("shares: they are rounded to 16 bits or fewer, so exponentials within 2^-17 do")
+        found.append("shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice")
     return tuple(found)

@@ -28,16 +28,18 @@ def choose_rows(
     aliased: Sequence[bool],
     *,
     bounded: bool = True,
+    along: bool = True,
     target: Target = PORTABLE,
 ) -> Choice:
     """The schedule of a kernel with reductions.
 
-    ``addresses``: of the operands, modulo the widest access.  ``bounded``: whether the extents are known.
+    ``addresses``: of the operands, modulo the widest access.  ``bounded``: whether the extents are known; ``along``:
+    whether those that are reduced are.
     """
-    walk = walk_of(step, reduced, space, itemsizes, addresses, bounded=bounded, target=target)
+    walk = walk_of(step, reduced, space, itemsizes, addresses, bounded=bounded, along=along, target=target)
     width, rows = math.prod(space.shape[:reduced]), math.prod(space.shape[reduced:])
     held, group = sum(itemsizes[i] for i in walk.own), walk.group
-    shared = _share(step, walk, width, held, itemsizes, bounded=bounded, target=target)
+    shared = _share(step, walk, width, held, itemsizes, along=along, target=target)
     stored = rows * width * sum(itemsizes[i] for i in walk.written)
     # Rows that are slow by shared operands, which begin elsewhere in each, would lose by it.
     large = bounded and exceeds_l2(target, rows * width * held, stored) and (walk.lead is None or walk.weights < 2)
@@ -70,21 +72,21 @@ def choose_rows(
         near=near,
         evict_last=evicted_last(step, touches, itemsizes, walk.own, group, target.vector_bytes) if lasts else (),
     )
-    return Choice(schedule, space, row_reasons(schedule, step, width, plain=plain))
+    return Choice(schedule, space, row_reasons(schedule, step, width if along else None, plain=plain))
 
 
 def _share(
-    step: RowStep, walk: Walk, width: int, held: int, itemsizes: Sequence[int], *, bounded: bool, target: Target
+    step: RowStep, walk: Walk, width: int, held: int, itemsizes: Sequence[int], *, along: bool, target: Target
 ) -> Share:
     """Who shares a row of ``width`` elements.  ``held``: bytes of one of them, of all operands."""
     flat, group, lead = walk.flat, walk.group, walk.lead
     if flat is not None:
         return Share(flat.threads, flat.vectors, 1, flat.block, flat.repeat)
     as_much = max((itemsizes[i] for i in walk.written), default=0) >= held
-    if bounded and walk.whole and lead is None and (few := few_share(width // group, as_much=as_much)):
+    if along and walk.whole and lead is None and (few := few_share(width // group, as_much=as_much)):
         return few
     largest = 1 if is_plain(step) else target.cluster
     near = [(NEAR_BLOCK // itemsizes[i], True) if i in walk.aligned else (group, False) for i in walk.shifted]
     least = 1 if lead is None else most_singles(group, margins(group, near))  # one for each
     grouped = width if lead is None else width // group * group
-    return share(grouped, group, held, max(step.phase()), least, largest, bounded=bounded)
+    return share(grouped, group, held, max(step.phase()), least, largest, along=along)

@@ -49,13 +49,13 @@ def few_share(count: int, *, as_much: bool) -> Share | None:
     return None if few is None else Share(*few)
 
 
-def share(width: int, group: int, element: int, rounds: int, least: int, largest: int, *, bounded: bool) -> Share:
+def share(width: int, group: int, element: int, rounds: int, least: int, largest: int, *, along: bool) -> Share:
     """Who shares a row of ``width`` elements.
 
     ``element``: bytes of an element of all that is held.  ``rounds``: of reductions.  ``least``: threads that a row has
-    to have.  ``largest``: blocks that may form a cluster.  ``bounded``: whether the width is known.
+    to have.  ``largest``: blocks that may form a cluster.  ``along``: whether the width is known.
     """
-    if not bounded:
+    if not along:
         return block_of(LOOP_THREADS, 0)
     count = max(1, -(-width // group))  # groups of a row
     vectors = max(1, ELEMENTS // group)

@@ -52,12 +52,13 @@ class Stage:
 
 def stage(
     space: IterationSpace, walking: Sequence[int], written: Set[int], itemsizes: Sequence[int],
-    addresses: Sequence[int], group: int,
+    addresses: Sequence[int], group: int, *, bounded: bool,
 ) -> Stage | None:  # fmt: skip
     """How rows go by way of shared memory, if they should.
 
     ``walking``: the operands that are consecutive along a row; ``written``: those that whole rows are written of, which
     all have to be staged, since rows beyond the last one are computed as well.  ``group``: elements that fill a vector.
+    ``bounded``: whether the number of rows is known, else there are many.
     """
     width = space.shape[0]
     operands = frozenset(i for i in walking if _is_dense(space, i))
@@ -84,7 +85,7 @@ def stage(
     block, repeat = BLOCK, 1
     while threads == 1 and 2 * repeat <= MOST_ROWS and 2 * repeat * width <= ELEMENTS:
         repeat *= 2
-    if space.numel // width < ENOUGH_BLOCKS * block * repeat:
+    if bounded and space.numel // width < ENOUGH_BLOCKS * block * repeat:
         repeat = 1
     while block // threads * repeat * threads * vectors * group * element > SHARED:
         block //= 2

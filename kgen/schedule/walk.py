@@ -57,7 +57,7 @@ class Walk:
 
 def walk_of(
     step: RowStep, reduced: int, space: IterationSpace, itemsizes: Sequence[int], addresses: Sequence[int],
-    *, bounded: bool, target: Target,
+    *, bounded: bool, along: bool, target: Target,
 ) -> Walk:  # fmt: skip
     """How rows are walked.  The arguments are those of :func:`~kgen.schedule.rows.choose_rows`."""
     wide = wide_touches(step)
@@ -69,17 +69,18 @@ def walk_of(
     largest = max((itemsizes[i] for i in numbers if wide[i] and _moves(space, i, reduced)), default=1)
     group = max(1, target.vector_bytes // largest) if walking else 1
     width = math.prod(space.shape[:reduced])
-    flat = stage(space, walking, written, itemsizes, addresses, group) if bounded and reduced == 1 else None
+    may_stage = along and reduced == 1
+    flat = stage(space, walking, written, itemsizes, addresses, group, bounded=bounded) if may_stage else None
     lead: int | None = None
     alike: Set[int] = frozenset()
     if flat is not None:
         group, lead = flat.group, flat.lead
-    elif group > 1 and reduced == 1 and (width * largest >= SHORTEST or not bounded):
-        lead, alike = leader(space, walking, itemsizes, addresses, group, bounded=bounded)
+    elif group > 1 and reduced == 1 and (width * largest >= SHORTEST or not along):
+        lead, alike = leader(space, walking, itemsizes, addresses, group, bounded=bounded, along=along)
     whole = group > 1 and width % group == 0 and reduced == 1
-    while lead is None and (space.shape[0] % group or (not bounded and group > 1)):
+    while lead is None and (space.shape[0] % group or (not along and group > 1)):
         group //= 2
-    may_shift = lead is not None and flat is None and (width >= SHORTEST_SHIFTED or not bounded)
+    may_shift = lead is not None and flat is None and (width >= SHORTEST_SHIFTED or not along)
     others = [i for i in walking if may_shift and i not in alike and i not in written]
     staged: Set[int] = frozenset() if flat is None else flat.operands
     kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])

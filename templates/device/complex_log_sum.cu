@@ -5,13 +5,6 @@ struct ComplexLogSum {
     Z sum;
 };
 
-template <typename Z>
-static __device__ __forceinline__ ComplexLogSum<Z> shuffled(const ComplexLogSum<Z>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d),
-            {__shfl_xor_sync(0xffffffffu, a.sum.x, d), __shfl_xor_sync(0xffffffffu, a.sum.y, d)}};
-}
-
 // Two sets of numbers as one, relative to the greater peak, infinite or not; a with b is b with a.
 template <typename Z>
 static __device__ __forceinline__ void merge(ComplexLogSum<Z>& a, const ComplexLogSum<Z>& b)

@@ -5,12 +5,6 @@ struct Counted {
 };
 
 template <typename T>
-static __device__ __forceinline__ Counted<T> shuffled(const Counted<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
-
-template <typename T>
 static __device__ __forceinline__ void merge(Counted<T>& a, const Counted<T>& b)
 {
     a.count += b.count;

@@ -3,7 +3,7 @@ template <typename T>
 static __device__ __forceinline__ T load_evict_last(const void* from)
 {
     static_assert(sizeof(T) == 16, "one access");
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     uint4 words;

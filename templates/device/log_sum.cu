@@ -4,12 +4,6 @@ struct LogSum {
     T peak, sum;
 };
 
-template <typename T>
-static __device__ __forceinline__ LogSum<T> shuffled(const LogSum<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.peak, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
-
 // What exponents are taken relative to: the greatest element where it is finite.
 template <typename T>
 static __device__ __forceinline__ T origin(const LogSum<T>& a)

@@ -4,8 +4,3 @@ static __device__ __forceinline__ double2 times(double2 a, double2 b)
     return make_double2(__dsub_rn(__dmul_rn(a.x, b.x), __dmul_rn(a.y, b.y)),
                         __dadd_rn(__dmul_rn(a.x, b.y), __dmul_rn(a.y, b.x)));
 }
-
-static __device__ __forceinline__ double2 shuffled(double2 a, int d)
-{
-    return make_double2(__shfl_xor_sync(0xffffffffu, a.x, d), __shfl_xor_sync(0xffffffffu, a.y, d));
-}

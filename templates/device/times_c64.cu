@@ -4,8 +4,3 @@ static __device__ __forceinline__ float2 times(float2 a, float2 b)
     return make_float2(__fsub_rn(__fmul_rn(a.x, b.x), __fmul_rn(a.y, b.y)),
                        __fadd_rn(__fmul_rn(a.x, b.y), __fmul_rn(a.y, b.x)));
 }
-
-static __device__ __forceinline__ float2 shuffled(float2 a, int d)
-{
-    return make_float2(__shfl_xor_sync(0xffffffffu, a.x, d), __shfl_xor_sync(0xffffffffu, a.y, d));
-}

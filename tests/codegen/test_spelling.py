@@ -46,6 +46,7 @@ def test_helpers_and_files_agree() -> None:
         for dtype in (FLOAT32, FLOAT64, *((COMPLEX64, COMPLEX128) if kind in COMPLEX_KINDS else ())):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
             used |= {*found.helpers, *found.merge_helpers, *found.lanes_helpers, *found.loop_helpers}
+            used |= {*found.shuffle_helpers}
     used |= {
         LOAD_SHIFTED,
         SHIFT_BLOCKS,
@@ -58,8 +59,10 @@ def test_helpers_and_files_agree() -> None:
         "pick",
         "widened",
         "counted",
+        "shuffled_counted",
         "spread",
         "load_blocks",
+        "mean_of",
         "load_evict_last",
         "read_rows",
         "read_rows_evict_last",
