@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.check.context import Context
-from kgen.check.expressions import Scope, lower, place_of, uses_place
+from kgen.check.expressions import Late, Scope, lower, named, place_of, uses_place
 from kgen.check.values import ArgType, ArrayArg, ScalarArg, Typed, Value, WeakArg, WeakScalar
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.kernel import Access, Dim, Kernel, Op, Operand, Role, Shape
 from kgen.program import Program
 from kgen.source import Span
-from kgen.syntax.tree import Assign, Expr, Let, Name, children
+from kgen.syntax.tree import Assign, Expr, Let
 
 __all__ = ["ArgType", "ArrayArg", "Checked", "ScalarArg", "WeakArg", "check"]
 
@@ -64,8 +64,7 @@ class _Checker:
         self.ctx = Context(self.reporter)
         self.names: dict[str, Value | None] = {}
         # Lets that read index() or size() are lowered where they are used, but read inout arguments as at their line.
-        self.deferred: dict[str, Let] = {}
-        self.then: dict[str, dict[str, Value | None]] = {}
+        self.late: dict[str, Late] = {}
         self.operands: list[Operand] = []
         self.numbers: dict[str, int] = {}  # operand name -> number
         self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
@@ -128,13 +127,12 @@ class _Checker:
     # --- statements -------------------------------------------------------------------------------
 
     def _let(self, statement: Let) -> None:
-        if uses_place(self.program.defs, set(self.deferred), statement.value):
-            self.deferred[statement.name] = statement
-            self.then[statement.name] = {
-                a.name: self.names[a.name] for a in self.program.arguments if a.role == "inout"
-            }
+        if uses_place(self.program.defs, self.late, statement.value):
+            then = {a.name: self.names[a.name] for a in self.program.arguments if a.role == "inout"}
+            scope = replace(self._scope(None), names=ChainMap(then, self.names))
+            self.late[statement.name] = Late(statement.value, scope, statement.name, len(self.late))
             return
-        self.names[statement.name] = self._named(lower(self.ctx, self._scope(()), statement.value), statement.name)
+        self.names[statement.name] = named(self.ctx, lower(self.ctx, self._scope(()), statement.value), statement.name)
 
     def _assign(self, statement: Assign) -> None:
         value = self._right_hand_side(statement.value)
@@ -147,45 +145,14 @@ class _Checker:
             self._output(statement, value)
 
     def _right_hand_side(self, root: Expr) -> Value | None:
-        if not uses_place(self.program.defs, set(self.deferred), root):
-            return lower(self.ctx, self._scope(()), root)
-        needed = self._needed(root)
-        dry = self._with_deferred(needed, None)
-        place = place_of(self.ctx, dry, root)
-        if place is None:
-            return None
-        place = place or self.shape
-        return lower(self.ctx, self._with_deferred(needed, place), root)
-
-    def _needed(self, root: Expr) -> list[Let]:
-        """The deferred lets that an expression reads, directly or through others, in order."""
-        found: set[str] = set()
-        stack: list[Expr] = [root]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, Name) and node.id in self.deferred and node.id not in found:
-                found.add(node.id)
-                stack.append(self.deferred[node.id].value)
-            stack.extend(children(node))
-        return [let for name, let in self.deferred.items() if name in found]
-
-    def _with_deferred(self, lets: Sequence[Let], place: Shape | None) -> Scope:
-        names = dict(self.names)
-        for let in lets:
-            scope = Scope(ChainMap(self.then[let.name], names), self.program.defs, place)
-            names[let.name] = self._named(lower(self.ctx, scope, let.value), let.name)
-        return Scope(names, self.program.defs, place)
+        scope = self._scope(())
+        if not uses_place(self.program.defs, self.late, root):
+            return lower(self.ctx, scope, root)
+        place = place_of(self.ctx, scope, root)
+        return None if place is None else lower(self.ctx, replace(scope, place=place or self.shape), root)
 
     def _scope(self, place: Shape | None) -> Scope:
-        return Scope(self.names, self.program.defs, place)
-
-    def _named(self, value: Value | None, name: str) -> Value | None:
-        """Put the user's name on the op that holds the value, for readers of the IR and the CUDA text."""
-        if isinstance(value, Typed) and value.imag is None:
-            op = self.ctx.builder.ops[value.id]
-            if op.label is None and op.name not in ("const", "scalar", "load"):
-                self.ctx.builder.ops[value.id] = Op(op.name, op.args, op.dtype, op.shape, op.attr, name, op.span)
-        return value
+        return Scope(self.names, self.program.defs, place, late=self.late)
 
     def _output(self, statement: Assign, value: Value) -> None:
         declared = next(o.dtype for o in self.program.outputs if o.name == statement.name)
@@ -263,7 +230,7 @@ class _Checker:
             self.numbers[statement.name] = len(self.operands)
             self.operands.append(Operand(statement.name, dtype, shape, "output"))
         self.stores.append((self.numbers[statement.name], number, shape, statement.span))
-        self.names[statement.name] = self._named(self.ctx.unpack(number, dtype, shape, span), statement.name)
+        self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
 
     # --- the kernel -------------------------------------------------------------------------------
 

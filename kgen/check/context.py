@@ -23,12 +23,13 @@ from kgen.dtypes import (
     promote,
 )
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Reduction, Scalar, Shape
+from kgen.ir.kernel import CastMode, Op, Reduction, Scalar, Shape
 from kgen.source import Span
 
 DEFAULT_ROUNDING = CastMode("rne", False)
 TO_INTEGER = CastMode("rz", False)
 _INTEGERS = (INT16, INT32, INT64, UINT64)
+_MOST_SEEN = 64  # ops that a lint looks at
 
 
 @dataclass(slots=True)
@@ -253,8 +254,21 @@ class Context:
             marks=(left.span, right.span),
             hint=self._hint_of_reduction(left)
             or self._hint_of_reduction(right)
+            or self._hint_of_rank(left, right)
             or "broadcasting needs equal sizes or 1",
         )
+
+    def _hint_of_rank(self, left: Typed, right: Typed) -> str | None:
+        """Where the axes of one operand are the first ones of the other."""
+        low, high = sorted((left, right), key=lambda v: len(v.shape))
+        rank = len(low.shape)
+        pairs = zip(low.shape, high.shape, strict=False)
+        if not 0 < rank < len(high.shape) or any(self.dims.extent(a) != self.dims.extent(b) for a, b in pairs):
+            return None
+        axes = tuple(range(rank, len(high.shape)))
+        text = self.reporter.source.text[low.span.start : low.span.end]
+        call = f"`expand({text if text.isidentifier() else 'array'}, axis={axes[0] if len(axes) == 1 else axes})`"
+        return f"broadcasting aligns the last dimensions: {call} puts axes of size 1 behind those of an array"
 
     def _hint_of_reduction(self, value: Typed) -> str | None:
         attr = self.builder.ops[value.id].attr
@@ -290,23 +304,37 @@ class Context:
 
     def _lint_reduced(self, values: Sequence[Typed], at: Span) -> None:
         """A reduction that meets its own operand again lines up with the wrong axes, unless the first ones went."""
-        for value in values:
-            op = self.builder.ops[value.id]
-            if not isinstance(op.attr, Reduction) or op.attr.keepdims or not op.shape:
+        which = ("first", "second", "third")
+        for place, value in enumerate(values if self.site is None and len(values) > 1 else ()):
+            op = self._reduction_in(value)
+            if op is None or not isinstance(op.attr, Reduction) or op.attr.keepdims:
                 continue
             reduced = self.builder.ops[op.args[0]].shape
             if op.attr.axes == tuple(range(len(op.attr.axes))):
                 continue
-            for other in values:
-                if other is not value and other.shape == reduced and self.site is None:
+            for there, other in enumerate(values):
+                if other is not value and other.shape == reduced:
                     self.reporter.lint(
                         "reduced-axis",
-                        f"{self._name_of(value, 'first')} has lost an axis and lines up with the last axes of "
-                        f"{self._name_of(other, 'second')}",
+                        f"{self._name_of(value, which[place])} has lost an axis and lines up with the last axes of "
+                        f"{self._name_of(other, which[there])}",
                         at,
                         marks=(value.span, other.span),
                         hint="keepdims=true keeps the reduced axis as one of size 1",
                     )
+
+    def _reduction_in(self, value: Typed) -> Op | None:
+        """The first reduction that a value of its shape is computed from, element by element."""
+        seen: set[int] = set()
+        stack = [value.id] if value.shape else []
+        while stack and len(seen) < _MOST_SEEN:
+            number = stack.pop()
+            op = self.builder.ops[number]
+            if isinstance(op.attr, Reduction):
+                return op
+            seen.add(number)
+            stack += [a for a in op.args if a not in seen and self.builder.ops[a].shape == value.shape]
+        return None
 
     def const(self, value: bool | int | float, dtype: DType, span: Span) -> Typed:
         return Typed(dtype, self.builder.const(value, dtype.compute), (), span)

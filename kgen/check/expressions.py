@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -38,18 +38,53 @@ class Scope:
     """What names mean at one place.
 
     ``place`` is the shape that ``index`` and ``size`` refer to; None while that shape is still being found, when
-    they stand for a scalar.  ``depth`` counts the defs being inlined.
+    they stand for a scalar.  ``depth`` counts the defs being inlined.  ``late``: names that mean what they mean at the
+    place where they are read.  ``reduced``: what reductions gave, by the node; their places are their own.
     """
 
     names: Mapping[str, Value | None]
     defs: Mapping[str, Def]
     place: Shape | None
     depth: int = 0
-    inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
+    inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value | Late, ...]]] = field(default_factory=dict)
+    late: Mapping[str, Late] = field(default_factory=dict)
+    reduced: dict[int, Value | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Late:
+    """An expression that reads ``index`` or ``size``, by a let's name or as the argument of a def.
+
+    ``scope``: where it stands.  ``order``: lets read only those before them.  ``found``: its values, by place.
+    """
+
+    value: Expr
+    scope: Scope
+    name: str | None = None
+    order: int = 0
+    found: dict[Shape | None, Value | None] = field(default_factory=dict)
+
+    def at(self, ctx: Context, place: Shape | None) -> Value | None:
+        """Its value at a place; None after errors were reported."""
+        if place not in self.found:
+            value = lower(ctx, replace(self.scope, place=place), self.value)
+            self.found[place] = value if self.name is None else named(ctx, value, self.name)
+        return self.found[place]
+
+
+def named(ctx: Context, value: Value | None, name: str) -> Value | None:
+    """Put the user's name on the op that holds the value, for readers of the IR and the CUDA text."""
+    if isinstance(value, Typed) and value.imag is None:
+        op = ctx.builder.ops[value.id]
+        if op.label is None and op.name not in ("const", "scalar", "load"):
+            ctx.builder.ops[value.id] = replace(op, label=name)
+    return value
 
 
 def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     """The value of an expression, or None after errors were reported."""
+    for late in _lets_of(scope, root):  # first to last, so that none of them waits for another
+        late.at(ctx, scope.place)
     done: dict[int, Value | None] = {}
     for node in _operands_first(scope, root):
         done[id(node)] = _value(ctx, scope, node, done)
@@ -57,16 +92,41 @@ def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
 
 
 def _operands_first(scope: Scope, root: Expr) -> Iterator[Expr]:
-    """Like ``postorder``, but the argument of a reduction is a place of its own and is lowered by the reduction."""
+    """Like ``postorder``, but without what has a place of its own, which is lowered there."""
     stack: list[tuple[Expr, bool]] = [(root, False)]
     while stack:
         node, ready = stack.pop()
-        below = () if ready or is_reduction(scope, node) else children(node)
+        below = () if ready else _here(scope, node)
         if not below:
             yield node
             continue
         stack.append((node, True))
         stack.extend((child, False) for child in reversed(below))
+
+
+def _here(scope: Scope, node: Expr) -> Sequence[Expr]:
+    """What a node is made of at its own place: not the argument of a reduction, nor what a def may read elsewhere."""
+    if is_reduction(scope, node):
+        return ()
+    if isinstance(node, Call) and node.function in scope.defs:
+        return [a for a in node.args if not uses_place(scope.defs, scope.late, a)]
+    return children(node)
+
+
+def _lets_of(scope: Scope, root: Expr) -> list[Late]:
+    """The late lets that an expression reads at its own place, directly or through others, and have no value yet."""
+    if not scope.late:
+        return []
+    found: dict[int, Late] = {}
+    stack: list[tuple[Scope, Expr]] = [(scope, root)]
+    while stack:
+        inside, node = stack.pop()
+        late = inside.late.get(node.id) if isinstance(node, Name) else None
+        if late is not None and id(late) not in found and scope.place not in late.found:
+            found[id(late)] = late
+            stack.append((late.scope, late.value))
+        stack.extend((inside, below) for below in _here(inside, node))
+    return sorted((late for late in found.values() if late.name is not None), key=lambda late: late.order)
 
 
 def is_reduction(scope: Scope, node: Expr) -> bool:
@@ -86,7 +146,7 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
         case Number():
             return Literal(node.value, node.span)
         case Name():
-            return _name(scope, node)
+            return _name(ctx, scope, node)
         case Unary():
             args = of(node.operand)
             return (
@@ -114,24 +174,27 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
         case Call():
             if is_reduction(scope, node):
                 return call(ctx, scope, node, [])
-            args = of(*node.args)
-            if args is None:
-                return None
             if node.function in scope.defs:
-                return inline(ctx, scope, scope.defs[node.function], args, node.span)
-            return call(ctx, scope, node, args)
+                passed = [Late(a, scope) if uses_place(scope.defs, scope.late, a) else done[id(a)] for a in node.args]
+                if any(a is None for a in passed):
+                    return None
+                known = [a for a in passed if a is not None]
+                return inline(ctx, scope, scope.defs[node.function], known, node.span)
+            args = of(*node.args)
+            return None if args is None else call(ctx, scope, node, args)
         case _:
             assert_never(node)
 
 
-def _name(scope: Scope, node: Name) -> Value | None:
-    if node.id in scope.names:
+def _name(ctx: Context, scope: Scope, node: Name) -> Value | None:
+    if node.id in scope.late:
+        value = scope.late[node.id].at(ctx, scope.place)
+    elif node.id in scope.names:
         value = scope.names[node.id]
-        if value is None:
-            return None
-        # The value as it is read here: messages point at this mention of it.
-        return _at(value, node.span)
-    return Literal(CONSTANTS[node.id], node.span)
+    else:
+        return Literal(CONSTANTS[node.id], node.span)
+    # The value as it is read here: messages point at this mention of it.
+    return None if value is None else _at(value, node.span)
 
 
 def _at(value: Value, span: Span) -> Value:
@@ -156,7 +219,7 @@ def _chain(ctx: Context, node: Compare, args: list[Value]) -> Value | None:
     return result
 
 
-def inline(ctx: Context, scope: Scope, function: Def, args: list[Value], span: Span) -> Value | None:
+def inline(ctx: Context, scope: Scope, function: Def, args: list[Value | Late], span: Span) -> Value | None:
     """The body of a def with its parameters bound; equal calls are lowered once."""
     key = (function.name, id(function), scope.place, *(_key(a) for a in args))
     if key in scope.inlined:
@@ -165,8 +228,10 @@ def inline(ctx: Context, scope: Scope, function: Def, args: list[Value], span: S
         ctx.error("nested-too-deeply", f"defs call each other more than {MAX_NESTED_CALLS} deep", span)
         return None
     # Arguments keep the place of the call, so that an error inside the def marks what was passed.
-    bound = {p.name: a for p, a in zip(function.params, args, strict=True)}
-    inner = Scope({**scope.names, **bound}, scope.defs, scope.place, scope.depth + 1, scope.inlined)
+    pairs = [(p.name, a) for p, a in zip(function.params, args, strict=True)]
+    bound = {name: a for name, a in pairs if not isinstance(a, Late)}
+    late = {name: a for name, a in pairs if isinstance(a, Late)}
+    inner = Scope({**scope.names, **bound}, scope.defs, scope.place, scope.depth + 1, scope.inlined, late)
     before = len(ctx.builder.ops)
     value = lower(ctx, inner, function.body)
     result = None if value is None else _at(value, span)
@@ -177,7 +242,7 @@ def inline(ctx: Context, scope: Scope, function: Def, args: list[Value], span: S
     return result
 
 
-def _key(value: Value) -> object:
+def _key(value: Value | Late) -> object:
     if isinstance(value, Typed):
         return (value.dtype, value.id, value.imag, value.shape)
     if isinstance(value, Literal):
@@ -198,13 +263,13 @@ def inline_prelude(ctx: Context, name: str, args: list[Typed] | list[Value], spa
     return None if value is None else _at(value, span)
 
 
-def uses_place(scope_defs: Mapping[str, Def], deferred: frozenset[str] | set[str], root: Expr) -> bool:
-    """Whether an expression reads ``index``, ``size`` of its place, or a name that does."""
+def uses_place(scope_defs: Mapping[str, Def], late: Container[str], root: Expr) -> bool:
+    """Whether an expression reads ``index``, ``size`` of its place, or one of the names that do."""
     stack: list[Expr] = [root]
     seen: set[str] = set()
     while stack:
         node = stack.pop()
-        if isinstance(node, Name) and node.id in deferred:
+        if isinstance(node, Name) and node.id in late:
             return True
         if isinstance(node, Call):
             if node.function in scope_defs:
@@ -219,7 +284,7 @@ def uses_place(scope_defs: Mapping[str, Def], deferred: frozenset[str] | set[str
 
 def place_of(ctx: Context, scope: Scope, root: Expr) -> Shape | None:
     """The shape of an expression, found by lowering it once with ``index`` and ``size`` as scalars."""
-    value = lower(ctx, Scope(scope.names, scope.defs, None, scope.depth), root)
+    value = lower(ctx, replace(scope, place=None), root)
     if value is None:
         return None
     return value.shape if isinstance(value, Typed) else ()

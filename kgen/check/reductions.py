@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen.check.context import Context, lift
@@ -17,6 +18,7 @@ from kgen.syntax.tree import Call, Number, TypeName
 if TYPE_CHECKING:
     from kgen.check.expressions import Scope
 
+_MOST = 2**31
 _SUMS = frozenset({"sum", "prod"})
 _FLOATS = frozenset({"mean", "var", "std", "norm", "logsumexp"})
 _TRUTHS = frozenset({"any", "all", "count_nonzero"})
@@ -32,16 +34,20 @@ _COUNTS = frozenset({"argmin", "argmax", "count_nonzero"})
 
 
 def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
-    """One reduction; its argument is a place of its own for ``index`` and ``size``."""
-    from kgen.check.expressions import Scope as PlacedScope
+    """One reduction; its argument is a place of its own for ``index`` and ``size``, wherever it stands itself."""
+    if id(node) not in scope.reduced:
+        scope.reduced[id(node)] = _reduction(ctx, scope, node)
+    return scope.reduced[id(node)]
+
+
+def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     from kgen.check.expressions import lower, place_of, uses_place
 
     argument = node.args[0]
-    place = place_of(ctx, scope, argument) if uses_place(scope.defs, frozenset(), argument) else ()
+    place = place_of(ctx, scope, argument) if uses_place(scope.defs, scope.late, argument) else ()
     if place is None:
         return None
-    inner = PlacedScope(scope.names, scope.defs, place, scope.depth, scope.inlined)
-    operand = lower(ctx, inner, argument)
+    operand = lower(ctx, replace(scope, place=place), argument)
     kind = FUNCTIONS[node.function].target
     value = None if operand is None else condition(ctx, operand) if kind in _TRUTHS else ctx.typed(operand)
     if value is None:
@@ -60,10 +66,14 @@ def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     keepdims = _flag(ctx, node, "keepdims")
     correction = keyword(node, "correction")
     degrees = 0 if correction is None else integer(ctx, correction.value, "correction")
+    if correction is not None and degrees is not None and abs(degrees) >= _MOST:
+        ctx.error("bad-keyword", "correction= is below 2^31", correction.span, hint="0 or 1, as in NumPy's ddof")
+        return None
     if dtype is None or over is None or keepdims is None or degrees is None:
         return None
     if kind in ("argmin", "argmax") and len(over) not in (1, len(value.shape)):
-        ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span)
+        hint = "reduce one axis after the other, or pass a view in which they are one"
+        ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span, hint=hint)
         return None
     if value.imag is not None and not dtype.is_complex:
         ctx.error(
@@ -102,7 +112,12 @@ def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:
     stated = keyword(node, "dtype")
     if stated is not None:
         if isinstance(stated.value, TypeName) and stated.value.dtype is not None:
-            return stated.value.dtype
+            found = stated.value.dtype
+            if kind in _FLOATS and not (found.is_float or found.is_complex):
+                hint = f"{kind}(x, dtype=f32), and a cast of what it gives"
+                ctx.error("bad-keyword", f"`{kind}` is computed in floats, not {found}", stated.span, hint=hint)
+                return None
+            return found
         ctx.error("bad-keyword", "dtype= takes a type name", stated.span, hint="sum(x, dtype=f64)")
         return None
     if kind in _SUMS and dtype.kind < lift(dtype).kind:

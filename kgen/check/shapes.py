@@ -50,7 +50,7 @@ def axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) ->
             ctx.error("bad-axis", f"axis {axis} is out of range for {shown}", item.span, hint=_range_hint(rank))
             return None
         if axis % rank in found:
-            ctx.error("bad-axis", f"axis {axis} is named twice", item.span)
+            ctx.error("bad-axis", f"axis {axis} is named twice", item.span, hint="name each axis once; -1 is the last")
             return None
         found.append(axis % rank)
     return tuple(sorted(found))

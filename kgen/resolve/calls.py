@@ -17,6 +17,16 @@ _MAX_SHOWN = 60  # characters of a name in a message
 #: Names of other libraries and habits -> what to write.
 _ELSEWHERE: dict[str, str] = {
     "softmax": "write `let e = exp(x - max(x, axis=-1, keepdims=true))` and `out = e / sum(e, axis=-1, keepdims=true)`",
+    "log_softmax": "write `x - logsumexp(x, axis=-1, keepdims=true)`",
+    "layer_norm": "write `let d = x - mean(x, axis=-1, keepdims=true)` and "
+    "`out = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b`",
+    "rms_norm": "write `x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6) * w`",
+    "cross_entropy": "write `let log_p = x - logsumexp(x, axis=-1, keepdims=true)` and "
+    "`loss = sum(index(-1) == expand(label, axis=1) ? -log_p : 0, axis=-1)`",
+    **dict.fromkeys(
+        ("cumsum", "cumprod", "sort", "argsort", "topk", "median", "quantile"),
+        "there are elementwise functions and reductions along axes: no scans, no sorting, no order statistics",
+    ),
     "matmul": "kgen computes elementwise expressions and reductions, not matrix products",
     "dot": "write `sum(a * b, axis=-1)`",
     "transpose": "pass the transposed view at the call: strides cost nothing in the text",
@@ -26,8 +36,8 @@ _ELSEWHERE: dict[str, str] = {
     "amin": "write `min(x, axis=...)`",
     "average": "write `mean(x, axis=...)`",
     "rand": "pass random numbers as an input",
-    "zeros_like": "write the literal `0.0`",
-    "ones_like": "write the literal `1.0`",
+    **dict.fromkeys(("zeros", "zeros_like"), "write the literal `0.0`"),
+    **dict.fromkeys(("ones", "ones_like"), "write the literal `1.0`"),
     "if": "write `condition ? a : b` or `where(condition, a, b)`",
     "float": "write `cast<float>(x)`",
     "len": "write `size(axis)`",
@@ -116,7 +126,9 @@ class CallChecker:
                 return f"write `{candidate}`: the types of its arguments choose the version"
         known = [*self.defs, *FUNCTIONS]
         near = [k for k in known if sorted(k) == sorted(plain)]  # letters that changed places: tahn
-        near = near or get_close_matches(name[:_MAX_SHOWN], known, n=1, cutoff=0.8)
+        near = near or get_close_matches(name[:_MAX_SHOWN], [*known, *_ELSEWHERE], n=1, cutoff=0.8)
+        if near and near[0] not in known:
+            return f"for `{near[0]}`: {_ELSEWHERE[near[0]]}"
         define = f"define it first: `def {name[:_MAX_SHOWN]}(x) = ...`; to multiply write `*`"
         return f"did you mean `{near[0]}`?" if near else define
 
