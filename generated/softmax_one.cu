@@ -9,13 +9,15 @@
 // Inputs:  x: float32
 // Outputs: y: float32
 //
-// Chosen: rows: 1024 threads share a row and walk it once.
-// Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
-// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
-// Chosen: 32-bit indices: every element number is below 2^31.
+// Chosen for kernel 1: rows: 1024 threads share a row and walk it once.
+// Chosen for kernel 1: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen for kernel 1: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen for kernel 2: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
+// Chosen for kernel 2: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+// Kernels, launched in this order: softmax_one_exp_sum_buffer_rows_long_split, softmax_one_y_contiguous.
+// What one leaves for the next, in memory of the caller's: exp_sum_buffer: float32, m_buffer: float32.
 
 // N consecutive elements that move as one access of Bytes bytes at a time.
 template <typename T, int N, int Bytes>

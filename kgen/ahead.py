@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
-from kgen.banner import Options, banner, command_line, joined
+from kgen.banner import Options, banner, chosen_lines, command_line, joined
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
@@ -155,7 +155,7 @@ def _placed(
     kernel = specialised.kernel
     arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
     variants: list[tuple[int, Schedule]] = []
-    reasons: list[str] = []
+    reasons: list[list[str]] = []
     between = buffers(kernel, extents)
     unstated = re.compile(rf"\b({'|'.join(str(n) for dim, n in extents.items() if dim not in stated_dims) or '$^'})\b")
     for number, step in enumerate(specialised.steps):
@@ -171,8 +171,8 @@ def _placed(
         here = pipeline.place(step, full, extents, [False] * len(step.touches))
         choice = pipeline.schedule(step, here, target, bounded=bounded, along=along)
         variants.append((number, choice.schedule))
-        reasons += [f"Chosen: {unstated.sub('?', reason)}." for reason in choice.reasons]
-    return specialised, variants, reasons
+        reasons.append([unstated.sub("?", reason) for reason in choice.reasons])
+    return specialised, variants, chosen_lines(reasons)
 
 
 def _reduced(step: Step) -> Shape:

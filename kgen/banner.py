@@ -50,6 +50,12 @@ def banner(
     return tuple(lines)
 
 
+def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
+    """What the file says of its decisions: for each kernel, where there are several, its ``reasons``."""
+    which = [f" for kernel {n}" if len(reasons) > 1 else "" for n in range(1, len(reasons) + 1)]
+    return [f"Chosen{of}: {reason}." for of, mine in zip(which, reasons, strict=True) for reason in mine]
+
+
 def command_line(
     program: Program,
     base: str,

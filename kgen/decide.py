@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
-from kgen.banner import Options, banner, command_line
+from kgen.banner import Options, banner, chosen_lines, command_line
 from kgen.check import check
 from kgen.diagnostics import error
 from kgen.program import Program
@@ -134,7 +134,7 @@ class Decider:
 
     def module(self, plan: Layouted, command: Sequence[str], notes: Sequence[str] = ()) -> Module:
         """The text for one combination of schedules."""
-        chosen = [*notes, *[f"Chosen: {reason}." for reasons in plan.reasons for reason in reasons]]
+        chosen = [*notes, *chosen_lines(plan.reasons)]
         head = banner(self.program, plan.specialised.kernel, self.options, command, chosen)
         return pipeline.source(self.program, plan.specialised, list(enumerate(plan.schedules)), self.name, head)
 

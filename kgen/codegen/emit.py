@@ -82,7 +82,7 @@ def emit(
     helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
     helpers += functions.helpers
     module = ModuleContext(
-        banner=tuple(names.comment(line) for line in banner),
+        banner=tuple(names.comment(line) for line in [*banner, *_order(steps, entries)]),
         headers=tuple(sorted(set(functions.headers))),
         uses_pack=any(k.packs for k in kernels),
         helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
@@ -91,6 +91,16 @@ def emit(
     )
     text = environment().get_template("module.cu.j2").render(m=module)
     return Module(without_unread(text), tuple(entries))
+
+
+def _order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[str]:
+    """How the kernels of a program that takes several belong together."""
+    if len(entries) < 2 or len({e.step for e in entries}) != len(entries):
+        return []
+    lines = [f"Kernels, launched in this order: {', '.join(e.name for e in entries)}."]
+    between = {o.name: o.dtype for s in steps for o in s.kernel.operands if o.role == "buffer"}
+    held = ", ".join(f"{name}: {dtype}" for name, dtype in between.items())
+    return [*lines, *([f"What one leaves for the next, in memory of the caller's: {held}."] if held else [])]
 
 
 @dataclass(slots=True)
