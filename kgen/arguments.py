@@ -150,9 +150,10 @@ def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
             adapter = None
         value = value if adapter is None else adapter.normalise(value)
         if adapter is None or adapter.spec(value).shape != ():
+            what = f"a {type(value).__name__}" if adapter is None and not isinstance(value, Spec) else "an array"
             raise error(
                 "bad-value",
-                f"`{name}` is passed by value and has to be a scalar",
+                f"`{name}` is passed by value and has to be a scalar, not {what}",
                 "arrays are inputs; a param is a Python number",
             )
         value = adapter.item(value)

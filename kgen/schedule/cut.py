@@ -168,7 +168,9 @@ class _Cutter:
                     break
             else:
                 result.append((rank, group))
-        return [group for _, group in result]
+        joined = [group for _, group in result]
+        # Two that have no array in common may have one with a third.
+        return joined if len(joined) == len(groups) else self._joined(joined)
 
     def _may_join(self, one: Group, two: Group, both: Group) -> bool:
         shapes = {self.kernel.ops[n].shape for n in both.stores}

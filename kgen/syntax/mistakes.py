@@ -132,7 +132,8 @@ def _ascii(character: str) -> str:
 def _dot(context: Context) -> Problem:
     owner, member = context.near(-1), context.near(1)
     if owner.kind == "NAME" and member.kind == "NAME":
-        return Problem("attribute", _dot_message(owner.text), _dot_hint(context, owner.text))
+        at = span(owner) if owner.text in _MODULES else None
+        return Problem("attribute", _dot_message(owner.text), _dot_hint(context, owner.text), at)
     return Problem("attribute", "`.` stands alone", "a point belongs to a number: `0.5`; elementwise needs no `.`")
 
 

@@ -141,3 +141,12 @@ def test_lost_axes(text: str, lints: int) -> None:
     specs: dict[str, Any] = {n: kgen.spec((8, 8) if n == "x" else (8,), "f32") for n in "xy" if n in text}
     found = kgen.jit(f"out = {text}").explain(**specs).lints
     assert ["lint[reduced-axis]" in lint for lint in found] == [True] * lints
+
+
+@pytest.mark.parametrize("order", [("a", "b", "c"), ("a", "c", "b"), ("b", "c", "a"), ("c", "a", "b")])
+def test_one_kernel_in_any_order(order: tuple[str, ...]) -> None:
+    """Sums that have arrays in common pairwise are one reading of both."""
+    sums = {"a": "sum(x * x, axis=-1)", "b": "sum(y * y, axis=-1)", "c": "sum(x * y, axis=-1)"}
+    kernel = kgen.jit("\n".join(f"{name} = {sums[name]}" for name in order))
+    specs: dict[str, Any] = {n: kgen.spec((64, 512), "f32") for n in "xy"}
+    assert len(kernel.explain(**specs).steps) == 1
