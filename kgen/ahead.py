@@ -16,15 +16,17 @@ from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, Kind
 from kgen.ir.kernel import Dim, Kernel, Shape
 from kgen.program import Parameter, Program
-from kgen.schedule.bind import Array, allocated_strides, buffers, concrete
+from kgen.schedule.bind import Array, Placed, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
+from kgen.schedule.policy import Choice
 from kgen.schedule.split import Step
 from kgen.schedule.target import Target, target_of
 from kgen.spec import as_dtype, c_strides, counted, spec
 
 if TYPE_CHECKING:
+    from kgen.decide import Layouted
     from kgen.explain import Explanation
 
 MAX_RANK = 8
@@ -63,7 +65,8 @@ def module_ahead(
     variants: list[tuple[int, Schedule]] = []
     chosen: list[str] = []
     if shapes:
-        specialised, variants, chosen = _placed(program, specialised, shapes, strides or {}, target_of(arch))
+        plan = _placed(program, specialised, shapes, strides or {}, target_of(arch))
+        specialised, variants, chosen = plan.specialised, list(enumerate(plan.schedules)), chosen_lines(plan.reasons)
     else:
         _refuse_unshaped(specialised)
         up_to = f", up to {counted(rank, 'dimension')} after merging" if layout != "contiguous" else ""
@@ -136,8 +139,10 @@ def _default_kind(parameter: Parameter) -> Kind:
 def _placed(
     program: Program, specialised: pipeline.Specialised, shapes: Shapes, strides: Mapping[str, tuple[int, ...]],
     target: Target,
-) -> tuple[pipeline.Specialised, list[tuple[int, Schedule]], list[str]]:  # fmt: skip
-    """The cut and the variants that these shapes call for, extents that are not stated standing in as large ones."""
+) -> Layouted:  # fmt: skip
+    """What these shapes call for, extents that are not stated standing in as large ones."""
+    from kgen.decide import Layouted, allocate_layouts
+
     kernel = specialised.kernel
     extents, stated_dims = _stood_in(kernel, shapes)
     arrays: list[Array | None] = []
@@ -154,25 +159,18 @@ def _placed(
         specialised = specialised.joined or specialised
     kernel = specialised.kernel
     arrays = [*arrays, *([None] * len(kernel.operands))][: len(kernel.operands)]
-    variants: list[tuple[int, Schedule]] = []
-    reasons: list[list[str]] = []
-    between = buffers(kernel, extents)
     unstated = re.compile(rf"\b({'|'.join(str(n) for dim, n in extents.items() if dim not in stated_dims) or '$^'})\b")
-    for number, step in enumerate(specialised.steps):
-        full = [
-            a
-            or between.get(i)
-            or Array(concrete(o.shape, extents), allocated_strides(step, i, arrays, extents), o.dtype.size)
-            if any(t.operand == i for t in step.touches)
-            else a or _NOWHERE
-            for i, (o, a) in enumerate(zip(kernel.operands, arrays, strict=True))
-        ]
+    full = allocate_layouts(specialised, extents, arrays)
+    placed: list[Placed] = []
+    choices: list[Choice] = []
+    for step in specialised.steps:
         bounded, along = (_is_stated(dims, stated_dims) for dims in (step.shape, _reduced(step)))
         here = pipeline.place(step, full, extents, [False] * len(step.touches))
-        choice = pipeline.schedule(step, here, target, bounded=bounded, along=along)
-        variants.append((number, choice.schedule))
-        reasons.append([unstated.sub("?", reason) for reason in choice.reasons])
-    return specialised, variants, chosen_lines(reasons)
+        choices.append(pipeline.schedule(step, here, target, bounded=bounded, along=along))
+        placed.append(replace(here, space=choices[-1].space))
+    reasons = (tuple(unstated.sub("?", reason) for reason in choice.reasons) for choice in choices)
+    schedules = tuple(choice.schedule for choice in choices)
+    return Layouted(specialised, extents, tuple(full), tuple(placed), schedules, tuple(reasons))
 
 
 def _reduced(step: Step) -> Shape:
@@ -183,14 +181,8 @@ def _is_stated(dims: Sequence[Dim], stated: frozenset[str]) -> bool:
     return all(dim == 1 or dim in stated for dim in dims)
 
 
-_NOWHERE = Array((), (), 1)
-
-
-def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> tuple[dict[str, int], frozenset[str]]:
-    """An extent for every dimension: what a shape states, else a stand-in of its own (2 beyond ``large`` of them).
-
-    Also the dimensions that are stated.
-    """
+def _stood_in(kernel: Kernel, shapes: Shapes) -> tuple[dict[str, int], frozenset[str]]:
+    """An extent for every dimension: what a shape states, else a stand-in of its own; and which are stated."""
     extents: dict[str, int] = {}
     for operand in kernel.operands:
         if operand.role == "buffer":
@@ -202,8 +194,7 @@ def _stood_in(kernel: Kernel, shapes: Shapes, large: int | None = None) -> tuple
     for operand in kernel.operands:
         for dim in reversed(operand.shape):
             if dim != 1 and dim not in extents:
-                n = len(extents)
-                extents[dim] = STAND_INS[n % len(STAND_INS)] if large is None or n < large else 2
+                extents[dim] = STAND_INS[len(extents) % len(STAND_INS)]
     return extents, known
 
 
@@ -238,28 +229,32 @@ def explain_ahead(
 ) -> Explanation:
     """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
     from kgen.execute import Engine
+    from kgen.explain import Explanation
+    from kgen.runtime.backend import usage_for
 
     by_name, stated = _dtypes(program, dtypes, {}), shapes or {}
     given = stated.get("")
-    kernel = pipeline.specialise(program, _types(program, by_name, stated, {}), given or ()).kernel
-    extents, _ = _stood_in(kernel, stated, large=5)  # arrays have a largest size
-    used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role in ("input", "inout")}
-    specs: dict[str, Any] = {}
-    assumed: list[tuple[str, str, tuple[int, ...]]] = []
-    for argument in program.arguments:
-        known = stated.get(argument.name, (None,))
-        shape = _filled(known, used.get(argument.name, ()))
-        if None in known:
-            assumed.append((argument.name, joined(known), shape))
-        specs[argument.name] = spec(shape, by_name[argument.name], (strides or {}).get(argument.name))
-    for parameter in program.parameters:
-        if parameter.default is None:
-            specs[parameter.name] = 1 if parameter.dtype is not None else 1.0
+    specialised = pipeline.specialise(program, _types(program, by_name, stated, {}), given or ())
+    extents, _ = _stood_in(specialised.kernel, stated)
+    used = {o.name: concrete(o.shape, extents) for o in specialised.kernel.operands if o.role in ("input", "inout")}
+    known = {a.name: stated.get(a.name, (None,)) for a in program.arguments}
+    taken = {name: _filled(shape, used.get(name, ())) for name, shape in known.items()}
     whole = None if given is None else _filled(given, ())
+    unknown = [(name, joined(shape), taken[name]) for name, shape in known.items() if None in shape]
     if given is not None and whole is not None and None in given:
-        assumed.append(("the result", joined(given), whole))
+        unknown.append(("the result", joined(given), whole))
     engine = Engine(program, base, None, Options())
-    return replace(engine.explain((), specs, whole, None, arch), assumed=tuple(assumed))
+    if shapes and unknown:
+        plan = _placed(program, specialised, stated, strides or {}, target_of(arch))
+        module = engine.module(plan, ["kgen", "compile", "-"])
+        found = Explanation.of(program, plan, module, usage_for(module.text, base, engine.options, arch))
+    else:
+        specs: dict[str, Any] = {n: spec(s, by_name[n], (strides or {}).get(n)) for n, s in taken.items()}
+        for parameter in program.parameters:
+            if parameter.default is None:
+                specs[parameter.name] = 1 if parameter.dtype is not None else 1.0
+        found = engine.explain((), specs, whole, None, arch)
+    return replace(found, assumed=tuple(unknown))
 
 
 def _filled(stated: Sequence[int | None], found: tuple[int, ...]) -> tuple[int, ...]:

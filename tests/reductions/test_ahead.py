@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.ahead import STAND_INS, module_ahead
+from kgen.ahead import STAND_INS, explain_ahead, module_ahead
 from kgen.banner import Options
 from kgen.ir.reductions import KINDS
 from kgen.pipeline import load
@@ -39,6 +39,16 @@ def test_any_number_of_rows(text: str, dtype: str, width: int, arch: str | None)
         found = ahead(text, dtype, arch, x=shape, **weights)
         assert below_banner(found) == below_banner(wanted)
         assert not any(str(n) in line for n in STAND_INS for line in found.splitlines() if "Chosen" in line)
+
+
+@pytest.mark.parametrize("shape", [(None, 8192), (None, 100), (None, None), (64, None), (3, None, 1001), (5, 4096)])
+@pytest.mark.parametrize("arch", [None, "sm_90"])
+def test_explained(shape: tuple[int | None, ...], arch: str | None) -> None:
+    """What is explained is what is compiled."""
+    found = explain_ahead(load(SOFTMAX), "k", dtypes="bf16", shapes={"x": shape}, arch=arch)
+    text = ahead(SOFTMAX, "bf16", arch, x=shape)
+    assert re.findall(r"^k_(rows_\w+)\(", text, re.MULTILINE) == [step.kernel for step in found.steps]
+    assert len(found.assumed) == (None in shape)
 
 
 def test_unknown_length() -> None:
