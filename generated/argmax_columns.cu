@@ -82,7 +82,8 @@ struct argmax_columns_columns_split_layout {
 };
 
 // Columns, 64 a block: 16 threads across, 16 share a group; several blocks share them.
-// Launch: (groups of columns, ceil(height / span)) blocks of 256 threads; `arrived` begins as zeros.
+// Launch: (ceil(columns / 64), ceil(height / span)) blocks of 256 threads; `span`: any.
+// Memory: gridDim.x * gridDim.y * 64 of each `*_of_blocks`; `arrived` counts for each blockIdx.x, 0 before and after.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for at, top and x.
 // Columns are a multiple of 4.

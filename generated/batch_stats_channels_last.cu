@@ -109,7 +109,8 @@ struct batch_stats_channels_last_columns_split_layout {
 };
 
 // Columns, 32 a block: 8 threads across, 32 share a group; several blocks share them.
-// Launch: (groups of columns, ceil(height / span)) blocks of 256 threads; `arrived` begins as zeros.
+// Launch: (ceil(columns / 32), ceil(height / span)) blocks of 256 threads; `span`: any.
+// Memory: gridDim.x * gridDim.y * 32 of each `*_of_blocks`; `arrived` counts for each blockIdx.x, 0 before and after.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for mu, sigma2 and image.
 // Columns are a multiple of 4.

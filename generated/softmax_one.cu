@@ -136,7 +136,8 @@ struct softmax_one_exp_sum_buffer_rows_long_split_layout {
 };
 
 // Rows of any length, each shared by several blocks: 1024 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `arrived` is 0 for each row.
+// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `span`: any multiple of 4.
+// Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
 // Rows, and all strides of what moves by groups, are multiples of 4 elements.

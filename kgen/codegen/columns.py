@@ -261,10 +261,13 @@ class ColumnWriter(ColumnAccess):
             + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
         ]
         if schedule.split:
-            text.append(
-                f"Launch: (groups of columns, ceil(height / span)) blocks of {schedule.block} threads; "
-                "`arrived` begins as zeros."
-            )
+            others = "" if schedule.kept == 1 else " * other kept extents"
+            text += [
+                f"Launch: (ceil(columns / {schedule.rows}){others}, ceil(height / span)) blocks of {schedule.block} "
+                "threads; `span`: any.",
+                f"Memory: gridDim.x * gridDim.y * {schedule.rows} of each `*_of_blocks`; `arrived` counts for each "
+                "blockIdx.x, 0 before and after.",
+            ]
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
         if schedule.index_bits == 32:

@@ -28,11 +28,14 @@ def row_comment(access: RowAccess) -> tuple[str, ...]:
     else:
         what = f"Rows of any length, read again for each round of reductions: {share}."
     launch = f"Launch: a block of {schedule.block} threads for each row."
+    memory: tuple[str, ...] = ()
     if schedule.split:
-        launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `arrived` is 0 for each row."
+        multiple = f"any multiple of {schedule.group}" if schedule.group > 1 else "any"
+        launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `span`: {multiple}."
+        memory = ("Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.",)
     if schedule.rows > 1:
         launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
-    launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch,)
+    launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch, *memory)
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
     if schedule.index_bits == 32:
         below = "2^31" if schedule.vectors else "2^31 - 2^16"  # loops go so far beyond the end of a row
