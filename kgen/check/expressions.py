@@ -39,7 +39,8 @@ class Scope:
 
     ``place`` is the shape that ``index`` and ``size`` refer to; None while that shape is still being found, when
     they stand for a scalar.  ``depth`` counts the defs being inlined.  ``late``: names that mean what they mean at the
-    place where they are read.  ``reduced``: what reductions gave, by the node; their places are their own.
+    place where they are read.  ``reduced``: what reductions gave, by the node, since their places are their own;
+    ``passed``: what defs are given that is late, by the node.
     """
 
     names: Mapping[str, Value | None]
@@ -49,6 +50,7 @@ class Scope:
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value | Late, ...]]] = field(default_factory=dict)
     late: Mapping[str, Late] = field(default_factory=dict)
     reduced: dict[int, Value | None] = field(default_factory=dict)
+    passed: dict[int, Late] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -175,15 +177,22 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
             if is_reduction(scope, node):
                 return call(ctx, scope, node, [])
             if node.function in scope.defs:
-                passed = [Late(a, scope) if uses_place(scope.defs, scope.late, a) else done[id(a)] for a in node.args]
-                if any(a is None for a in passed):
-                    return None
+                passed = [_passed(scope, a) or done[id(a)] for a in node.args]
                 known = [a for a in passed if a is not None]
+                if len(known) < len(passed):
+                    return None
                 return inline(ctx, scope, scope.defs[node.function], known, node.span)
             args = of(*node.args)
             return None if args is None else call(ctx, scope, node, args)
         case _:
             assert_never(node)
+
+
+def _passed(scope: Scope, argument: Expr) -> Late | None:
+    """The argument of a def, where it reads its place."""
+    if not uses_place(scope.defs, scope.late, argument):
+        return None
+    return scope.passed.setdefault(id(argument), Late(argument, scope))
 
 
 def _name(ctx: Context, scope: Scope, node: Name) -> Value | None:
