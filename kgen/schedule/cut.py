@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache
 
 from kgen.diagnostics import Reporter
 from kgen.ir.kernel import NO_IDENTITY, Access, Kernel, Op, Operand, Reduction, Shape
@@ -151,6 +152,7 @@ class _Cutter:
         """Groups that fit one kernel and read an array in common become one."""
         made_by = {n: g for g in groups for n in g.buffers}
 
+        @cache
         def level(group: Group) -> int:
             return 1 + max((level(made_by[n]) for n in group.loaded), default=0)
 
