@@ -88,7 +88,7 @@ struct argmax_rows_held1024_layout {
 // Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
-// Rows, and all strides of what moves by groups, are multiples of 4 elements.
+// What moves by groups has rows, and strides between them, of multiples of 4 elements.
 // No other operand may overlap at and top in memory.
 extern "C" __global__ void __launch_bounds__(64)
 argmax_rows_held1024(const float* __restrict__ x_ptr,

@@ -37,7 +37,7 @@ struct cosine_rows_held256_layout {
 // Launch: ceil(n / 8) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for a and b.
-// Rows, and all strides of what moves by groups, are multiples of 4 elements.
+// What moves by groups has rows, and strides between them, of multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
 cosine_rows_held256(const float* __restrict__ a_ptr,

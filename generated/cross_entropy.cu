@@ -150,7 +150,7 @@ struct cross_entropy_rows_long_layout {
 // Launch: a block of 512 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for log_p and logits.
-// Rows, and all strides of what moves by groups, are multiples of 4 elements.
+// What moves by groups has rows, and strides between them, of multiples of 4 elements.
 // No other operand may overlap log_p and loss in memory.
 extern "C" __global__ void __launch_bounds__(512)
 cross_entropy_rows_long(const float* __restrict__ logits_ptr,

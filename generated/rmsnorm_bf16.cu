@@ -79,7 +79,7 @@ struct rmsnorm_bf16_rows_held4096_layout {
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x and weight.
-// Rows, and all strides of what moves by groups, are multiples of 8 elements.
+// What moves by groups has rows, and strides between them, of multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
 rmsnorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,

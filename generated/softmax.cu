@@ -76,7 +76,7 @@ struct softmax_rows_held1024_layout {
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// Rows, and all strides of what moves by groups, are multiples of 4 elements.
+// What moves by groups has rows, and strides between them, of multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
 softmax_rows_held1024(const float* __restrict__ x_ptr,

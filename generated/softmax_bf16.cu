@@ -177,7 +177,7 @@ struct softmax_bf16_rows_held8192_layout {
 // Launch: a block of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// Rows, and all strides of what moves by groups, are multiples of 8 elements.
+// What moves by groups has rows, and strides between them, of multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,

@@ -258,7 +258,7 @@ struct softmax_cluster_rows_held131072_cluster_layout {
 // Launch: 8 blocks of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// Rows, and all strides of what moves by groups, are multiples of 8 elements.
+// What moves by groups has rows, and strides between them, of multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256)
 softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,

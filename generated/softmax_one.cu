@@ -140,7 +140,7 @@ struct softmax_one_exp_sum_buffer_rows_long_split_layout {
 // Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
-// Rows, and all strides of what moves by groups, are multiples of 4 elements.
+// What moves by groups has rows, and strides between them, of multiples of 4 elements.
 // No other operand may overlap exp_sum_buffer and m_buffer in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,

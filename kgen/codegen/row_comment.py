@@ -45,5 +45,6 @@ def row_comment(access: RowAccess) -> tuple[str, ...]:
     text += placement(access.step, schedule)
     text += staged_operands(access)
     if schedule.group > 1 and schedule.lead is None and not access.is_exact:
-        text.append(f"Rows, and all strides of what moves by groups, are multiples of {schedule.group} elements.")
+        has = "rows, and strides between them," if schedule.reduced == 1 else "a fastest extent, and strides beyond it,"
+        text.append(f"What moves by groups has {has} of multiples of {schedule.group} elements.")
     return tuple(names.comment(line) for line in [*text, *apart(access.step, schedule)])
