@@ -7,7 +7,7 @@
 // Inputs:  a: float32, b: float32
 // Outputs: y: float32
 //
-// Chosen: rows: 8 threads share a row of 256 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 16 threads share a row of 256 elements and keep it in registers, 16 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -33,8 +33,8 @@ struct cosine_rows_held256_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 256 elements, kept in registers: 8 rows a block, 8 threads a row.
-// Launch: ceil(n / 8) blocks of 64 threads, for n rows.
+// Rows of up to 256 elements, kept in registers: 4 rows a block, 16 threads a row.
+// Launch: ceil(n / 4) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for a and b.
 // What moves by groups has rows, and strides between them, of multiples of 4 elements.
@@ -46,18 +46,18 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
                     const cosine_rows_held256_layout layout,
                     const unsigned int n)
 {
-    const int lane = threadIdx.x % 8;
-    const bool live = blockIdx.x * 8u + threadIdx.x / 8 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 8u + threadIdx.x / 8 : 0;
+    const int lane = threadIdx.x % 16;
+    const bool live = blockIdx.x * 4u + threadIdx.x / 16 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 4u + threadIdx.x / 16 : 0;
     const int width = live ? layout.width : 0;
     const float* const a_row = a_ptr + row * layout.a_stride[0];
     const float* const b_row = b_ptr + row * layout.a_stride[0];
 
-    Pack<float, 4, 16> a_vec[8];
-    Pack<float, 4, 16> b_vec[8];
+    Pack<float, 4, 16> a_vec[4];
+    Pack<float, 4, 16> b_vec[4];
     #pragma unroll
-    for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 8 + lane);
+    for (int v = 0; v < 4; ++v) {
+        const int i = 4 * (v * 16 + lane);
         if (i < width) {
             a_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_row + i);
             b_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(b_row + i);
@@ -68,8 +68,8 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
     float norm_acc = 0.0f;
     float norm_acc2 = 0.0f;
     #pragma unroll
-    for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 8 + lane);
+    for (int v = 0; v < 4; ++v) {
+        const int i = 4 * (v * 16 + lane);
         if (i < width) {
             float sum_part = 0.0f;
             float norm_part = 0.0f;
@@ -84,7 +84,7 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
         }
     }
     #pragma unroll
-    for (int d = 4; d > 0; d /= 2) {
+    for (int d = 8; d > 0; d /= 2) {
         sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
         norm_acc += __shfl_xor_sync(0xffffffffu, norm_acc, d);
         norm_acc2 += __shfl_xor_sync(0xffffffffu, norm_acc2, d);

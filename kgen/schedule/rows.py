@@ -13,7 +13,7 @@ from kgen.schedule.peel import NEAR_BLOCK, margins, most_singles
 from kgen.schedule.policy import Choice
 from kgen.schedule.reductions import ENOUGH_BLOCKS, WARP, RowSchedule, coordinate_axes, is_plain, is_small
 from kgen.schedule.row_reasons import row_reasons
-from kgen.schedule.share import HELD_BYTES, Share, few_share, share
+from kgen.schedule.share import HELD_BYTES, Share, few_share, filled, share
 from kgen.schedule.stay import kept_near
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.walk import Walk, touches_of, walk_of
@@ -83,10 +83,12 @@ def _share(
     if flat is not None:
         return Share(flat.threads, flat.vectors, 1, flat.block, flat.repeat)
     as_much = max((itemsizes[i] for i in walk.written), default=0) >= held
+    row_bytes = width * (held + sum(itemsizes[i] for i in walk.written))
     if along and walk.whole and lead is None and (few := few_share(width // group, as_much=as_much)):
-        return few
+        return filled(few, row_bytes)
     largest = 1 if is_plain(step) else target.cluster
     near = [(NEAR_BLOCK // itemsizes[i], True) if i in walk.aligned else (group, False) for i in walk.shifted]
     least = 1 if lead is None else most_singles(group, margins(group, near))  # one for each
     grouped = width if lead is None else width // group * group
-    return share(grouped, group, held, max(step.phase()), least, largest, along=along)
+    rounds = max(step.phase())
+    return filled(share(grouped, group, held, rounds, least, largest, along=along, as_much=as_much), row_bytes)

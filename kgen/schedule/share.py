@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.schedule.few import few_vectors, two_vectors
 from kgen.schedule.reductions import ELEMENTS, WARP
@@ -11,9 +11,22 @@ from kgen.schedule.reductions import ELEMENTS, WARP
 #: copy, 1.00 with 256).
 SHORT_BLOCK = 64
 
+#: Blocks of several rows that would move fewer bytes have more threads, up to so many: blocks begin at a limited rate
+#: (sums of 128 bfloat16: 0.82 of a copy with 2 KiB a block, 1.03 with 4 KiB; of 144 0.93 with 2.25 KiB).
+BLOCK_BYTES = 3 << 10
+FILLED_BLOCK = 256
+
+#: Elements of a row that a thread keeps where less is written than read: fewer lanes without work in rows of five or
+#: six times a power of two (sums of 640 bfloat16: 1.11 of a copy, 1.03; of 1152 1.13, 0.93).
+READ_ELEMENTS = 48
+
 #: Bytes of a row that a thread keeps in registers where a block's worth of threads has less to do otherwise: more
 #: bytes in flight, and the exchange a smaller part, beat more threads (16384 bfloat16: 0.99 of a copy and 0.87).
 HELD_BYTES = 128
+
+#: The same before there are 512 threads, where registers hold an element each, and before clusters have 512 (layernorm
+#: of 9216 float32: 1.01 of a copy, 0.87 with 512 threads; of 81920: 0.96 and 0.73).
+MOST_BYTES = 224
 
 #: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches near
 #: an SM until then, or where every element is a load of its own.
@@ -41,6 +54,14 @@ def block_of(threads: int, vectors: int, cluster: int = 1) -> Share:
     return Share(threads, vectors, cluster, threads if threads > WARP else max(threads, SHORT_BLOCK))
 
 
+def filled(share: Share, row_bytes: int) -> Share:
+    """With blocks that move enough bytes.  ``row_bytes``: that are read and written of a row."""
+    block = share.block
+    while share.threads <= WARP and block < FILLED_BLOCK and block // share.threads * row_bytes < BLOCK_BYTES:
+        block *= 2
+    return replace(share, block=block)
+
+
 def few_share(count: int, *, as_much: bool) -> Share | None:
     """Who shares a row of ``count`` vectors; None for longer rows.  ``as_much``: whether as much is written as read."""
     if as_much and (pairs := two_vectors(count)):
@@ -49,26 +70,31 @@ def few_share(count: int, *, as_much: bool) -> Share | None:
     return None if few is None else Share(*few)
 
 
-def share(width: int, group: int, element: int, rounds: int, least: int, largest: int, *, along: bool) -> Share:
+def share(
+    width: int, group: int, element: int, rounds: int, least: int, largest: int, *, along: bool, as_much: bool
+) -> Share:
     """Who shares a row of ``width`` elements.
 
     ``element``: bytes of an element of all that is held.  ``rounds``: of reductions.  ``least``: threads that a row has
-    to have.  ``largest``: blocks that may form a cluster.  ``along``: whether the width is known.
+    to have.  ``largest``: blocks that may form a cluster.  ``along``: whether the width is known.  ``as_much``: as in
+    :func:`few_share`.
     """
     if not along:
         return block_of(LOOP_THREADS, 0)
     count = max(1, -(-width // group))  # groups of a row
-    vectors = max(1, ELEMENTS // group)
-    for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256):
-        if threads >= least and count <= threads * vectors:
-            return block_of(threads, -(-count // threads))
-    more = max(vectors, HELD_BYTES // (group * max(element, 1)))
-    for threads in (256, 512):
-        if count <= threads * more:
-            return block_of(threads, -(-count // threads))
-    if rounds == 1 and count <= 2 * LOOP_THREADS * vectors:
-        return block_of(2 * LOOP_THREADS, -(-count // (2 * LOOP_THREADS)))
-    for threads, cluster in ((256, 2), (256, 4), (256, 8), (512, 8)):
-        if cluster <= largest and count <= threads * cluster * more:
+
+    def vectors(elements: int, held: int = HELD_BYTES) -> int:
+        return max(1, min(elements, held // max(element, 1)) // group)
+
+    each = vectors(ELEMENTS if as_much else READ_ELEMENTS)
+    most = vectors(width, MOST_BYTES)
+    held = vectors(width)
+    short = [(threads, 1, each) for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256) if threads >= least]
+    alone = [(256, 1, most if as_much and element >= 4 else held), (512, 1, held)]
+    together = [(256, 2, held), (256, 4, held), (256, 8, held), (256, 8, most), (512, 8, held)]
+    if rounds == 1 and largest == 1:  # one exchange among many threads is better than reading again
+        together = [(2 * LOOP_THREADS, 1, vectors(ELEMENTS))]
+    for threads, cluster, fits in (*short, *alone, *together):
+        if cluster <= largest and count <= threads * cluster * fits:
             return block_of(threads, -(-count // (threads * cluster)), cluster)
     return block_of(LOOP_THREADS if width <= LONGEST_NEAR and group > 1 else 2 * LOOP_THREADS, 0)
