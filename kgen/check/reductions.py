@@ -80,7 +80,8 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
             "bad-keyword", f"`{kind}` of complex numbers is complex, not {dtype}", node.span, hint="dtype=c64 or c128"
         )
         return None
-    source = value if kind in _TRUTHS or kind in _COUNTS else ctx.convert(value, dtype)
+    as_it_is = kind in _TRUTHS or kind in _COUNTS or (kind == "sum" and _widens(value.dtype, dtype))
+    source = value if as_it_is else ctx.convert(value, dtype)
     shape: Shape = tuple(dim if i not in over else 1 for i, dim in enumerate(value.shape) if keepdims or i not in over)
 
     def reduced(part: int, kind: str, dtype: DType) -> int:
@@ -129,6 +130,11 @@ def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:
     if kind in _COUNTS:
         return INT64
     return FLOAT32 if dtype.is_fp8 and kind in (_SUMS | _FLOATS) else dtype
+
+
+def _widens(source: DType, target: DType) -> bool:
+    """Whether what is added up as ``target`` needs no conversion before: narrow integers have a quicker way."""
+    return source.size <= 2 < target.size and target.is_int and (source.is_int or source.is_bool)
 
 
 def _axes(ctx: Context, node: Call, shape: tuple[Dim, ...]) -> tuple[int, ...] | None:

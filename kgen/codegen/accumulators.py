@@ -53,13 +53,19 @@ class Accumulator:
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
     places: str = ""  # the type of where an element is, if updates need to know
-    of_halves: str = ""  # the function that takes a group of halves two at a time; ``{x}`` is then its result
+    at_once: str = ""  # the function of a group as it lies in memory, if of ``at_once_of``; ``{x}`` is then its result
+    at_once_of: tuple[str, ...] = ()  # short names of dtypes
     counts: str = ""  # the type of the number of elements seen, where the loop has to know it
 
     @property
     def initial(self) -> str:
         """The first state, as a value to assign."""
         return f"{self.type}{self.init}" if self.init.startswith("{") else self.init
+
+    @property
+    def take(self) -> str:
+        """The line that takes one value, of an element or of a whole group, into the state."""
+        return self.fold or self.update
 
     @property
     def size(self) -> int:
@@ -122,7 +128,14 @@ def _sum_of_floats(dtype: DType, *, square: bool = False, result: str = "{a}") -
 def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
     if target.is_float:
         return _sum_of_floats(target)
-    return _integers("{a} += ({t}){p};", "{a} += {b};", "0ull", target)
+    wide = _integers("{a} += ({t}){p};", "{a} += {b};", "0ull", target)
+    if source.size > 2:
+        return wide
+    # Those of a group add up to less than 2^31; bytes do so four at a time.
+    return replace(
+        wide, mode="part", value="int", start="0", update="{a} += {x};", fold="{a} += (unsigned long long){x};",
+        at_once="added" if source.size == 1 else "", at_once_of=(source.short,),
+    )  # fmt: skip
 
 
 def _prod(attr: Reduction, source: DType, target: DType) -> Accumulator:
@@ -252,7 +265,8 @@ def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
     result = "{a}" if held is source else f"({register_type(source)}){{a}}"
     return Accumulator(
         register_type(held), init, f"{{a}} = {name}({{a}}, {{x}});", f"{{a}} = {name}({{a}}, {{b}});", result,
-        helpers=tuple(helpers), of_halves=("least" if low else "greatest") if source.name == "float32" else "",
+        helpers=tuple(helpers), at_once=("least" if low else "greatest") if source.name == "float32" else "",
+        at_once_of=("f16", "bf16"),
     )  # fmt: skip
 
 

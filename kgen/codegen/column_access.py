@@ -82,8 +82,7 @@ class ColumnAccess(RowsWriter):
             case "row":
                 return [f"{name} = {base}[{self.along(touch, '')}];"]
             case "vector":
-                place = f"{base} + {self.along(touch, '')}"
-                return [f"{name} = *reinterpret_cast<const {self.pack(touch)}*>(", f"    {place});"]
+                return [f"{name} = {self.start_of_load(touch)}", f"    {base} + {self.along(touch, '')});"]
             case _:
                 return [
                     "#pragma unroll",

@@ -44,9 +44,18 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 #: What templates call; the others are called by elements.
 LOAD_SHIFTED, LOAD_BLOCKS, SHIFT_BLOCKS = "load_shifted", "load_blocks", "shift_blocks"
 
+#: What kernels with reductions read groups of bytes by.
+LOAD_WORDS = "load_words"
+
 #: How blocks of a cluster exchange what they have found.
 CLUSTER = ("expect", "tell", "wait_for")
 STAYING = ("expect_more",)
+
+_UNSIGNED = (
+    ("Pack<signed char,", "Pack<unsigned char,"),
+    ("int word;", "unsigned int word;"),
+    ("result = __dp4a(word, 0x01010101, result)", "result = (int)__dp4a(word, 0x01010101u, (unsigned int)result)"),
+)
 
 _ROWS = (
     *_per_width("wrap_add", "wrap_sub", "wrap_mul", "wrap_neg", "wrap_abs", suffixes="i32 i64"),
@@ -87,7 +96,7 @@ _ROWS = (
     Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),
-    Helper("load_evict_last"),
+    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS)),
     Helper("read_rows"),
     Helper(
         "read_rows_evict_last",
@@ -101,6 +110,8 @@ _ROWS = (
     Helper("write_rows"),
     *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
+    *(Helper(f"added_{suffix}") for suffix in ("i8", "bool")),
+    Helper("added_u8", like="added_i8", swap=_UNSIGNED),
     Helper("moments_group", ("moments",)),
     Helper("spread", ("moments",)),
     *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),

@@ -77,20 +77,22 @@ class Singles(RowAccess):
         read = [f"{self.type_of(t)} {self.held_name(t)};" for t in touches]
         return read + [f"{register_type(self.step.kernel.ops[n].dtype)} {self.kept_array(n)};" for n in self.kept]
 
-    def into(self, section: Element | None, paired: Mapping[int, int]) -> tuple[str, ...]:
+    def into(self, section: Element | None, whole: Mapping[int, int]) -> tuple[str, ...]:
         """Lines that take such an element into the reductions of the round at hand.
 
-        ``paired``: those that need no element function, only the value of a touch.
+        ``whole``: those that need no element function, only the value of a touch.
         """
         called = self.reads_of(section) if section else []
-        lines = self.late([*called, *paired.values()])
-        folded = [self.folding(n) for n in self.active if n not in paired]
+        lines = self.late([*called, *whole.values()])
+        folded = [self.folding(n) for n in self.active if n not in whole]
         lines += [line for before, _ in folded for line in before]
         lines += self.call(section) if section else ()
         lines += [line for _, after in folded for line in after]
-        for n, touch in paired.items():
+        for n, touch in whole.items():
             mine, state = self.active[n]
-            lines.append(mine.update.format(a=state, x=f"(float){self.element(touch, held=True)}"))
+            one = self.element(touch, held=True)
+            one = f"({one} != 0)" if self.operand(touch).dtype.is_bool else one  # any byte
+            lines.append(mine.take.format(a=state, x=f"({mine.value or mine.type}){one}"))
         return self.block(lines)
 
     def writes(self, section: Element) -> tuple[str, ...]:

@@ -75,18 +75,18 @@ class RoundsWriter(RowAccess):
     def round(
         self, place: int, name: str, states: States, results: tuple[str, ...], row_writer: RowWriter
     ) -> RoundContext:
-        """A round of reductions: of each element, but for extremes of halves, which are taken two at a time."""
+        """A round of reductions: of each element, but for those that take several of a group at a time."""
         schedule = self.schedule
         warps, entries = schedule.threads // WARP, schedule.sharers // WARP
         text: dict[str, list[str]] = {name: [] for name in _ROUND_LINES}
-        paired = {n: touch for n, (mine, _) in states.items() if (touch := self.paired(n, mine)) is not None}
+        whole = {n: touch for n, (mine, _) in states.items() if (touch := self.at_once(n, mine)) is not None}
         arrived = "arrived" if place == 0 else f"arrived{place + 1}"
         types: list[str] = []  # of what warps exchange
         self.active = states
-        self.whole_groups |= set(paired.values())
-        single = [n for n in states if n not in paired]
+        self.whole_groups |= set(whole.values())
+        single = [n for n in states if n not in whole]
         section = self.section(place, name, single, {n: states[n] for n in single}) if single else None
-        touches = sorted({*paired.values(), *(self.reads_of(section) if section else ())})
+        touches = sorted({*whole.values(), *(self.reads_of(section) if section else ())})
         reads = self.again(touches)
         for n, (mine, state) in states.items():
             thread = self.thread_state(n)
@@ -95,12 +95,12 @@ class RoundsWriter(RowAccess):
                 text["collapse"].append(f"{mine.type} {state} = {mine.collapse.format(a=thread)};")
             else:
                 text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            if n in paired:
-                row_writer.helpers.append(f"{mine.of_halves}_{self.operand(paired[n]).dtype.short}")
-                row_writer.headers += headers_of(self.operand(paired[n]).dtype)
-                array = "[v]" if self.is_held(paired[n]) and schedule.vectors > 1 else ""
-                x = f"{mine.of_halves}({self.held_name(paired[n])}{array})"
-                text["fold"].append(mine.update.format(a=state, x=x))
+            if n in whole:
+                row_writer.helpers.append(f"{mine.at_once}_{self.operand(whole[n]).dtype.short}")
+                row_writer.headers += headers_of(self.operand(whole[n]).dtype)
+                array = "[v]" if self.is_held(whole[n]) and schedule.vectors > 1 else ""
+                x = f"{mine.at_once}({self.held_name(whole[n])}{array})"
+                text["fold"].append(mine.take.format(a=state, x=x))
             else:
                 parts, fold = self.folding(n)
                 text["parts"] += parts
@@ -132,21 +132,23 @@ class RoundsWriter(RowAccess):
                 text["gather_more"] += [theirs] if entries > WARP else []
         call = self.call(section) if section else ()
         found = {key: tuple(lines) for key, lines in text.items()}
-        singles = Singles.of(self).into(section, paired)
+        singles = Singles.of(self).into(section, whole)
         sizes = " + ".join(f"sizeof({t})" for t in types)
         expected = f"{entries} * {sizes if len(types) == 1 else f'({sizes})'}"
         return RoundContext(
             reads=tuple(reads), call=call, singles=singles, results=results, arrived=arrived, expected=expected, **found
         )
 
-    def paired(self, number: int, mine: Accumulator) -> int | None:
-        """The touch whose halves this takes the greatest or least of, as they are."""
+    def at_once(self, number: int, mine: Accumulator) -> int | None:
+        """The touch of which this takes whole groups, as they are in memory: extremes of halves, sums of bytes."""
         ops = self.step.kernel.ops
-        if not mine.of_halves:
+        if not mine.at_once:
             return None
-        cast = ops[ops[number].args[0]]
-        if cast.name != "cast" or ops[cast.args[0]].name != "load" or self.schedule.group % 2:
+        value = ops[number].args[0]
+        load = ops[value].args[0] if ops[value].name == "cast" else value
+        if ops[load].name != "load":
             return None
-        touch = touch_of(self.step, cast.args[0])
-        is_half = self.operand(touch).dtype.short in ("f16", "bf16")
-        return touch if is_half and self.is_grouped(touch) else None
+        touch = touch_of(self.step, load)
+        dtype = self.operand(touch).dtype
+        words = self.schedule.group * dtype.size % 4 == 0
+        return touch if dtype.short in mine.at_once_of and words and self.is_grouped(touch) else None

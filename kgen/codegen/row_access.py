@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator, accumulator, near
 from kgen.codegen.element import Argument, Element, Statement
+from kgen.codegen.helpers import LOAD_WORDS
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import BFLOAT16
@@ -199,7 +200,18 @@ class RowAccess:
         place = f"{self.base_of(touch)} + {self.along(touch, '')}"
         if touch in self.schedule.evict_last and self.planned(touch).access != "staged":
             return f"load_evict_last<{self.pack(touch)}>({place})"
-        return f"*reinterpret_cast<const {self.pack(touch)}*>({place})"
+        return f"{self.start_of_load(touch)}{place})"
+
+    def start_of_load(self, touch: int) -> str:
+        """What stands before the place of a group that one access reads."""
+        if self.by_words(touch):
+            return f"{LOAD_WORDS}<{self.pack(touch)}>("
+        return f"*reinterpret_cast<const {self.pack(touch)}*>("
+
+    def by_words(self, touch: int) -> bool:
+        """Whether groups are bytes that are read four at a time."""
+        planned, single = self.planned(touch), self.operand(touch).dtype.size == 1
+        return planned.access == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
 
     def block_bytes(self, touch: int, group: int) -> int:
         """Bytes of the blocks that groups of a shifted operand are read as."""

@@ -17,8 +17,9 @@ BLOCK_BYTES = 3 << 10
 FILLED_BLOCK = 256
 
 #: Elements of a row that a thread keeps where less is written than read: fewer lanes without work in rows of five or
-#: six times a power of two (sums of 640 bfloat16: 1.11 of a copy, 1.03; of 1152 1.13, 0.93).
-READ_ELEMENTS = 48
+#: six times a power of two (sums of 640 bfloat16: 1.11 of a copy, 1.03; of 1152 1.13, 0.93).  And bytes of it, where
+#: elements are small (sums of 4096 int8: 1.03 of a copy, 0.96 with 32 bytes).
+READ_ELEMENTS, READ_BYTES = 48, 64
 
 #: Bytes of a row that a thread keeps in registers where a block's worth of threads has less to do otherwise: more
 #: bytes in flight, and the exchange a smaller part, beat more threads (16384 bfloat16: 0.99 of a copy and 0.87).
@@ -86,7 +87,7 @@ def share(
     def vectors(elements: int, held: int = HELD_BYTES) -> int:
         return max(1, min(elements, held // max(element, 1)) // group)
 
-    each = vectors(ELEMENTS if as_much else READ_ELEMENTS)
+    each = vectors(ELEMENTS if as_much else max(READ_ELEMENTS, READ_BYTES // max(element, 1)))
     most = vectors(width, MOST_BYTES)
     held = vectors(width)
     short = [(threads, 1, each) for threads in (1, 2, 4, 8, 16, WARP, 64, 128, 256) if threads >= least]

@@ -64,6 +64,8 @@ def test_helpers_and_files_agree() -> None:
         "load_blocks",
         "mean_of",
         "load_evict_last",
+        "load_words",
+        *(f"added_{narrow}" for narrow in ("i8", "u8", "bool")),
         "read_rows",
         "read_rows_evict_last",
         "write_rows",
