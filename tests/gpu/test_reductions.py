@@ -188,3 +188,15 @@ def test_misaligned_rows(rows: int, width: int, step: int) -> None:
             assert torch.allclose(x, want, rtol=1e-2, atol=1e-6)  # groups may have begun elsewhere
             x.copy_(before.as_strided(x.shape, x.stride(), off))
             assert torch.equal(whole, before)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool", "int16"])
+@pytest.mark.parametrize("shape", [(3000, 4096), (4001, 64), (999, 1001), (5001, 7), (3, 200_000)], ids=str)
+def test_sums_of_narrow_integers(dtype: str, shape: tuple[int, int]) -> None:
+    """Exact, over rows, columns and all, from aligned and other addresses."""
+    whole = torch.randint(-128, 128, (shape[0], shape[1] + 3), device="cuda")
+    whole = (whole > 60) if dtype == "bool" else whole.to(getattr(torch, dtype))
+    for x in (whole[:, : shape[1]].contiguous(), whole[:, 3:], whole[:, 1 : shape[1] - 1]):
+        assert torch.equal(kgen.jit("out = sum(x, axis=1)")(x), x.sum(1))
+        assert torch.equal(kgen.jit("out = sum(x, axis=0)")(x), x.sum(0))
+        assert torch.equal(kgen.jit("out = sum(x)")(x), x.sum())
