@@ -14,7 +14,6 @@ from kgen.codegen.accumulators import Accumulator, briefly, counted_once
 from kgen.codegen.column_access import ColumnAccess
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReadContext
 from kgen.codegen.element import PRIMARY, Argument, Element
-from kgen.codegen.helpers import LOAD_WORDS
 from kgen.codegen.layouts import apart, decomposition, divisor_fields, sum_lines
 from kgen.codegen.reductions import Described
 from kgen.codegen.sections import RowWriter, touch_of
@@ -109,7 +108,7 @@ class ColumnWriter(ColumnAccess):
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(writer.headers),
             tuple(h for e in self.sections for h in e.helpers) + tuple(writer.helpers) + tuple(helpers)
-            + ((LOAD_WORDS,) if any(map(self.by_words, self.reads_of(section))) else ()),
+            + self.loads_of(self.reads_of(section)),
         )  # fmt: skip
 
     def declared(self, c_type: str, state: str, loop_type: str, thread: str) -> list[str]:

@@ -44,8 +44,8 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 #: What templates call; the others are called by elements.
 LOAD_SHIFTED, LOAD_BLOCKS, SHIFT_BLOCKS = "load_shifted", "load_blocks", "shift_blocks"
 
-#: What kernels with reductions read groups of bytes by.
-LOAD_WORDS = "load_words"
+#: What kernels with reductions read groups by: bytes, and what caches drop first.
+LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"
 
 #: How blocks of a cluster exchange what they have found.
 CLUSTER = ("expect", "tell", "wait_for")
@@ -96,7 +96,7 @@ _ROWS = (
     Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),
-    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS)),
+    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING)),
     Helper("read_rows"),
     Helper(
         "read_rows_evict_last",

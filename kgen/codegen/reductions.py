@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgen.codegen import cluster, names
 from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReduceContext, RoundContext
 from kgen.codegen.element import PRIMARY, Statement
-from kgen.codegen.helpers import CLUSTER, LOAD_WORDS
+from kgen.codegen.helpers import CLUSTER
 from kgen.codegen.layouts import decomposition, divisor_fields, sum_lines, touch_labels
 from kgen.codegen.peeled import Singles
 from kgen.codegen.rounds import RoundsWriter
@@ -156,8 +156,7 @@ class RowsWriter(RoundsWriter):
             + (CLUSTER if schedule.cluster > 1 else ())
             + (("hold",) if any(self.is_packed(t) for t in loads) else ())
             + (("pick",) if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else ())
-            + (("load_evict_last",) if schedule.evict_last else ())
-            + ((LOAD_WORDS,) if any(map(self.by_words, {*self.reads_anywhere()} - {*schedule.evict_last})) else ())
+            + self.loads_of(self.reads_anywhere())
             + staged_helpers(self),
         )
 

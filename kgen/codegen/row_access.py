@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator, accumulator, near
 from kgen.codegen.element import Argument, Element, Statement
-from kgen.codegen.helpers import LOAD_WORDS
+from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
 from kgen.codegen.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import BFLOAT16
@@ -204,6 +204,8 @@ class RowAccess:
 
     def start_of_load(self, touch: int) -> str:
         """What stands before the place of a group that one access reads."""
+        if touch in self.schedule.streamed:
+            return f"{LOAD_STREAMING}<{self.pack(touch)}>("
         if self.by_words(touch):
             return f"{LOAD_WORDS}<{self.pack(touch)}>("
         return f"*reinterpret_cast<const {self.pack(touch)}*>("
@@ -212,6 +214,16 @@ class RowAccess:
         """Whether groups are bytes that are read four at a time."""
         planned, single = self.planned(touch), self.operand(touch).dtype.size == 1
         return planned.access == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
+
+    def loads_of(self, touches: Iterable[int]) -> tuple[str, ...]:
+        """The device functions that read groups of these."""
+        schedule = self.schedule
+        told = {*schedule.evict_last, *schedule.streamed}
+        return (
+            *(("load_evict_last",) if schedule.evict_last else ()),
+            *((LOAD_STREAMING,) if schedule.streamed else ()),
+            *((LOAD_WORDS,) if any(map(self.by_words, {*touches} - told)) else ()),
+        )
 
     def block_bytes(self, touch: int, group: int) -> int:
         """Bytes of the blocks that groups of a shifted operand are read as."""

@@ -49,7 +49,7 @@ class RowSchedule(Schedule):
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
     and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
     ``near``: a touch of which a block keeps in shared memory what all rows share, while clusters take row after row.
-    ``evict_last``: touches of which L2 is told to evict last what is read.
+    ``evict_last``: touches of which L2 is told to evict last what is read; ``streamed``: that caches drop first.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
     each of them reads ``vectors`` of its elements before it uses them.  ``tall``: whether a thread may have twice as
@@ -65,6 +65,7 @@ class RowSchedule(Schedule):
     tall: bool = False
     near: int | None = None
     evict_last: tuple[int, ...] = ()
+    streamed: tuple[int, ...] = ()
 
     @property
     def sharers(self) -> int:

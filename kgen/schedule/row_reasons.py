@@ -53,7 +53,8 @@ def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
         bits = "64-bit indices: a row, or their number, may not fit 32 bits"
-    return (split, bits) if schedule.split else (bits,)
+    once = "streamed: more is read than L2 holds, and once, so loads ask caches to drop it first"
+    return (*((split,) if schedule.split else ()), *((once,) if schedule.streamed else ()), bits)
 
 
 def _arithmetic(step: RowStep) -> tuple[str, ...]:

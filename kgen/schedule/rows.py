@@ -15,6 +15,7 @@ from kgen.schedule.reductions import ENOUGH_BLOCKS, WARP, RowSchedule, coordinat
 from kgen.schedule.row_reasons import row_reasons
 from kgen.schedule.share import HELD_BYTES, Share, few_share, filled, share
 from kgen.schedule.stay import kept_near
+from kgen.schedule.streaming import streamed
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.walk import Walk, touches_of, walk_of
 
@@ -54,6 +55,8 @@ def choose_rows(
     stays = cluster > 1 and walk.lead is None and bits == 32 and reduced == 1
     near = kept_near(step, touches, itemsizes, threads, cluster, vectors * group) if stays else None
     lasts = large and vectors > 0 and near is None
+    once = bounded and not walk.written and (vectors > 0 or plain)
+    short = vectors > 0 and threads <= WARP
     schedule = RowSchedule(
         "row_reduce",
         shared.block,
@@ -71,6 +74,7 @@ def choose_rows(
         repeat=shared.repeat,
         near=near,
         evict_last=evicted_last(step, touches, itemsizes, walk.own, group, target.vector_bytes) if lasts else (),
+        streamed=streamed(step, space, touches, itemsizes, group, target, short=short) if once else (),
     )
     return Choice(schedule, space, row_reasons(schedule, step, width if along else None, plain=plain))
 

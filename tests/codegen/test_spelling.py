@@ -65,6 +65,7 @@ def test_helpers_and_files_agree() -> None:
         "mean_of",
         "load_evict_last",
         "load_words",
+        "load_streaming",
         *(f"added_{narrow}" for narrow in ("i8", "u8", "bool")),
         "read_rows",
         "read_rows_evict_last",

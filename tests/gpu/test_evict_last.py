@@ -91,3 +91,25 @@ def test_large() -> None:
     kernel = kgen.jit(SOFTMAX)
     assert is_close(kernel(x)[-100:], torch.softmax(x[-100:].double(), -1))
     assert is_told(kernel, x)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64", "int8"])
+@pytest.mark.parametrize(
+    "shape", [(4001, 64), (1003, 128), (517, 1024), (300, 4096), (77, 8192), (3, 300_000)], ids=str
+)
+def test_read_once(dtype: str, shape: tuple[int, int]) -> None:
+    """Kernels that only read ask caches to drop that first."""
+    x = (torch.randn(shape, device="cuda") * 9).to(getattr(torch, dtype))
+    wide = x.double()
+    told = 0
+    for text, want in (
+        ("out = sum(x, axis=-1)", wide.sum(-1)),
+        ("out = max(x, axis=-1)", wide.amax(-1)),
+        ("out = argmax(x, axis=-1)", x.double().argmax(-1)),
+        ("out = sum(x, axis=0)", wide.sum(0)),
+        ("out = sum(x)", wide.sum()),
+    ):
+        kernel = kgen.jit(text)
+        assert torch.allclose(kernel(x).double(), want.double(), rtol=1e-2, atol=0.5), text
+        told += "load_streaming" in kernel.source(x, arch="sm_90")
+    assert told >= (dtype.startswith("float") or shape[1] <= 1024)
