@@ -25,9 +25,7 @@ _LAYOUTS = ("any", "contiguous", "strided")
     help="the file to write, named as it stands; several kinds have suffixes of their own [default: standard output]",
 )
 @options.layout_options
-@click.option(
-    "--scalar", "scalar_text", metavar="alpha=int", help="kinds of Python scalars that stand for inputs or params"
-)
+@options.per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")
 @click.option(
     "--layout", type=click.Choice(_LAYOUTS), help="layouts that the kernels cover, without --shape [default: any]"
 )

@@ -40,6 +40,16 @@ def floating_point(function: F) -> F:
     return click.option("--fast", is_flag=True, help="allow approximate functions (-use_fast_math)")(function)
 
 
+def per_array(option: str, metavar: str, text: str) -> Callable[[F], F]:
+    """An option of ``name=value`` pairs, joined by commas or given several times."""
+
+    def joined(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
+        return ",".join(values) if values else None
+
+    name = f"{option[2:]}_text"
+    return click.option(option, name, multiple=True, callback=joined, metavar=metavar, help=text)
+
+
 def layout_options(function: F) -> F:
     """``--dtype``, ``--shape``, ``--strides``: what is known of the arrays."""
     for name, metavar, text in (
@@ -47,7 +57,7 @@ def layout_options(function: F) -> F:
         ("--shape", "a=4x?,b=?", "shapes of the inputs; `?` is any size; 4x? where there are no inputs"),
         ("--dtype", "a=f16,b=f32 | f32", "dtypes of the inputs [default: f32]"),
     ):
-        function = click.option(name, f"{name[2:]}_text", metavar=metavar, help=text)(function)
+        function = per_array(name, metavar, text)(function)
     return function
 
 

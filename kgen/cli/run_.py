@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     metavar="out.npy | s=s.npy | -",
     help="where results go; `-` prints a summary [default: -]",
 )
-@click.option("--dtype", "dtype_text", metavar="a=bf16", help="read a file's raw bytes as a dtype .npy cannot name")
+@options.per_array("--dtype", "a=bf16", "read a file's raw bytes as a dtype .npy cannot name")
 @click.option("--shape", "shape_text", metavar="4x3", help="the shape of a program without array inputs")
 @click.option("--device", metavar="cuda|cpu", help="where to run [default: the GPU if there is one]")
 @options.floating_point

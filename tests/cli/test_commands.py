@@ -87,6 +87,18 @@ def test_compile_prints_or_writes(run: Run, files: Any, tmp_path: Path) -> None:
     assert run("compile", "-", "--name", "expr", stdin=EXPR)[1].split("\n")[3:] == printed.split("\n")[3:]
 
 
+def test_options_of_arrays_may_be_repeated(run: Run) -> None:
+    """As well as joined by commas: the banner says the same."""
+    joined = ["--shape", "x=8x?,y=?", "--dtype", "x=f16,y=f32", "--scalar", "s=float"]
+    apart = ["--shape", "x=8x?", "--shape", "y=?", "--dtype", "x=f16", "--dtype", "y=f32", "--scalar", "s=float"]
+    texts = [run("compile", "-", *options, stdin="out = x * y + s") for options in (joined, apart)]
+    assert texts[0][0] == 0
+    assert texts[0] == texts[1]
+    status, _, errors = run("compile", "-", "--shape", "x=8", "--shape", "x=9", stdin="out = x + 1")
+    assert status == 1
+    assert "names `x` twice" in errors
+
+
 def test_compile_emits_every_kind_beside_the_other(run: Run, files: Any, tmp_path: Path) -> None:
     """``--emit cu,ir,ptx,cubin`` writes four files; PTX and CUBIN are for ``--arch``."""
     status, out, _ = run(
