@@ -48,6 +48,26 @@ def _rows(name: str, program: str, n: int, inputs: str, reference: Reference, ta
     return Workload(f"{name}_{n}", "rows" if n in LENGTHS else "awkward rows", program, make, target)
 
 
+def _channels(
+    name: str, program: str, shape: tuple[int, int, int], inputs: str, reference: Reference, dtype: str
+) -> Workload:
+    """Of rows that lie across memory, with weights for each channel."""
+
+    def make(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+        args = {"x": _randn(torch, *shape, dtype=dtype)}
+        return args | {i: _randn(torch, shape[1], 1, dtype=dtype) for i in inputs}, reference(torch)
+
+    return Workload(name, "across memory", program.replace("axis=-1", "axis=1"), make, 0.0)
+
+
+def _channel_norm(torch: Any) -> Callable[..., Any]:
+    def reference(x: Any, w: Any, b: Any) -> Any:
+        d = x.float() - x.float().mean(1, keepdim=True)
+        return (d * torch.rsqrt((d * d).mean(1, keepdim=True) + 1e-5) * w + b).to(x.dtype)
+
+    return reference
+
+
 def _softmax(torch: Any) -> Callable[..., Any]:
     return lambda x: torch.softmax(x, -1)
 
@@ -114,6 +134,9 @@ WORKLOADS: tuple[Workload, ...] = (
     *(_rows("softmax", SOFTMAX, n, "", _softmax, _target(n), N) for n in LENGTHS),
     *(_rows("rmsnorm", RMSNORM, n, "w", _rmsnorm, _target(n), N) for n in LENGTHS),
     *(_rows("layernorm", LAYERNORM, n, "wb", _layernorm, _target(n), N) for n in LENGTHS),
+    _channels("softmax_channels_21", SOFTMAX, (32, 21, 640 * 640), "", lambda t: lambda x: t.softmax(x, 1), "float32"),
+    _channels("softmax_channels_1024", SOFTMAX, (64, 1024, 4096), "", lambda t: lambda x: t.softmax(x, 1), "bfloat16"),
+    _channels("layernorm_channels_96", LAYERNORM, (256, 96, 112 * 112), "wb", _channel_norm, "bfloat16"),
     *(_rows("softmax", SOFTMAX, n, "", _softmax, 0.0, N // 2) for n in AWKWARD),
     *(_rows("sum", "out = sum(x, axis=-1)", n, "", lambda t: lambda x: x.sum(-1), 0.0, N // 2) for n in AWKWARD),
 )  # fmt: skip

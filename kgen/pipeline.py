@@ -22,11 +22,11 @@ from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
 from kgen.schedule.bind import Array, Placed, place
+from kgen.schedule.chains import better_apart, better_joined
 from kgen.schedule.columns import choose_columns
 from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
-from kgen.schedule.reductions import better_apart, better_joined
 from kgen.schedule.rows import choose_rows
 from kgen.schedule.split import Step, split
 from kgen.schedule.target import PORTABLE, Target

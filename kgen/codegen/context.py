@@ -214,7 +214,8 @@ class ReduceContext:
     """A kernel that keeps or walks rows.
 
     ``meet``: how blocks of a cluster begin.  ``open`` and ``close`` are the loop over a thread's groups of elements;
-    ``single_loads`` and ``final_singles`` are for an element that is in no group.  ``staging``: what stands around the
+    ``across``: how many rows are side by side, 0 where threads that share a row are.  ``single_loads`` and
+    ``final_singles`` are for an element that is in no group.  ``staging``: what stands around the
     work on rows.  ``entries``: results that warps leave for each other, of all blocks of the cluster; ``halves``:
     the first distance of lanes that merge them.
     """
@@ -225,6 +226,7 @@ class ReduceContext:
     parameters: tuple[str, ...]
     bounds: str
     threads: int
+    across: int
     staging: Staging
     cluster: int
     group: int

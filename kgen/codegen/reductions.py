@@ -60,7 +60,7 @@ class RowsWriter(RoundsWriter):
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.known]
             suffix = str(number) if len(parts.rounds) > 1 else ""
-            for n in own if held else ():
+            for n in own if held and not schedule.across else ():
                 steps = two_steps(ops[n], self.states[n][0])
                 if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
                     rounds.append(self.first_step(number - 1, n, steps, row_writer))
@@ -114,6 +114,7 @@ class RowsWriter(RoundsWriter):
                 parameters=tuple(parameters),
                 bounds=f"{schedule.block}" + (f", {STAYING_BLOCKS}" if schedule.near is not None else ""),
                 threads=schedule.threads,
+                across=schedule.rows if schedule.across else 0,
                 staging=around,
                 cluster=schedule.cluster,
                 group=schedule.group,
@@ -192,9 +193,13 @@ class RowsWriter(RoundsWriter):
             lines.append("const int lane = threadIdx.x;")
             lines.append(f"const {index} row = blockIdx.x;")
         else:
-            if threads > 1:
+            mine = "threadIdx.x" if threads == 1 else f"threadIdx.x / {threads}"
+            if schedule.across:
+                mine = f"threadIdx.x % {rows}"
+                lines.append(f"const int lane = threadIdx.x / {rows};  // of those that share a row")
+            elif threads > 1:
                 lines.append(f"const int lane = threadIdx.x % {threads};")
-            place = f"blockIdx.x * {many} + threadIdx.x" + (f" / {threads}" if threads > 1 else "")
+            place = f"blockIdx.x * {many} + {mine}"
             lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
             lines.append(f"const {index} row = live ? {place} : 0;")
             lines.append(f"const {self.signed} width = live ? layout.width : 0;")

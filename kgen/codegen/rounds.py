@@ -105,6 +105,14 @@ class RoundsWriter(RowAccess):
                 parts, fold = self.folding(n)
                 text["parts"] += parts
                 text["fold"] += fold
+            if schedule.across:
+                shared = names.of_reduction(state, "of_threads")
+                text["shared"].append(f"__shared__ {mine.type} {shared}[{schedule.block}];")
+                text["publish"].append(f"{shared}[threadIdx.x] = {state};")
+                text["merge"].append(mine.merge.format(a=state, b=f"{shared}[threadIdx.x + d]"))
+                text["gather"].append(f"{state} = {shared}[threadIdx.x % {schedule.rows}];")
+                row_writer.helpers += mine.merge_helpers
+                continue
             merge = mine.merge.format(a=state, b=mine.shuffled.format(a=state))
             if mine.within or not mine.lanes:
                 text["within"].append(mine.within.format(a=state) or merge)

@@ -20,7 +20,8 @@ def row_comment(access: RowAccess) -> tuple[str, ...]:
         least = most - schedule.sharers * schedule.group + 1
         up_to = "" if access.is_exact else f"{least} to " if schedule.fills else "up to "
         most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
-        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
+        side = ", those of neighbouring rows side by side" if schedule.across else ""
+        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}{side}."
     elif schedule.split:
         what = f"Rows of any length, each shared by several blocks: {share} and block."
     elif len(access.sections) == 1:

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kgen.dtypes import Kind
-from kgen.ir.kernel import Reduction
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import AccessKind, TouchSchedule
 from kgen.schedule.policy import Choice
-from kgen.schedule.reductions import RowSchedule, coordinate_axes, is_plain, is_small, wide_touches
+from kgen.schedule.reductions import RowSchedule, coordinate_axes, is_plain, is_small, state_bytes, wide_touches
 from kgen.schedule.row_reasons import shared_reasons
 from kgen.schedule.streaming import streamed
 from kgen.schedule.target import PORTABLE, Target
@@ -48,9 +46,6 @@ MOST_IDLE = 0.06
 
 #: Bytes of the states of one thread's columns, which are in registers and then in shared memory: 32 KiB a block.
 STATE_BYTES = 128
-
-#: What a reduction keeps of each column, in numbers of its type.
-_NUMBERS = {"var": 3, "std": 3, "logsumexp": 2, "exp_sum": 2, "argmin": 2, "argmax": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ def choose_columns(
     if not across or any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in reads):
         return None
     group = max(1, target.vector_bytes // max(itemsizes[i] for i in across))
-    states = _state_bytes(step)
+    states = state_bytes(step)
     if states > STATE_BYTES:
         return None
     while space.shape[reduced] % group or group * states > STATE_BYTES:
@@ -140,15 +135,6 @@ def choose_columns(
 def _is_plain(step: RowStep) -> bool:
     """Whether a kernel has one round of reductions and writes one element a row, which may be all that a row has."""
     return is_plain(step) or (step.kept == len(step.shape) and max(step.phase()) == 1)
-
-
-def _state_bytes(step: RowStep) -> int:
-    """What the reductions of a kernel keep of each column, at most."""
-    return sum(
-        _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)
-        for op in step.kernel.ops
-        if isinstance(op.attr, Reduction)
-    )
 
 
 def _shape(groups: int, group: int, size: int, flying: int, height: int, others: int) -> Shape:

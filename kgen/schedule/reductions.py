@@ -1,19 +1,16 @@
-"""Kernels with reductions: their schedule, their space, and how programs are best cut into them."""
+"""Kernels with reductions: their schedule, their space, and what a choice depends on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kgen.dtypes import Kind
 from kgen.ir.kernel import Access, Reduction
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.schedule.cut import RowStep, spread
 from kgen.schedule.plan import Schedule
-
-if TYPE_CHECKING:
-    from kgen.schedule.bind import Array
 
 WARP = 32
 
@@ -21,19 +18,14 @@ WARP = 32
 #: to be a small part of the work.
 ELEMENTS = 32
 
-#: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
-LONGEST_IN_ROUNDS = 4096
-
-#: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
-#: before another kernel could start.
-FEWEST_ROWS = 64
-LONGEST_ALONE = 1 << 16
-
 #: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
 ENOUGH_BLOCKS = 1024
 
 #: Groups of a row that a thread reads at once where several blocks share the row.
 IN_FLIGHT = 8
+
+#: What a reduction keeps of a row, in numbers of its type.
+_NUMBERS = {"var": 3, "std": 3, "logsumexp": 2, "exp_sum": 2, "argmin": 2, "argmax": 2}
 
 _MOST = 2**31
 
@@ -49,6 +41,7 @@ class RowSchedule(Schedule):
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
     and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
     ``near``: a touch of which a block keeps in shared memory what all rows share, while clusters take row after row.
+    ``across``: whether neighbouring threads have neighbouring rows, and those that share one are apart.
     ``evict_last``: touches of which L2 is told to evict last what is read; ``streamed``: that caches drop first.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
@@ -63,6 +56,7 @@ class RowSchedule(Schedule):
     cluster: int = 1
     repeat: int = 1
     tall: bool = False
+    across: bool = False
     near: int | None = None
     evict_last: tuple[int, ...] = ()
     streamed: tuple[int, ...] = ()
@@ -111,7 +105,7 @@ class RowSchedule(Schedule):
         wide = "_64bit" if self.index_bits == 64 else ""
         held = f"held{self.held}" if self.vectors else "long"
         shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else ""
+        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else "_across" if self.across else ""
         cluster = "" if self.cluster == 1 else "_cluster" if self.near is None else "_staying"
         shared = "_split" if self.split else cluster
         return f"{shape}{ends}{shared}{wide}"
@@ -188,28 +182,10 @@ def is_plain(step: RowStep) -> bool:
     )
 
 
-def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> bool:
-    """Whether a chain of rounds is better cut into kernels.
-
-    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory.
-    """
-    if is_plain(step):
-        return False
-    sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
-    rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
-    if rows < FEWEST_ROWS and width > LONGEST_ALONE:
-        return True
-    wide = [(t, arrays[t.operand]) for t, w in zip(step.touches, wide_touches(step), strict=True) if w]
-    strides = [
-        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
-        for t, x in wide
-        if x is not None
-    ]
-    whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
-    across = [any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole]
-    return bool(whole) and all(across) and width * rows > LONGEST_ALONE
-
-
-def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
-    """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
-    return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :]) > LONGEST_IN_ROUNDS
+def state_bytes(step: RowStep) -> int:
+    """Bytes of what the reductions of a kernel keep of a row in a thread, at most."""
+    return sum(
+        _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)
+        for op in step.kernel.ops
+        if isinstance(op.attr, Reduction)
+    )

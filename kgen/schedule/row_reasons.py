@@ -38,6 +38,8 @@ def row_reasons(schedule: RowSchedule, step: RowStep, width: int | None, *, plai
     elif schedule.lead is not None:
         begin = "rows begin or end" if width is not None else "rows may begin or end"
         ends = (f"peeled: {begin} between 16-byte accesses, so elements there are taken one by one",)
+    elif schedule.across:
+        ends = ("across: rows lie side by side in memory, and so do the threads that work on them",)
     if schedule.near is not None:
         ends = ("staying: clusters take row after row, and keep one operand that all rows share in shared memory",)
     if schedule.evict_last:

@@ -67,7 +67,9 @@ def walk_of(
     reads = [i for i in numbers if wide[i] and step.touches[i].reads]
     written = frozenset(i for i in numbers if wide[i] and step.touches[i].writes)
     largest = max((itemsizes[i] for i in numbers if wide[i] and _moves(space, i, reduced)), default=1)
-    group = max(1, target.vector_bytes // largest) if walking else 1
+    # Where what lies along rows is the same for all of them, and all else across, there are no groups.
+    moving = [i for i in reads if any(space.strides[i][reduced:])]
+    group = max(1, target.vector_bytes // largest) if walking and not (moving and not {*moving} & {*walking}) else 1
     width = math.prod(space.shape[:reduced])
     may_stage = along and reduced == 1
     flat = stage(space, walking, written, itemsizes, addresses, group, bounded=bounded) if may_stage else None

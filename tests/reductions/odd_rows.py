@@ -56,3 +56,18 @@ def programs(rows: int, width: int, *, off: int = 0, gap: int = 0) -> list[Rows]
                 recipes["y"] = Recipe(BY_NAME["float32" if wide else dtype], (rows, width), (0, 1), (1, 1), not wide, 9)
             found.append(Rows(text, recipes, width))
     return found
+
+
+def across(outer: int, width: int, inner: int) -> list[Program]:
+    """Every text with every dtype, over the middle axis of three."""
+    found: list[Program] = []
+    for text, dtypes in TEXTS.values():
+        for dtype in dtypes:
+            shape, order, steps = (outer, width, inner), (0, 1, 2), (1, 1, 1)
+            recipes = {"x": Recipe(BY_NAME[dtype], shape, order, steps, 0, 7)}
+            if "* w" in text:
+                other = BY_NAME["float32" if "sum(x * w" not in text else dtype]
+                recipes["w"] = Recipe(BY_NAME[dtype], (width, 1), (0, 1), (1, 1), 0, 8)
+                recipes["y"] = Recipe(other, shape, order, steps, 0, 9)
+            found.append(Program(text.replace("axis=-1", "axis=1"), recipes))
+    return found

@@ -26,6 +26,7 @@ from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
 from tests.fuzz.test_reductions import run as run_reductions
+from tests.reductions.odd_rows import across
 from tests.reductions.odd_rows import programs as odd_rows
 
 from .mutants import MUTANTS
@@ -150,6 +151,8 @@ def do(job: str) -> None:
         fuzz(int(rest[0]), int(rest[1]))
     elif kind == "rows":
         run_reductions(odd_rows(int(rest[0]), int(rest[1]), off=int(rest[2])), ADDRESS, exact_size=True)
+    elif kind == "across":
+        run_reductions(across(*map(int, rest)), ADDRESS, exact_size=True)
     elif kind == "reductions":
         reductions(int(rest[0]), int(rest[1]))
     elif kind == "example":

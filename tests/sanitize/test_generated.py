@@ -70,6 +70,12 @@ def test_odd_rows(order: str, cache: Path) -> None:
     clean(sanitized(["rows:3:1001:1", "rows:37:63:0", "rows:300:7:1"], ORDERS[order], cache))
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_across(order: str, cache: Path) -> None:
+    """Rows that lie across memory."""
+    clean(sanitized(["across:5:7:40", "across:40:33:50", "across:3:300:70"], ORDERS[order], cache))
+
+
 @pytest.mark.parametrize("order", ["in order", "reversed"])
 def test_examples(order: str, cache: Path) -> None:
     """The same for every example, dense, permuted with steps, and at a misaligned base."""

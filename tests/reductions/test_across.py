@@ -1,0 +1,145 @@
+"""Chains of reductions over rows that lie across memory: softmax over channels of NCHW is one pass over memory."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kgen
+from kgen.schedule.across import across_share
+from tests.codegen.compilers import nvrtc_log
+from tests.fuzz.arrays import Array
+from tests.fuzz.test_reductions import run
+from tests.reductions.odd_rows import across
+
+SOFTMAX = "let e = exp(x - max(x, axis=1, keepdims=true))\nout = e / sum(e, axis=1, keepdims=true)"
+LAYERNORM = (
+    "let d = x - mean(x, axis=1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=1, keepdims=true) + 1e-5) * w + b"
+)
+
+
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return np.asarray(e / e.sum(1, keepdims=True))
+
+
+def kernels(text: str, *arrays: Array) -> list[str]:
+    return [step.kernel for step in kgen.jit(text, device="cpu").explain(*arrays).steps]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    ("shape", "threads"),
+    [
+        ((9, 2, 5000), 1),
+        ((90, 21, 49), 1),
+        ((40, 33, 100), 2),
+        ((40, 200, 33), 8),
+        ((3, 512, 129), 16),
+        ((2, 1000, 65), 32),
+        ((300, 256), 1),
+    ],
+    ids=str,
+)
+def test_softmax(shape: tuple[int, ...], threads: int, dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    x = (3 * np.random.default_rng(len(shape)).standard_normal(shape)).astype(kind)
+    text = SOFTMAX if len(shape) == 3 else SOFTMAX.replace("axis=1", "axis=0")
+    wide = x.astype(np.float64)
+    want = softmax(wide) if len(shape) == 3 else softmax(wide.T).T
+    got = kgen.jit(text, device="cpu")(x).astype(np.float64)
+    rough = {"float32": 1e-5, "float64": 1e-12}.get(dtype, 2e-2)
+    np.testing.assert_allclose(got, want, rtol=rough, atol=1e-6)
+    if len(shape) == 3 and dtype != "float64":
+        assert [k.endswith("_across") for k in kernels(text, x)] == [threads > 1]
+
+
+@pytest.mark.parametrize("shape", [(8, 3, 5000), (30, 96, 49), (4, 768, 50), (2, 2048, 40)], ids=str)
+def test_layernorm_over_channels(shape: tuple[int, int, int]) -> None:
+    """With weights that all rows share."""
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(shape) + 2).astype(np.float32)
+    w, b = (rng.standard_normal((shape[1], 1)).astype(np.float32) for _ in range(2))
+    d = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)
+    want = d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * w + b
+    np.testing.assert_allclose(kgen.jit(LAYERNORM, device="cpu")(x, w, b), want, rtol=1e-3, atol=1e-4)
+    assert len(kernels(LAYERNORM, x, w, b)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("out = x - logsumexp(x, axis=1, keepdims=true)", lambda x: np.log(softmax(x))),
+        ("out = (x - mean(x, axis=1, keepdims=true)) / std(x, axis=1, keepdims=true)",
+         lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)),
+        ("out = x * (index(1) == argmax(x, axis=1, keepdims=true))",
+         lambda x: np.where(np.arange(x.shape[1])[:, None] == x.argmax(1, keepdims=True), x, 0)),
+        ("out = x / norm(x, axis=1, keepdims=true)", lambda x: x / np.linalg.norm(x, axis=1, keepdims=True)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("shape", [(20, 64, 77), (3, 300, 130)], ids=str)
+def test_chains(text: str, reference: object, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
+    assert callable(reference)
+    want = reference(x.astype(np.float64))
+    assert [k.endswith("_across") for k in kernels(text, x)] == [True]
+    got = kgen.jit(text, device="cpu")(x)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 40), (40, 33, 50), (3, 300, 70), (2, 1500, 45)], ids=str)
+def test_every_kind(shape: tuple[int, int, int]) -> None:
+    """As the oracle, twice alike, and into ``out=``."""
+    run(across(*shape))
+
+
+def test_in_place() -> None:
+    x = np.random.default_rng(5).standard_normal((20, 64, 77)).astype(np.float32)
+    want = x - x.max(1, keepdims=True)
+    text = "inout x\nx = x - max(x, axis=1, keepdims=true)"
+    assert kernels(text, x) == ["rows_held64_across"]
+    kgen.jit(text, device="cpu")(x)
+    np.testing.assert_array_equal(x, want)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((64, 4096, 1024), "f32"), ((64, 1024, 1024), "i8"), ((64, 2048, 1024), "bf16")],
+)
+def test_too_long(shape: tuple[int, ...], dtype: str) -> None:
+    """For a block's registers, or for sectors of memory: two kernels."""
+    text = "out = x - max(x, axis=1, keepdims=true)"
+    steps = kgen.jit(text, device="cpu").explain(kgen.spec(shape, dtype)).steps
+    assert [s.kernel.startswith("columns") for s in steps] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("width", "held", "smallest", "states", "found"),
+    [
+        (21, 4, 4, 4, (1, 21, 64)),
+        (64, 4, 4, 4, (2, 32, 64)),
+        (200, 4, 4, 4, (8, 25, 256)),
+        (1024, 4, 4, 4, (32, 32, 512)),
+        (2048, 4, 4, 4, (64, 32, 512)),
+        (2049, 4, 4, 4, None),
+        (1024, 2, 2, 4, (32, 32, 512)),
+        (1025, 2, 2, 4, None),  # 8 rows of 2 bytes are no sector
+        (512, 1, 1, 4, (16, 32, 512)),
+        (513, 1, 1, 4, None),
+        (200, 8, 4, 4, (16, 13, 512)),  # two operands
+        (200, 4, 4, 200, None),  # states that fill shared memory
+    ],
+)
+def test_shares(width: int, held: int, smallest: int, states: int, found: tuple[int, int, int] | None) -> None:
+    share = across_share(width, held, smallest, states)
+    assert (share and (share.threads, share.vectors, share.block)) == found
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "c64"])
+def test_compiles_for_gpus(dtype: str, arch: str) -> None:
+    text = "out = x * prod(x, axis=1, keepdims=true)" if dtype == "c64" else SOFTMAX
+    source = kgen.jit(text).source(kgen.spec((640, 200, 77), dtype))
+    assert "_across" in source
+    assert nvrtc_log(source, arch) == ""
