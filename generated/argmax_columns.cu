@@ -76,9 +76,7 @@ struct argmax_columns_columns_split_layout {
     int height;  // elements of a column
     int columns;
     int span;  // elements of a column that a block takes
-    int at_step[2];  // down a column, then across
-    int top_step[2];  // down a column, then across
-    int x_step[2];  // down a column, then across
+    int x_step[1];  // down a column
 };
 
 // Columns, 64 a block: 16 threads across, 16 share a group; several blocks share them.

@@ -84,7 +84,7 @@ struct batch_stats_rows_long_split_layout {
     long long image_stride[1];
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
-    int image_step[2];  // along a row
+    int image_step[1];  // along a row, beyond its fastest dimension
     unsigned int place_extent[1];  // of places in a row
     unsigned int place_magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int place_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -118,7 +118,7 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
         const unsigned int s0 = (__umulhi(i, layout.place_magic[0]) + i) >> layout.place_shift[0];
         const int r0 = (int)(i - s0 * layout.place_extent[0]);
         const int r1 = (int)s0;
-        const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + r0 + r1 * layout.image_step[1]);
+        const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + r0 + r1 * layout.image_step[0]);
         float var_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {

@@ -103,9 +103,7 @@ struct batch_stats_channels_last_columns_split_layout {
     int height;  // elements of a column
     int columns;
     int span;  // elements of a column that a block takes
-    int mu_step[2];  // down a column, then across
-    int sigma2_step[2];  // down a column, then across
-    int image_step[2];  // down a column, then across
+    int image_step[1];  // down a column
 };
 
 // Columns, 32 a block: 8 threads across, 32 share a group; several blocks share them.

@@ -28,11 +28,10 @@ class ColumnAccess(RowsWriter):
 
     def outer(self, touch: int) -> list[str]:
         """The terms of where a group of columns begins."""
-        planned, label = self.planned(touch), self.labels[touch]
+        planned = self.planned(touch)
         found: list[str] = []
         if planned.access != "row":
-            across = f"layout.{label}_step[{self.schedule.reduced}]"
-            found.append("column" if planned.access == "vector" else f"column * (long long){across}")
+            found.append("column" if planned.access == "vector" else f"column * (long long){self.step_across(touch)}")
         if planned.pattern is not None:
             pattern = self.pattern_label(planned.pattern)
             found += [f"c{d} * layout.{pattern}_stride[{d - 1}]" for d in range(1, self.schedule.kept)]
@@ -57,9 +56,13 @@ class ColumnAccess(RowsWriter):
             case "vector":
                 return [j] if j else []
             case "gather":
-                return [f"{j} * layout.{self.labels[touch]}_step[{self.schedule.reduced}]"] if j else []
+                return [f"{j} * {self.step_across(touch)}"] if j else []
             case _:
                 return []
+
+    def step_across(self, touch: int) -> str:
+        """The stride from one column to the next."""
+        return f"layout.{self.labels[touch]}_step[{self.schedule.reduced if touch in self.schedule.down else 0}]"
 
     def element(self, touch: int, *, held: bool) -> str:
         array = "[u]" if self.count > 1 else ""

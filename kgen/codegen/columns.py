@@ -19,6 +19,7 @@ from kgen.codegen.reductions import Described
 from kgen.codegen.sections import RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
+from kgen.schedule.row_launch import steps_of
 
 #: Results of other blocks that the last one reads before it merges them, and their bytes at most: 32 registers.
 AHEAD, AHEAD_BYTES = 8, 128
@@ -295,9 +296,13 @@ class ColumnWriter(ColumnAccess):
         fields.append(FieldContext(f"{self.signed} columns", ""))
         if schedule.split:
             fields.append(FieldContext(f"{self.signed} span", "elements of a column that a block takes"))
-        for i in range(len(schedule.touches)):
-            steps = f"{self.signed} {self.labels[i]}_step[{schedule.reduced + 1}]"
-            fields.append(FieldContext(steps, "down a column, then across"))
+        for i, label in enumerate(self.labels):
+            if steps := steps_of(schedule, i):
+                ways = (
+                    *(["down a column"] if i in schedule.down else []),
+                    *(["across"] if schedule.reduced in steps else []),
+                )
+                fields.append(FieldContext(f"{self.signed} {label}_step[{len(steps)}]", ", then ".join(ways)))
         fields += divisor_fields(schedule.reduced - 1, wide, "of places in a column", "place_")
         fields += divisor_fields(schedule.kept - 1, wide, "of groups of columns, then of other kept dimensions")
         return LayoutContext(name, "Where the columns lie; strides and steps in elements.", tuple(fields), ())

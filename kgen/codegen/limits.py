@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgen.diagnostics import error
 from kgen.schedule.plan import Schedule
 from kgen.schedule.reductions import RowSchedule
-from kgen.schedule.row_launch import has_steps
+from kgen.schedule.row_launch import steps_of
 from kgen.schedule.target import PORTABLE
 
 if TYPE_CHECKING:
@@ -49,10 +49,11 @@ def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
         case "n":
             return word, word
         case "layout" if isinstance(schedule, RowSchedule):
-            rank, kept, reduced = schedule.rank, schedule.kept, schedule.reduced
+            rank, kept = schedule.rank, schedule.kept
             extents = (rank - 2) * (3 if word == 4 else 1)
-            steps = sum(has_steps(schedule, t) for t in schedule.touches) * reduced
-            return 8 * schedule.patterns * kept + (1 + steps + extents) * word, 8
+            steps = sum(len(steps_of(schedule, i)) for i in range(len(schedule.touches)))
+            sizes = 1 + (schedule.template == "column_reduce") + schedule.split
+            return 8 * schedule.patterns * kept + (sizes + steps + extents) * word, 8
         case "layout":
             # Narrow extents come with a multiplier and a shift each, to divide by.
             extents = (schedule.rank - 1) * (3 if word == 4 else 1)

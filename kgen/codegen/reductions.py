@@ -21,7 +21,7 @@ from kgen.codegen.two_steps import two_steps
 from kgen.ir.kernel import Access
 from kgen.schedule.cut import RowStep
 from kgen.schedule.reductions import WARP, RowSchedule, wide_touches
-from kgen.schedule.row_launch import has_steps
+from kgen.schedule.row_launch import steps_of
 from kgen.schedule.stay import STAYING_BLOCKS
 
 #: Values of elements, one register each, that a thread keeps instead of computing them twice.
@@ -347,9 +347,10 @@ class RowsWriter(RoundsWriter):
         fields.append(FieldContext(f"{self.signed} width", "elements of a row"))
         if schedule.split:
             fields.append(FieldContext(f"{self.signed} span", "elements of a row that a block takes"))
-        for i, t in enumerate(schedule.touches):
-            if has_steps(schedule, t):
-                fields.append(FieldContext(f"{self.signed} {self.labels[i]}_step[{schedule.reduced}]", "along a row"))
+        for i, label in enumerate(self.labels):
+            if steps := steps_of(schedule, i):
+                beyond = ", beyond its fastest dimension" if steps[0] else ""
+                fields.append(FieldContext(f"{self.signed} {label}_step[{len(steps)}]", f"along a row{beyond}"))
         fields += divisor_fields(schedule.reduced - 1, wide, "of places in a row", "place_")
         fields += divisor_fields(schedule.kept - 1, wide, "of rows")
         return LayoutContext(name, "Where the rows lie; strides and steps in elements.", tuple(fields), ())

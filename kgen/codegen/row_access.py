@@ -17,6 +17,7 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.peel import NEAR_BLOCK
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import RowSchedule
+from kgen.schedule.row_launch import steps_of
 
 Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
@@ -156,9 +157,10 @@ class RowAccess:
             if grouped:
                 return f"{self.at}{plus}"
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
-        first = f"r0{plus}" if grouped else f"(r0{plus}) * layout.{label}_step[0]"
-        rest = [f"r{d} * layout.{label}_step[{d}]" for d in range(1, self.schedule.reduced)]
-        return " + ".join([first, *rest])
+        steps = steps_of(self.schedule, touch)
+        terms = {d: f"r{d} * layout.{label}_step[{n}]" for n, d in enumerate(steps)}
+        terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
+        return " + ".join(terms[d] for d in range(self.schedule.reduced))
 
     def held_name(self, touch: int) -> str:
         return names.vector(self.labels[touch]) if self.schedule.group > 1 else f"{self.labels[touch]}_in"

@@ -125,6 +125,7 @@ def choose_columns(
         reduced=reduced,
         split=shape.split,
         tall=shape.tall or not bounded,
+        down=tuple(reads),
         streamed=streamed(step, space, touches, itemsizes, group, target, short=False) if told else (),
     )
     share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"

@@ -46,7 +46,7 @@ class RowSchedule(Schedule):
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
     each of them reads ``vectors`` of its elements before it uses them.  ``tall``: whether a thread may have twice as
-    many, or more.
+    many, or more.  ``down``: touches that move along columns.
     """
 
     threads: int = WARP
@@ -56,6 +56,7 @@ class RowSchedule(Schedule):
     cluster: int = 1
     repeat: int = 1
     tall: bool = False
+    down: tuple[int, ...] = ()
     across: bool = False
     near: int | None = None
     evict_last: tuple[int, ...] = ()

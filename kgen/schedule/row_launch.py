@@ -9,7 +9,6 @@ from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.columns import COLUMN_BLOCKS, across_space
 from kgen.schedule.divide import divisors, packed
-from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.reductions import IN_FLIGHT, RowSchedule
 
 #: Blocks in all where several share a row: the more, the sooner the last is done (sum of 2^28 float32 1.08 of a copy,
@@ -66,11 +65,9 @@ def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
     parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
     if schedule.split:
         parts.append(packed(signed, [grid_of(schedule, space).length]))
-    for strides, touch in zip(space.strides, schedule.touches, strict=True):
-        if has_steps(schedule, touch):
-            walked = reduced + len(across)
-            steps = zip(strides[:walked], space.shape[:walked], strict=True)
-            parts.append(packed(signed, [s if n > 1 else 0 for s, n in steps]))
+    for number, strides in enumerate(space.strides):
+        if steps := steps_of(schedule, number):
+            parts.append(packed(signed, [strides[d] if space.shape[d] > 1 else 0 for d in steps]))
     parts += divisors(space.shape[: max(reduced - 1, 0)], wide)
     if across:
         parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
@@ -79,8 +76,9 @@ def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
     return parts
 
 
-def has_steps(schedule: RowSchedule, touch: TouchSchedule) -> bool:
-    """Whether the struct holds an operand's strides along the row."""
+def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
+    """The dimensions along which the struct holds an operand's strides: of a row; down a column, then across."""
+    access, along = schedule.touches[number].access, tuple(range(schedule.reduced))
     if schedule.template == "column_reduce":
-        return True
-    return touch.access == "gather" or (touch.access == "vector" and schedule.reduced > 1)
+        return (*(along if number in schedule.down else ()), *((schedule.reduced,) if access == "gather" else ()))
+    return along if access == "gather" else along[1:] if access == "vector" else ()
