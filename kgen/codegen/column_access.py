@@ -43,6 +43,8 @@ class ColumnAccess(RowsWriter):
     def along(self, touch: int, j: str) -> str:
         """Where an element of a column is, from the first column's start."""
         label, reduced = self.labels[touch], self.schedule.reduced
+        if touch not in self.schedule.down:
+            return " + ".join(self.across(touch, j)) or "0"
         if reduced == 1:
             index = f"({self.element_index})" if " " in self.element_index else self.element_index
             terms = [f"{index} * layout.{label}_step[0]"]

@@ -43,10 +43,12 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     whole = [(s, t, size) for s, t, size in known if len(s) == sum(n > 1 for n in sizes)]
     if width * rows <= LONGEST_ALONE or not whole:
         return False
-    if not all(any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s, _, _ in whole):
+    sides = [{a for a, v in s.items() if a < step.kept and abs(v) == 1} for s, _, _ in whole]
+    if not all(sides):
         return False
     held = sum(size for _, t, size in whole if t.reads)
-    return across_share(width, held, min(size for _, _, size in whole), state_bytes(step)) is None
+    kept = across_share(width, held, min(size for _, _, size in whole), state_bytes(step))
+    return kept is None or not set.intersection(*sides)
 
 
 def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:

@@ -26,7 +26,7 @@ from kgen.schedule.share import HELD_BYTES, Share, few_share, filled, share
 from kgen.schedule.stay import kept_near
 from kgen.schedule.streaming import streamed
 from kgen.schedule.target import PORTABLE, Target
-from kgen.schedule.walk import Walk, touches_of, walk_of
+from kgen.schedule.walk import Walk, touches_of, walk_of, whole_touches
 
 
 def choose_rows(
@@ -49,7 +49,7 @@ def choose_rows(
     walk = walk_of(step, reduced, space, itemsizes, addresses, bounded=bounded, along=along, target=target)
     width, rows = math.prod(space.shape[:reduced]), math.prod(space.shape[reduced:])
     held, group = sum(itemsizes[i] for i in walk.own), walk.group
-    side = _across(step, walk, reduced, space, held, itemsizes) if along else None
+    side = _across(step, walk, reduced, space, itemsizes) if along else None
     shared = side or _share(step, walk, width, held, itemsizes, along=along, target=target)
     stored = rows * width * sum(itemsizes[i] for i in walk.written)
     # Rows that are slow by shared operands, which begin elsewhere in each, would lose by it.
@@ -90,18 +90,13 @@ def choose_rows(
     return Choice(schedule, space, row_reasons(schedule, step, width if along else None, plain=plain))
 
 
-def _across(
-    step: RowStep, walk: Walk, reduced: int, space: IterationSpace, held: int, itemsizes: Sequence[int]
-) -> Share | None:
+def _across(step: RowStep, walk: Walk, reduced: int, space: IterationSpace, itemsizes: Sequence[int]) -> Share | None:
     """Who shares rows that lie across memory, where a block keeps several of them."""
-    whole = [i for i, w in enumerate(walk.wide) if w and all(_strides(space, i))]
+    whole = whole_touches(space, [i for i, w in enumerate(walk.wide) if w])
     if is_plain(step) or walk.group > 1 or not whole or not lies_across(space, reduced, whole):
         return None
-    return across_share(math.prod(space.shape[:reduced]), held, min(itemsizes[i] for i in whole), state_bytes(step))
-
-
-def _strides(space: IterationSpace, touch: int) -> list[int]:
-    return [s for n, s in zip(space.shape, space.strides[touch], strict=True) if n > 1]
+    held, smallest = sum(itemsizes[i] for i in whole if i in walk.reads), min(itemsizes[i] for i in whole)
+    return across_share(math.prod(space.shape[:reduced]), held, smallest, state_bytes(step))
 
 
 def _share(

@@ -67,9 +67,10 @@ def walk_of(
     reads = [i for i in numbers if wide[i] and step.touches[i].reads]
     written = frozenset(i for i in numbers if wide[i] and step.touches[i].writes)
     largest = max((itemsizes[i] for i in numbers if wide[i] and _moves(space, i, reduced)), default=1)
-    # Where what lies along rows is the same for all of them, and all else across, there are no groups.
-    moving = [i for i in reads if any(space.strides[i][reduced:])]
-    group = max(1, target.vector_bytes // largest) if walking and not (moving and not {*moving} & {*walking}) else 1
+    # Where rows lie across memory, what lies along them is the same for many: groups of it would not help.
+    whole = whole_touches(space, reads)
+    grouped = walking and (not whole or any(straight[i] for i in whole))
+    group = max(1, target.vector_bytes // largest) if grouped else 1
     width = math.prod(space.shape[:reduced])
     may_stage = along and reduced == 1
     flat = stage(space, walking, written, itemsizes, addresses, group, bounded=bounded) if may_stage else None
@@ -79,7 +80,7 @@ def walk_of(
         group, lead = flat.group, flat.lead
     elif group > 1 and reduced == 1 and (width * largest >= SHORTEST or not along):
         lead, alike = leader(space, walking, itemsizes, addresses, group, bounded=bounded, along=along)
-    whole = group > 1 and width % group == 0 and reduced == 1
+    fits = group > 1 and width % group == 0 and reduced == 1
     while lead is None and (space.shape[0] % group or (not along and group > 1)):
         group //= 2
     may_shift = lead is not None and flat is None and (width >= SHORTEST_SHIFTED or not along)
@@ -98,7 +99,7 @@ def walk_of(
         written=written,
         own=tuple(own),
         group=group,
-        whole=whole,
+        whole=fits,
         flat=flat,
         lead=lead,
         alike=alike,
@@ -106,6 +107,11 @@ def walk_of(
         patterns=patterns,
         aligned=frozenset(i for i in numbers if addresses[i] == 0 and distinct and patterns.get(i) is None),
     )
+
+
+def whole_touches(space: IterationSpace, among: Sequence[int]) -> list[int]:
+    """Those that move along every dimension."""
+    return [i for i in among if all(s for n, s in zip(space.shape, space.strides[i], strict=True) if n > 1)]
 
 
 def touches_of(

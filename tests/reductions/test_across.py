@@ -94,6 +94,24 @@ def test_every_kind(shape: tuple[int, int, int]) -> None:
     run(across(*shape))
 
 
+@pytest.mark.parametrize("other", [(20, 60, 1), (60, 1), (20, 1, 700), (60, 700)], ids=str)
+def test_beside_what_rows_share(other: tuple[int, ...]) -> None:
+    """Operands that move along some dimensions only, in whatever order."""
+    rng = np.random.default_rng(6)
+    x, s = rng.standard_normal((20, 60, 700)).astype(np.float32), rng.standard_normal(other).astype(np.float32)
+    text = "let z = x + s\nlet e = exp(z - max(z, axis=1, keepdims=true))\nout = e / sum(e, axis=1, keepdims=true)"
+    assert kernels(text, x, s) == ["rows_held60_across"]
+    want = softmax((x + s).astype(np.float64))
+    np.testing.assert_allclose(kgen.jit(text, device="cpu")(x, s), want, rtol=1e-4, atol=1e-7)
+
+
+def test_apart_where_arrays_disagree() -> None:
+    """Rows lie side by side along one dimension in ``x`` and another in ``y``: no threads are neighbours in both."""
+    x = np.ones((50, 60, 70), np.float32)
+    y = np.ones((70, 60, 50), np.float32).T
+    assert len(kernels("let z = x + y\nout = z - max(z, axis=1, keepdims=true)", x, y)) == 2
+
+
 def test_in_place() -> None:
     x = np.random.default_rng(5).standard_normal((20, 64, 77)).astype(np.float32)
     want = x - x.max(1, keepdims=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kgen
@@ -49,3 +50,10 @@ def test_every_entry_is_read(text: str, shape: tuple[int, int, int], strides: tu
     found = list(entries(source))
     assert [name for name, read in found if not read] == []
     assert found or "layout" not in source
+
+
+def test_what_is_the_same_for_all_columns() -> None:
+    """A number that another kernel left is read down columns without a stride."""
+    x = np.random.default_rng(0).standard_normal((2, 16))
+    got = kgen.jit("out = mean(x + norm(x, keepdims=true), axis=-2)", device="cpu")(x)
+    np.testing.assert_allclose(got, (x + np.linalg.norm(x)).mean(0), rtol=1e-12)
