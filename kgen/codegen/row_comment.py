@@ -11,7 +11,7 @@ from kgen.codegen.staged import staged_operands
 def row_comment(access: RowAccess) -> tuple[str, ...]:
     """What it does, how it is launched, and what it asks of its operands."""
     schedule = access.schedule
-    rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
+    rows = f"{schedule.rows} {'neighbouring ' if schedule.across else ''}rows a block, " if schedule.rows > 1 else ""
     share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
     if schedule.cluster > 1:
         share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
@@ -20,8 +20,7 @@ def row_comment(access: RowAccess) -> tuple[str, ...]:
         least = most - schedule.sharers * schedule.group + 1
         up_to = "" if access.is_exact else f"{least} to " if schedule.fills else "up to "
         most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
-        side = ", those of neighbouring rows side by side" if schedule.across else ""
-        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}{side}."
+        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
     elif schedule.split:
         what = f"Rows of any length, each shared by several blocks: {share} and block."
     elif len(access.sections) == 1:

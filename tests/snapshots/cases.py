@@ -93,6 +93,11 @@ CASES = (
     Case("cross_entropy", "cross_entropy", "--dtype logits=f32,label=i64 --shape logits=4096x32000,label=4096"),
     Case("layernorm_bf16", "layernorm", "--dtype bf16 --shape x=16384x4096,weight=4096,bias=4096"),
     Case("layernorm_staying", "layernorm", "--dtype bf16 --shape x=2048x131072,weight=131072,bias=131072 --arch sm_90"),
+    Case(
+        "layernorm_across",
+        "layernorm",
+        "--dtype bf16 --shape x=256x3136x96,weight=96,bias=96 --strides x=301056x1x3136",
+    ),
     Case("softmax_cluster", "softmax", "--dtype bf16 --shape x=2048x131072 --arch sm_90"),
     Case("rmsnorm_bf16", "rmsnorm", "--dtype bf16 --shape x=16384x4096,weight=4096"),
     Case("cosine", "cosine", "--dtype f32 --shape a=65536x256,b=65536x256"),
