@@ -28,10 +28,9 @@ def across_share(width: int, held: int, smallest: int, states: int) -> Share | N
     threads = 1
     while threads * each < width:
         threads *= 2
-    rows = next(n for n in (WARP, WARP // 2, WARP // 4) if threads * n <= MOST_THREADS or n == WARP // 4)
-    block = threads * rows
-    fits = block <= MOST_THREADS and rows * smallest >= SECTOR and block * states <= SHARED_BYTES
-    return Share(threads, -(-width // threads), 1, max(block, 2 * WARP)) if fits else None
+    rows = min(WARP, MOST_THREADS // threads)
+    fits = rows * smallest >= SECTOR and threads * rows * states <= SHARED_BYTES
+    return Share(threads, -(-width // threads), 1, threads * rows) if fits else None
 
 
 def lies_across(space: IterationSpace, reduced: int, wide: Sequence[int]) -> bool:

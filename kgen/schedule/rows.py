@@ -82,7 +82,7 @@ def choose_rows(
         split=bounded and not vectors and plain and -(-rows // (shared.block // threads)) < ENOUGH_BLOCKS,
         cluster=cluster,
         repeat=shared.repeat,
-        across=side is not None and threads > 1,
+        across=side is not None,
         near=near,
         evict_last=evicted_last(step, touches, itemsizes, walk.own, group, target.vector_bytes) if lasts else (),
         streamed=streamed(step, space, touches, itemsizes, group, target, short=short) if once else (),
@@ -91,12 +91,13 @@ def choose_rows(
 
 
 def _across(step: RowStep, walk: Walk, reduced: int, space: IterationSpace, itemsizes: Sequence[int]) -> Share | None:
-    """Who shares rows that lie across memory, where a block keeps several of them."""
+    """Who shares rows that lie across memory, where a block keeps several of them; None where one thread has a row."""
     whole = whole_touches(space, [i for i, w in enumerate(walk.wide) if w])
     if is_plain(step) or walk.group > 1 or not whole or not lies_across(space, reduced, whole):
         return None
     held, smallest = sum(itemsizes[i] for i in whole if i in walk.reads), min(itemsizes[i] for i in whole)
-    return across_share(math.prod(space.shape[:reduced]), held, smallest, state_bytes(step))
+    found = across_share(math.prod(space.shape[:reduced]), held, smallest, state_bytes(step))
+    return found if found is not None and found.threads > 1 else None
 
 
 def _share(

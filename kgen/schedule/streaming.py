@@ -8,6 +8,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import TouchSchedule
 from kgen.schedule.target import Target
+from kgen.schedule.walk import whole_touches
 
 
 def streamed(
@@ -22,14 +23,13 @@ def streamed(
     """
     told = [
         i
-        for i, touch in enumerate(step.touches)
-        if touch.reads
-        and not touch.writes
+        for i in whole_touches(space, range(len(touches)))
+        if step.touches[i].reads
+        and not step.touches[i].writes
         and touches[i].access == "vector"
         and touches[i].restrict
         and touches[i].alignment == group * itemsizes[i] == target.vector_bytes
         and (short or itemsizes[i] >= 4)
-        and all(stride for extent, stride in zip(space.shape, space.strides[i], strict=True) if extent > 1)
     ]
     read = space.numel * sum(itemsizes[i] for i in told)
     large = target.evict_last is not None and read >= target.evict_last
