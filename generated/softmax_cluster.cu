@@ -254,7 +254,7 @@ struct softmax_cluster_rows_held131072_cluster_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 131072 elements, kept in registers: a cluster of 8 blocks a row (sm_90 and CUDA 12.1, or later).
+// Rows of 114689 to 131072 elements, kept in registers: a cluster of 8 blocks a row (sm_90 and CUDA 12.1, or later).
 // Launch: 8 blocks of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
@@ -290,7 +290,7 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + lane);
-        if (i < layout.width) {
+        if (v < 7 || i < layout.width) {
             hold(x_vec[v]);
             exp_sum_peak = nan_max(exp_sum_peak, greatest(x_vec[v]));
         }
@@ -304,7 +304,7 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + lane);
-        if (i < layout.width) {
+        if (v < 7 || i < layout.width) {
             hold(x_vec[v]);
             LogSum<float> exp_sum_part = {exp_sum_acc.peak, 0.0f};
             #pragma unroll
@@ -335,7 +335,7 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + lane);
-        if (i < layout.width) {
+        if (v < 7 || i < layout.width) {
             hold(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll

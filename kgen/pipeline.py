@@ -25,6 +25,7 @@ from kgen.schedule.bind import Array, Placed, place
 from kgen.schedule.chains import better_apart, better_joined
 from kgen.schedule.columns import choose_columns
 from kgen.schedule.cut import RowStep, cut, refuse_empty
+from kgen.schedule.held_columns import choose_held_columns
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
 from kgen.schedule.rows import choose_rows
@@ -109,6 +110,8 @@ def schedule(
     where = placed.space, placed.itemsizes, placed.addresses, placed.aliased
     if isinstance(step, RowStep):
         by_columns = choose_columns(step, placed.reduced, *where, bounded=bounded, target=target)
+        if by_columns is None and along:
+            by_columns = choose_held_columns(step, placed.reduced, *where, bounded=bounded, target=target)
         return by_columns or choose_rows(step, placed.reduced, *where, bounded=bounded, along=along, target=target)
     return choose(step, *where, target=target)
 

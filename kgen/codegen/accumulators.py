@@ -83,11 +83,12 @@ class Accumulator:
     @property
     def shuffle_helpers(self) -> tuple[str, ...]:
         """What :attr:`shuffled` calls."""
-        return (_SHUFFLES[self.type.partition("<")[0]],) if self.is_struct and not self.lanes else ()
+        return (_SHUFFLES[self.type.partition("<")[0]],) if self.is_struct else ()
 
 
 _SHUFFLES = {
     "Moments": "shuffled_moments",
+    "LogSum": "shuffled_log_sum",
     "Found": "shuffled_found",
     "ComplexLogSum": "shuffled_complex_log_sum",
     "Counted": "shuffled_counted",
@@ -244,6 +245,11 @@ def near(whole: Accumulator) -> Accumulator:
         return whole
     c_type = whole.type.removesuffix(f"{whole.places}>") + "int>"
     return replace(whole, type=c_type, result="{a}.at", places="int")
+
+
+def directly(whole: Accumulator) -> Accumulator:
+    """``whole`` for threads that take one element at a time: no part of its own type first."""
+    return replace(whole, mode="direct") if whole.mode == "part" and whole.value == whole.type else whole
 
 
 def briefly(whole: Accumulator) -> Accumulator:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.layouts import decomposition
+from kgen.codegen.context import FieldContext, LayoutContext
+from kgen.codegen.layouts import decomposition, divisor_fields
 from kgen.codegen.reductions import RowsWriter
+from kgen.schedule.row_launch import steps_of
 
 
 @dataclass(slots=True)
@@ -117,3 +119,41 @@ class ColumnAccess(RowsWriter):
         if dimension > reduced:
             return f"c{dimension - reduced}"
         return self.element_index if reduced == 1 else f"r{dimension}"
+
+    def alignments(self) -> list[str]:
+        """What the kernel asks of the addresses of vectors, and of the number of columns."""
+        schedule = self.schedule
+        aligned: dict[int, list[str]] = {}
+        for i, t in enumerate(schedule.touches):
+            if t.access == "vector":
+                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
+        needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
+        return [
+            f"Alignment, in bytes: {needed}.",
+            *([f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 else []),
+        ]
+
+    def counted_off(self) -> FieldContext:
+        """What says whether a thread has columns."""
+        return FieldContext(f"{self.signed} columns", "")
+
+    def layout(self, name: str) -> LayoutContext:
+        schedule, wide = self.schedule, self.schedule.index_bits == 64
+        fields: list[FieldContext] = []
+        for pattern in range(schedule.patterns):
+            label = f"{self.pattern_label(pattern)}_stride[{max(schedule.kept - 1, 1)}]"
+            fields.append(FieldContext(f"long long {label}", "of the other kept dimensions"))
+        fields.append(FieldContext(f"{self.signed} height", "elements of a column"))
+        fields.append(self.counted_off())
+        if schedule.split:
+            fields.append(FieldContext(f"{self.signed} span", "elements of a column that a block takes"))
+        for i, label in enumerate(self.labels):
+            if steps := steps_of(schedule, i):
+                ways = (
+                    *(["down a column"] if i in schedule.down else []),
+                    *(["across"] if schedule.reduced in steps else []),
+                )
+                fields.append(FieldContext(f"{self.signed} {label}_step[{len(steps)}]", ", then ".join(ways)))
+        fields += divisor_fields(schedule.reduced - 1, wide, "of places in a column", "place_")
+        fields += divisor_fields(schedule.kept - 1, wide, "of groups of columns, then of other kept dimensions")
+        return LayoutContext(name, "Where the columns lie; strides and steps in elements.", tuple(fields), ())

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.accumulators import Accumulator, briefly, counted_once
 from kgen.codegen.column_access import ColumnAccess
-from kgen.codegen.context import ColumnContext, FieldContext, LayoutContext, ReadContext
+from kgen.codegen.context import ColumnContext, ReadContext
 from kgen.codegen.element import PRIMARY, Argument, Element
-from kgen.codegen.layouts import apart, decomposition, divisor_fields, sum_lines
+from kgen.codegen.layouts import apart, decomposition, sum_lines
 from kgen.codegen.reductions import Described
 from kgen.codegen.sections import RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
-from kgen.schedule.row_launch import steps_of
 
 #: Results of other blocks that the last one reads before it merges them, and their bytes at most: 32 registers.
 AHEAD, AHEAD_BYTES = 8, 128
@@ -252,7 +251,7 @@ class ColumnWriter(ColumnAccess):
                 writer.places[attr.operand] = f"{self.base_of(touch)}[{place}]"
         return [*lines, *writer.lines(last)], packs, writes
 
-    # --- comment and layout -------------------------------------------------------------------------
+    # --- comment --------------------------------------------------------------------------------------
 
     def comment(self) -> tuple[str, ...]:
         schedule = self.schedule
@@ -276,36 +275,8 @@ class ColumnWriter(ColumnAccess):
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
         if not schedule.tall:
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
-        aligned: dict[int, list[str]] = {}
-        for i, t in enumerate(schedule.touches):
-            if t.access == "vector":
-                aligned.setdefault(t.alignment, []).append(self.operand(i).name)
-        needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
-        text.append(f"Alignment, in bytes: {needed}.")
-        if schedule.group > 1:
-            text.append(f"Columns are a multiple of {schedule.group}.")
+        text += self.alignments()
         return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
-
-    def layout(self, name: str) -> LayoutContext:
-        schedule, wide = self.schedule, self.schedule.index_bits == 64
-        fields: list[FieldContext] = []
-        for pattern in range(schedule.patterns):
-            label = f"{self.pattern_label(pattern)}_stride[{max(schedule.kept - 1, 1)}]"
-            fields.append(FieldContext(f"long long {label}", "of the other kept dimensions"))
-        fields.append(FieldContext(f"{self.signed} height", "elements of a column"))
-        fields.append(FieldContext(f"{self.signed} columns", ""))
-        if schedule.split:
-            fields.append(FieldContext(f"{self.signed} span", "elements of a column that a block takes"))
-        for i, label in enumerate(self.labels):
-            if steps := steps_of(schedule, i):
-                ways = (
-                    *(["down a column"] if i in schedule.down else []),
-                    *(["across"] if schedule.reduced in steps else []),
-                )
-                fields.append(FieldContext(f"{self.signed} {label}_step[{len(steps)}]", ", then ".join(ways)))
-        fields += divisor_fields(schedule.reduced - 1, wide, "of places in a column", "place_")
-        fields += divisor_fields(schedule.kept - 1, wide, "of groups of columns, then of other kept dimensions")
-        return LayoutContext(name, "Where the columns lie; strides and steps in elements.", tuple(fields), ())
 
 
 def shared(state: str) -> str:

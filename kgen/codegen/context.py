@@ -213,11 +213,10 @@ class Staging:
 class ReduceContext:
     """A kernel that keeps or walks rows.
 
-    ``meet``: how blocks of a cluster begin.  ``open`` and ``close`` are the loop over a thread's groups of elements;
-    ``across``: how many rows are side by side, 0 where threads that share a row are.  ``single_loads`` and
-    ``final_singles`` are for an element that is in no group.  ``staging``: what stands around the
-    work on rows.  ``entries``: results that warps leave for each other, of all blocks of the cluster; ``halves``:
-    the first distance of lanes that merge them.
+    ``meet``: how blocks of a cluster begin.  ``open`` (``load_open`` where they are loaded) and ``close`` are the loop
+    over a thread's groups of elements; ``single_loads`` and ``final_singles`` are for an element that is in no group.
+    ``staging``: what stands around the work on rows.  ``entries``: results that warps leave for each other, of all
+    blocks of the cluster; ``halves``: the first distance of lanes that merge them.
     """
 
     template: str
@@ -226,7 +225,6 @@ class ReduceContext:
     parameters: tuple[str, ...]
     bounds: str
     threads: int
-    across: int
     staging: Staging
     cluster: int
     group: int
@@ -234,6 +232,7 @@ class ReduceContext:
     packs: bool
     start: tuple[str, ...]
     meet: tuple[str, ...]
+    load_open: tuple[str, ...]
     open: tuple[str, ...]
     close: tuple[str, ...]
     depth: int
@@ -320,6 +319,73 @@ class ColumnContext:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldRoundContext:
+    """One round of reductions of columns that are kept.  All are lines of text.
+
+    ``declare`` the states, and values of columns that this round finds; ``init`` the states of each column; then, in a
+    loop over a thread's elements, read what is not in registers and, for each column, declare ``parts``, ``call``, and
+    ``fold`` parts into states.  ``within``: merge a column's state with that of another thread of the warp;
+    ``publish`` it, ``merge`` all of one column, ``gather`` the whole; none of these where threads exchange nothing.
+    ``results``: of each column, with what follows from them.
+    """
+
+    declare: tuple[str, ...]
+    init: tuple[str, ...]
+    reads: tuple[str, ...]
+    parts: tuple[str, ...]
+    call: tuple[str, ...]
+    fold: tuple[str, ...]
+    within: tuple[str, ...]
+    publish: tuple[str, ...]
+    merge_start: tuple[str, ...]
+    merge: tuple[str, ...]
+    merge_end: tuple[str, ...]
+    gather: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldContext:
+    """A kernel that keeps columns.
+
+    ``open`` (``load_open`` where they are loaded) and ``close`` are the loop over a thread's elements of each column.
+    ``of_columns``: lines for each column
+    before all rounds.  ``lanes``: threads across; ``nearest``: the distance of threads of a warp that share columns, 0
+    where none do; ``entries``: results of each column that are published.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    threads: int
+    lanes: int
+    rows: int
+    group: int
+    nearest: int
+    entries: int
+    layout: LayoutContext
+    packs: bool
+    start: tuple[str, ...]
+    of_columns: tuple[str, ...]
+    load_open: tuple[str, ...]
+    open: tuple[str, ...]
+    close: tuple[str, ...]
+    depth: int
+    held: tuple[str, ...]
+    loads: tuple[str, ...]
+    rounds: tuple[HeldRoundContext, ...]
+    final_reads: tuple[str, ...]
+    final_packs: tuple[str, ...]
+    final_call: tuple[str, ...]
+    final_writes: tuple[str, ...]
+    store_packs: tuple[str, ...]
+    stores: tuple[str, ...]
+    store_writes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleContext:
     """One file."""
 
@@ -328,4 +394,4 @@ class ModuleContext:
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
-    kernels: tuple[KernelContext | GroupContext | ReduceContext | ColumnContext, ...]
+    kernels: tuple[KernelContext | GroupContext | ReduceContext | ColumnContext | HeldContext, ...]

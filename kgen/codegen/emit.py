@@ -13,6 +13,7 @@ from kgen.codegen.context import (
     ColumnContext,
     ElementContext,
     GroupContext,
+    HeldContext,
     KernelContext,
     ModuleContext,
     ReduceContext,
@@ -57,7 +58,7 @@ def emit(
         for i in used
         if not isinstance(steps[i], RowStep)
     }
-    kernels: list[KernelContext | GroupContext | ReduceContext | ColumnContext] = []
+    kernels: list[KernelContext | GroupContext | ReduceContext | ColumnContext | HeldContext] = []
     entries: list[Entry] = []
     for number, schedule in variants:
         step = steps[number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,7 @@ from kgen.codegen.columns import ColumnWriter
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.groups import describe_groups
+from kgen.codegen.held_columns import HeldColumnWriter
 from kgen.codegen.layouts import (
     OFFSETS_32,
     apart,
@@ -150,7 +151,7 @@ def describe_reduction(
             dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
             parameters.append(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype))
             declarations.append(f"const {c_type} {value}")
-    known = known_of(step) if schedule.template == "row_reduce" else {}
+    known = known_of(step) if schedule.template != "column_reduce" else {}
     states = states_of(step, schedule, known)
     if schedule.split:
         for accumulator, state in states.values():
@@ -168,11 +169,17 @@ def describe_reduction(
         parameters.append(Parameter("n", 0))
         declarations.append(f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
     check_parameters(name, schedule, parameters)
-    kind = ColumnWriter if schedule.template == "column_reduce" else RowsWriter
+    kind = _WRITERS[schedule.template]
     described = describe_rows(
         kind, step, schedule, name, base, statements, declare, declarations, values, states, known
     )
     return described, Entry(name, number, schedule, tuple(parameters))
+
+
+#: What writes the text of each template of a kernel with reductions.
+_WRITERS: Mapping[str, type[RowsWriter]] = {
+    "row_reduce": RowsWriter, "column_reduce": ColumnWriter, "column_held": HeldColumnWriter,
+}  # fmt: skip
 
 
 def _index(schedule: Schedule) -> str:

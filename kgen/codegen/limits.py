@@ -52,7 +52,7 @@ def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
             rank, kept = schedule.rank, schedule.kept
             extents = (rank - 2) * (3 if word == 4 else 1)
             steps = sum(len(steps_of(schedule, i)) for i in range(len(schedule.touches)))
-            sizes = 1 + (schedule.template == "column_reduce") + schedule.split
+            sizes = 1 + schedule.by_columns + schedule.split
             return 8 * schedule.patterns * kept + (sizes + steps + extents) * word, 8
         case "layout":
             # Narrow extents come with a multiplier and a shift each, to divide by.

@@ -39,7 +39,7 @@ class RoundsWriter(RowAccess):
         else:
             states = {}
             title = "One element of " + names.listed(self.operand(touch_of(self.step, n)).name for n in sinks) + "."
-        by_group = place == len(self.parts.rounds) and self.schedule.group > 1
+        by_group = place == len(self.parts.rounds) and self.schedule.group > 1 and not self.schedule.by_columns
         element = write_section(
             self.parts, name, sinks, states, self.row_names, self.statements, title, given, kept,
             by_group=by_group, picks=self.picks,
@@ -105,21 +105,13 @@ class RoundsWriter(RowAccess):
                 parts, fold = self.folding(n)
                 text["parts"] += parts
                 text["fold"] += fold
-            if schedule.across:
-                shared = names.of_reduction(state, "of_threads")
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{schedule.block}];")
-                text["publish"].append(f"{shared}[threadIdx.x] = {state};")
-                text["merge"].append(mine.merge.format(a=state, b=f"{shared}[threadIdx.x + d]"))
-                text["gather"].append(f"{state} = {shared}[threadIdx.x % {schedule.rows}];")
-                row_writer.helpers += mine.merge_helpers
-                continue
             merge = mine.merge.format(a=state, b=mine.shuffled.format(a=state))
             if mine.within or not mine.lanes:
                 text["within"].append(mine.within.format(a=state) or merge)
             else:
                 text["within_at_once"].append(mine.lanes.format(a=state, n=min(schedule.threads, WARP)))
             if schedule.threads > (WARP if mine.within else 1):
-                row_writer.helpers += (*mine.lanes_helpers, *mine.shuffle_helpers)
+                row_writer.helpers += mine.lanes_helpers or mine.shuffle_helpers
             if entries > WARP or schedule.split:
                 row_writer.helpers += mine.merge_helpers
             if mine.lanes:

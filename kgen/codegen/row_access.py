@@ -94,7 +94,7 @@ class RowAccess:
     @property
     def picks(self) -> bool:
         """Whether bfloat16 elements are parts of words."""
-        return self.schedule.template == "row_reduce" and self.schedule.group > 1
+        return self.schedule.template != "column_reduce" and self.schedule.group > 1
 
     @property
     def width(self) -> str:

@@ -8,17 +8,20 @@ from kgen.codegen.row_access import RowAccess
 from kgen.codegen.staged import staged_operands
 
 
-def row_comment(access: RowAccess) -> tuple[str, ...]:
-    """What it does, how it is launched, and what it asks of its operands."""
+def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
+    """What it does, how it is launched, and what it asks of its operands.
+
+    ``fills``: whether all but the last group of a thread have to lie within the row.
+    """
     schedule = access.schedule
-    rows = f"{schedule.rows} {'neighbouring ' if schedule.across else ''}rows a block, " if schedule.rows > 1 else ""
+    rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
     share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
     if schedule.cluster > 1:
         share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
     most = schedule.sharers * schedule.vectors * schedule.group
     if schedule.vectors:
         least = most - schedule.sharers * schedule.group + 1
-        up_to = "" if access.is_exact else f"{least} to " if schedule.fills else "up to "
+        up_to = "" if access.is_exact else f"{least} to " if fills else "up to "
         most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
         what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
     elif schedule.split:

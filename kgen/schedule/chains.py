@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from kgen.schedule.across import across_share
+from kgen.layout.iterator import IterationSpace, OperandLayout
+from kgen.schedule.bind import Array, view
 from kgen.schedule.cut import RowStep
-from kgen.schedule.reductions import is_plain, state_bytes, wide_touches
-
-if TYPE_CHECKING:
-    from kgen.schedule.bind import Array
+from kgen.schedule.held_columns import held_columns
+from kgen.schedule.reductions import ELEMENTS, is_plain, row_space, wide_touches
+from kgen.schedule.target import PORTABLE
+from kgen.schedule.walk import whole_touches
 
 #: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
 LONGEST_IN_ROUNDS = 4096
@@ -25,8 +25,8 @@ LONGEST_ALONE = 1 << 16
 def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> bool:
     """Whether a chain of rounds is better cut into kernels.
 
-    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory and are too
-    long for a block to keep several side by side.
+    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory and a block
+    cannot keep several side by side.
     """
     if is_plain(step):
         return False
@@ -34,21 +34,29 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
     if rows < FEWEST_ROWS and width > LONGEST_ALONE:
         return True
-    wide = [(t, arrays[t.operand]) for t, w in zip(step.touches, wide_touches(step), strict=True) if w]
-    known = [
-        ({a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}, t, x.itemsize)
-        for t, x in wide
-        if x is not None
-    ]
-    whole = [(s, t, size) for s, t, size in known if len(s) == sum(n > 1 for n in sizes)]
-    if width * rows <= LONGEST_ALONE or not whole:
+    if width * rows <= LONGEST_ALONE:
         return False
-    sides = [{a for a, v in s.items() if a < step.kept and abs(v) == 1} for s, _, _ in whole]
-    if not all(sides):
+    found = _space(step, tuple(sizes), [arrays[t.operand] for t in step.touches])
+    if found is None or width <= ELEMENTS:
         return False
-    held = sum(size for _, t, size in whole if t.reads)
-    kept = across_share(width, held, min(size for _, _, size in whole), state_bytes(step))
-    return kept is None or not set.intersection(*sides)
+    space, reduced = found
+    itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
+    addresses = [a.pointer % PORTABLE.vector_bytes if (a := arrays[t.operand]) else 0 for t in step.touches]
+    whole = whole_touches(space, [i for i, w in enumerate(wide_touches(step)) if w])
+    across = all(1 in map(abs, space.strides[i][reduced:]) for i in whole)
+    return across and held_columns(step, reduced, space, itemsizes, addresses, PORTABLE) is None
+
+
+def _space(step: RowStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int] | None:
+    """The space of a kernel, whose outputs will lie as what it reads does; None where it reads no whole array."""
+    known = [None if a is None else view(t, a, shape) for t, a in zip(step.touches, arrays, strict=True)]
+    first = next((x for x in known if x is not None and x.shape == shape), None)
+    if first is None:
+        return None
+    single = OperandLayout((1,) * len(shape), (0,) * len(shape))
+    # An array that moves along every axis is whole.
+    moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.touches]
+    return row_space(step, shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
 
 
 def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:

@@ -89,21 +89,7 @@ def choose_columns(
         return None
     while space.shape[reduced] % group or group * states > STATE_BYTES:
         group //= 2
-    # The dimension that threads go across comes first among the kept ones, in groups.
-    touches: list[TouchSchedule] = []
-    _, found = stride_patterns(across_space(space, reduced), list(range(len(wide))))
-    for i in range(len(wide)):
-        step_across = space.strides[i][reduced]
-        kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
-        alignment = 0
-        if kind == "vector":
-            size = itemsizes[i]
-            full = min(target.vector_bytes, group * size)
-            outer = [
-                s for d, (n, s) in enumerate(zip(space.shape, space.strides[i], strict=True)) if n > 1 and d != reduced
-            ]
-            alignment = full if addresses[i] % full == 0 and all(s * size % full == 0 for s in outer) else size
-        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+    touches = column_touches(space, reduced, itemsizes, addresses, aliased, group, target)
     everywhere = [True] * len(wide)
     bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, everywhere) else 64
     coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
@@ -118,7 +104,7 @@ def choose_columns(
         group,
         len(space.shape),
         bits,
-        tuple(touches),
+        touches,
         coordinates,
         threads=shape.threads,
         vectors=shape.vectors,
@@ -131,6 +117,34 @@ def choose_columns(
     share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"
     what = f"columns: {shape.lanes} threads across groups of {group} columns, {share}"
     return Choice(schedule, space, (what, *shared_reasons(schedule)))
+
+
+def column_touches(
+    space: IterationSpace, reduced: int, itemsizes: Sequence[int], addresses: Sequence[int], aliased: Sequence[bool],
+    group: int, target: Target,
+) -> tuple[TouchSchedule, ...]:  # fmt: skip
+    """How each operand is read or written by threads that have ``group`` neighbouring columns each.
+
+    The dimension that threads go across comes first among the kept ones, in groups.
+    """
+    touches: list[TouchSchedule] = []
+    _, found = stride_patterns(across_space(space, reduced), list(range(len(itemsizes))))
+    for i, size in enumerate(itemsizes):
+        step_across = space.strides[i][reduced]
+        kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
+        alignment = 0
+        if kind == "vector":
+            full = min(target.vector_bytes, group * size)
+            aligned = addresses[i] % full == 0 and all(s * size % full == 0 for s in other_strides(space, i, reduced))
+            alignment = full if aligned else size
+        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+    return tuple(touches)
+
+
+def other_strides(space: IterationSpace, touch: int, reduced: int) -> list[int]:
+    """An operand's strides, but the one across columns."""
+    strides = zip(space.shape, space.strides[touch], strict=True)
+    return [s for d, (n, s) in enumerate(strides) if n > 1 and d != reduced]
 
 
 def _is_plain(step: RowStep) -> bool:

@@ -32,7 +32,8 @@ AccessKind = Literal[
 #: strided     one element a thread, its offsets computed from its coordinates: covers every layout
 #: row_reduce     reductions: some threads share a row
 #: column_reduce  reductions over a slow dimension: a thread has some rows, which are consecutive in memory
-Template = Literal["contiguous", "flat", "rows", "tiled", "strided", "row_reduce", "column_reduce"]
+#: column_held    chains of reductions over a slow dimension: a thread keeps some elements of some rows in registers
+Template = Literal["contiguous", "flat", "rows", "tiled", "strided", "row_reduce", "column_reduce", "column_held"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,11 @@ class RowSchedule(Schedule):
     it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
     and exchange through each other's shared memory.  ``repeat``: how many rows a thread takes one after the other.
     ``near``: a touch of which a block keeps in shared memory what all rows share, while clusters take row after row.
-    ``across``: whether neighbouring threads have neighbouring rows, and those that share one are apart.
     ``evict_last``: touches of which L2 is told to evict last what is read; ``streamed``: that caches drop first.
 
     In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
-    each of them reads ``vectors`` of its elements before it uses them.  ``tall``: whether a thread may have twice as
-    many, or more.  ``down``: touches that move along columns.
+    each of them reads ``vectors`` of its elements before it uses them, or keeps them.  ``tall``: whether a thread may
+    have twice as many, or more.  ``down``: touches that move along columns.
     """
 
     threads: int = WARP
@@ -57,7 +56,6 @@ class RowSchedule(Schedule):
     repeat: int = 1
     tall: bool = False
     down: tuple[int, ...] = ()
-    across: bool = False
     near: int | None = None
     evict_last: tuple[int, ...] = ()
     streamed: tuple[int, ...] = ()
@@ -71,12 +69,17 @@ class RowSchedule(Schedule):
     def rows(self) -> int:
         """Rows of a block."""
         rows = self.block // self.threads * self.repeat
-        return rows * self.group if self.template == "column_reduce" else rows
+        return rows * self.group if self.by_columns else rows
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether threads go across rows that are consecutive in memory."""
+        return self.template in ("column_reduce", "column_held")
 
     @property
     def held(self) -> int:
         """Elements of a row that there are registers for."""
-        return self.sharers * self.vectors * self.group
+        return self.sharers * self.vectors * (1 if self.by_columns else self.group)
 
     @property
     def fills(self) -> bool:
@@ -105,8 +108,8 @@ class RowSchedule(Schedule):
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
         held = f"held{self.held}" if self.vectors else "long"
-        shape = "columns" if self.template == "column_reduce" else f"rows_{held}"
-        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else "_across" if self.across else ""
+        shape = "columns" if self.template == "column_reduce" else f"{'columns' if self.by_columns else 'rows'}_{held}"
+        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else ""
         cluster = "" if self.cluster == 1 else "_cluster" if self.near is None else "_staying"
         shared = "_split" if self.split else cluster
         return f"{shape}{ends}{shared}{wide}"

@@ -55,30 +55,29 @@ def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
     wide = schedule.index_bits == 64
     signed = "q" if wide else "i"
     reduced = schedule.reduced
-    if schedule.template == "column_reduce":
-        kept, across = across_space(space, reduced), [space.shape[reduced]]
-    else:
-        kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
-        across = []
+    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
+    counts, units = [], [*kept.shape]
+    if schedule.by_columns:
+        # What is counted off first: blocks of columns, or groups of those that blocks keep.
+        unit = schedule.rows if schedule.template == "column_reduce" else schedule.group
+        units[0] = -(-kept.shape[0] // unit)
+        counts = [kept.shape[0] if schedule.template == "column_reduce" else math.prod(units)]
+        kept = across_space(space, reduced)
     patterns, _ = stride_patterns(kept, [i for i, t in enumerate(schedule.touches) if t.access != "staged"])
     parts = [packed("q", pattern) for pattern in patterns]
-    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *across]))
+    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *counts]))
     if schedule.split:
         parts.append(packed(signed, [grid_of(schedule, space).length]))
     for number, strides in enumerate(space.strides):
         if steps := steps_of(schedule, number):
             parts.append(packed(signed, [strides[d] if space.shape[d] > 1 else 0 for d in steps]))
     parts += divisors(space.shape[: max(reduced - 1, 0)], wide)
-    if across:
-        parts += divisors([-(-across[0] // schedule.rows), *kept.shape][:-1], wide)
-    else:
-        parts += divisors(kept.shape[:-1], wide)
-    return parts
+    return parts + divisors(units[:-1], wide)
 
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     """The dimensions along which the struct holds an operand's strides: of a row; down a column, then across."""
     access, along = schedule.touches[number].access, tuple(range(schedule.reduced))
-    if schedule.template == "column_reduce":
+    if schedule.by_columns:
         return (*(along if number in schedule.down else ()), *((schedule.reduced,) if access == "gather" else ()))
     return along if access == "gather" else along[1:] if access == "vector" else ()

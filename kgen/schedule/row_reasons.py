@@ -38,15 +38,22 @@ def row_reasons(schedule: RowSchedule, step: RowStep, width: int | None, *, plai
     elif schedule.lead is not None:
         begin = "rows begin or end" if width is not None else "rows may begin or end"
         ends = (f"peeled: {begin} between 16-byte accesses, so elements there are taken one by one",)
-    elif schedule.across:
-        ends = ("across: rows lie side by side in memory, and so do the threads that work on them",)
     if schedule.near is not None:
         ends = ("staying: clusters take row after row, and keep one operand that all rows share in shared memory",)
-    if schedule.evict_last:
-        ends += (
-            "L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early",
-        )
     return (what, *ends, *shared_reasons(schedule), *_arithmetic(step))
+
+
+def held_column_reasons(schedule: RowSchedule, step: RowStep, height: int) -> tuple[str, ...]:
+    """How columns of ``height`` elements, rows that are consecutive in memory, are kept."""
+    lanes, threads, group = schedule.block // schedule.threads, schedule.threads, schedule.group
+    groups = f"groups of {group} columns" if group > 1 else "columns"
+    share = f"{threads} threads share each" if threads > 1 else "a thread has each"
+    keep = "keep" if threads > 1 else "keeps"
+    what = (
+        f"columns: rows of {height} elements lie side by side in memory; {lanes} threads go across {groups}, {share} "
+        f"and {keep} it in registers, {schedule.vectors} elements of a column each: one pass over memory"
+    )
+    return (what, *shared_reasons(schedule), *_arithmetic(step))
 
 
 def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
@@ -55,8 +62,14 @@ def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
         bits = "64-bit indices: a row, or their number, may not fit 32 bits"
+    last = "L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early"
     once = "streamed: more is read than L2 holds, and once, so loads ask caches to drop it first"
-    return (*((split,) if schedule.split else ()), *((once,) if schedule.streamed else ()), bits)
+    return (
+        *((split,) if schedule.split else ()),
+        *((last,) if schedule.evict_last else ()),
+        *((once,) if schedule.streamed else ()),
+        bits,
+    )
 
 
 def _arithmetic(step: RowStep) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.across import across_share, lies_across
 from kgen.schedule.cut import RowStep
 from kgen.schedule.evict_last import evicted_last, exceeds_l2
 from kgen.schedule.peel import NEAR_BLOCK, margins, most_singles
@@ -19,14 +18,13 @@ from kgen.schedule.reductions import (
     coordinate_axes,
     is_plain,
     is_small,
-    state_bytes,
 )
 from kgen.schedule.row_reasons import row_reasons
 from kgen.schedule.share import HELD_BYTES, Share, few_share, filled, share
 from kgen.schedule.stay import kept_near
 from kgen.schedule.streaming import streamed
 from kgen.schedule.target import PORTABLE, Target
-from kgen.schedule.walk import Walk, touches_of, walk_of, whole_touches
+from kgen.schedule.walk import Walk, touches_of, walk_of
 
 
 def choose_rows(
@@ -49,8 +47,7 @@ def choose_rows(
     walk = walk_of(step, reduced, space, itemsizes, addresses, bounded=bounded, along=along, target=target)
     width, rows = math.prod(space.shape[:reduced]), math.prod(space.shape[reduced:])
     held, group = sum(itemsizes[i] for i in walk.own), walk.group
-    side = _across(step, walk, reduced, space, itemsizes) if along else None
-    shared = side or _share(step, walk, width, held, itemsizes, along=along, target=target)
+    shared = _share(step, walk, width, held, itemsizes, along=along, target=target)
     stored = rows * width * sum(itemsizes[i] for i in walk.written)
     # Rows that are slow by shared operands, which begin elsewhere in each, would lose by it.
     large = bounded and exceeds_l2(target, rows * width * held, stored) and (walk.lead is None or walk.weights < 2)
@@ -82,22 +79,11 @@ def choose_rows(
         split=bounded and not vectors and plain and -(-rows // (shared.block // threads)) < ENOUGH_BLOCKS,
         cluster=cluster,
         repeat=shared.repeat,
-        across=side is not None,
         near=near,
         evict_last=evicted_last(step, touches, itemsizes, walk.own, group, target.vector_bytes) if lasts else (),
         streamed=streamed(step, space, touches, itemsizes, group, target, short=short) if once else (),
     )
     return Choice(schedule, space, row_reasons(schedule, step, width if along else None, plain=plain))
-
-
-def _across(step: RowStep, walk: Walk, reduced: int, space: IterationSpace, itemsizes: Sequence[int]) -> Share | None:
-    """Who shares rows that lie across memory, where a block keeps several of them; None where one thread has a row."""
-    whole = whole_touches(space, [i for i, w in enumerate(walk.wide) if w])
-    if is_plain(step) or walk.group > 1 or not whole or not lies_across(space, reduced, whole):
-        return None
-    held, smallest = sum(itemsizes[i] for i in whole if i in walk.reads), min(itemsizes[i] for i in whole)
-    found = across_share(math.prod(space.shape[:reduced]), held, smallest, state_bytes(step))
-    return found if found is not None and found.threads > 1 else None
 
 
 def _share(

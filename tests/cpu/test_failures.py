@@ -127,6 +127,7 @@ def test_a_crash_elsewhere_still_kills() -> None:
     assert ran.returncode == -signal.SIGSEGV
 
 
+@pytest.mark.filterwarnings("ignore:os.fork")  # says JAX, where other tests have imported it
 def test_a_process_forked_during_a_launch_can_launch(fibers: CpuModule) -> None:
     """Whatever the other threads were holding at that moment."""
     stop = threading.Event()

@@ -94,7 +94,7 @@ CASES = (
     Case("layernorm_bf16", "layernorm", "--dtype bf16 --shape x=16384x4096,weight=4096,bias=4096"),
     Case("layernorm_staying", "layernorm", "--dtype bf16 --shape x=2048x131072,weight=131072,bias=131072 --arch sm_90"),
     Case(
-        "layernorm_across",
+        "layernorm_channels",
         "layernorm",
         "--dtype bf16 --shape x=256x3136x96,weight=96,bias=96 --strides x=301056x1x3136",
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.across import across_share
+from kgen.schedule.held_columns import Held, share_columns
 from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array
 from tests.fuzz.test_reductions import run
@@ -24,35 +24,39 @@ def softmax(x: Array) -> Array:
     return np.asarray(e / e.sum(1, keepdims=True))
 
 
-def kernels(text: str, *arrays: Array) -> list[str]:
+def kernels_of(text: str, *arrays: Array) -> list[str]:
     return [step.kernel for step in kgen.jit(text, device="cpu").explain(*arrays).steps]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize(
-    ("shape", "threads"),
+    ("shape", "kernels"),
     [
-        ((9, 2, 5000), 1),
-        ((90, 21, 49), 1),
-        ((40, 33, 100), 2),
-        ((40, 200, 33), 8),
-        ((3, 512, 129), 16),
-        ((2, 1000, 65), 32),
-        ((300, 256), 1),
+        ((9, 2, 5000), ["columns_held2"]),
+        ((90, 21, 49), ["columns_held"]),
+        ((40, 33, 100), ["columns_held"]),
+        ((40, 200, 33), ["columns_held"]),
+        ((3, 512, 129), ["columns_held"]),
+        ((2, 1000, 65), ["columns", ""]),
     ],
     ids=str,
 )
-def test_softmax(shape: tuple[int, ...], threads: int, dtype: str) -> None:
+def test_softmax(shape: tuple[int, int, int], kernels: list[str], dtype: str) -> None:
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     x = (3 * np.random.default_rng(len(shape)).standard_normal(shape)).astype(kind)
-    text = SOFTMAX if len(shape) == 3 else SOFTMAX.replace("axis=1", "axis=0")
-    wide = x.astype(np.float64)
-    want = softmax(wide) if len(shape) == 3 else softmax(wide.T).T
-    got = kgen.jit(text, device="cpu")(x).astype(np.float64)
+    got = kgen.jit(SOFTMAX, device="cpu")(x).astype(np.float64)
     rough = {"float32": 1e-5, "float64": 1e-12}.get(dtype, 2e-2)
-    np.testing.assert_allclose(got, want, rtol=rough, atol=1e-6)
-    if len(shape) == 3 and dtype != "float64":
-        assert [k.endswith("_across") for k in kernels(text, x)] == [threads > 1]
+    np.testing.assert_allclose(got, softmax(x.astype(np.float64)), rtol=rough, atol=1e-6)
+    if dtype != "float64":
+        found = kernels_of(SOFTMAX, x)
+        assert [name.startswith(start) for name, start in zip(found, kernels, strict=True)] == [True] * len(kernels)
+
+
+def test_softmax_over_the_first_axis() -> None:
+    x = np.random.default_rng(1).standard_normal((300, 256)).astype(np.float32)
+    text = SOFTMAX.replace("axis=1", "axis=0")
+    np.testing.assert_allclose(kgen.jit(text, device="cpu")(x), softmax(x.T.astype(np.float64)).T, rtol=1e-5, atol=1e-7)
+    assert kernels_of(text, x) == ["columns_held320"]
 
 
 @pytest.mark.parametrize("shape", [(8, 3, 5000), (30, 96, 49), (4, 768, 50), (2, 2048, 40)], ids=str)
@@ -64,7 +68,7 @@ def test_layernorm_over_channels(shape: tuple[int, int, int]) -> None:
     d = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)
     want = d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * w + b
     np.testing.assert_allclose(kgen.jit(LAYERNORM, device="cpu")(x, w, b), want, rtol=1e-3, atol=1e-4)
-    assert len(kernels(LAYERNORM, x, w, b)) == 1
+    assert len(kernels_of(LAYERNORM, x, w, b)) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_chains(text: str, reference: object, shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
     assert callable(reference)
     want = reference(x.astype(np.float64))
-    assert [k.endswith("_across") for k in kernels(text, x)] == [True]
+    assert [k.startswith("columns_held") for k in kernels_of(text, x)] == [True]
     got = kgen.jit(text, device="cpu")(x)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
@@ -100,7 +104,7 @@ def test_beside_what_rows_share(other: tuple[int, ...]) -> None:
     rng = np.random.default_rng(6)
     x, s = rng.standard_normal((20, 60, 700)).astype(np.float32), rng.standard_normal(other).astype(np.float32)
     text = "let z = x + s\nlet e = exp(z - max(z, axis=1, keepdims=true))\nout = e / sum(e, axis=1, keepdims=true)"
-    assert kernels(text, x, s) == ["rows_held60_across"]
+    assert kernels_of(text, x, s) == ["columns_held64"]
     want = softmax((x + s).astype(np.float64))
     np.testing.assert_allclose(kgen.jit(text, device="cpu")(x, s), want, rtol=1e-4, atol=1e-7)
 
@@ -109,21 +113,21 @@ def test_apart_where_arrays_disagree() -> None:
     """Rows lie side by side along one dimension in ``x`` and another in ``y``: no threads are neighbours in both."""
     x = np.ones((50, 60, 70), np.float32)
     y = np.ones((70, 60, 50), np.float32).T
-    assert len(kernels("let z = x + y\nout = z - max(z, axis=1, keepdims=true)", x, y)) == 2
+    assert len(kernels_of("let z = x + y\nout = z - max(z, axis=1, keepdims=true)", x, y)) == 2
 
 
 def test_in_place() -> None:
     x = np.random.default_rng(5).standard_normal((20, 64, 77)).astype(np.float32)
     want = x - x.max(1, keepdims=True)
     text = "inout x\nx = x - max(x, axis=1, keepdims=true)"
-    assert kernels(text, x) == ["rows_held64_across"]
+    assert kernels_of(text, x) == ["columns_held64"]
     kgen.jit(text, device="cpu")(x)
     np.testing.assert_array_equal(x, want)
 
 
 @pytest.mark.parametrize(
     ("shape", "dtype"),
-    [((64, 4096, 1024), "f32"), ((64, 1024, 1024), "i8"), ((64, 2048, 1024), "bf16")],
+    [((64, 4096, 1024), "f32"), ((64, 8192, 1024), "i8"), ((64, 8192, 1024), "bf16")],
 )
 def test_too_long(shape: tuple[int, ...], dtype: str) -> None:
     """For a block's registers, or for sectors of memory: two kernels."""
@@ -133,25 +137,30 @@ def test_too_long(shape: tuple[int, ...], dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "held", "smallest", "states", "found"),
+    ("height", "group", "held", "smallest", "states", "ragged", "found"),
     [
-        (21, 4, 4, 4, (1, 21, 32)),
-        (64, 4, 4, 4, (2, 32, 64)),
-        (200, 4, 4, 4, (8, 25, 256)),
-        (1024, 4, 4, 4, (32, 32, 512)),
-        (2048, 4, 4, 4, (64, 32, 512)),
-        (2049, 4, 4, 4, None),
-        (1024, 2, 2, 4, (32, 32, 512)),
-        (1025, 2, 2, 4, None),  # 8 rows of 2 bytes are no sector
-        (512, 1, 1, 4, (16, 32, 512)),
-        (513, 1, 1, 4, None),
-        (200, 8, 4, 4, (16, 13, 512)),  # two operands
-        (200, 4, 4, 200, None),  # states that fill shared memory
+        (3, 8, 2, 2, 4, False, (8, 64, 1, 3)),
+        (21, 8, 2, 2, 4, False, (8, 32, 2, 11)),  # 4 threads would have room for 24
+        (96, 4, 4, 4, 4, False, (4, 16, 16, 6)),
+        (1024, 8, 2, 2, 4, False, (8, 4, 128, 8)),
+        (2048, 8, 2, 2, 4, False, (8, 4, 128, 16)),
+        (2049, 8, 2, 2, 4, False, (8, 2, 256, 9)),  # a sector of each row
+        (2049, 4, 4, 4, 4, False, None),
+        (384, 4, 4, 4, 4, False, (4, 8, 64, 6)),
+        (384, 4, 4, 4, 4, True, (4, 16, 32, 12)),  # 256 bytes of each row
+        (96, 1, 4, 4, 4, True, (1, 64, 8, 12)),
+        (96, 1, 2, 2, 4, True, (1, 32, 8, 12)),
+        (21, 1, 2, 2, 4, True, (1, 64, 1, 21)),
+        (200, 4, 8, 4, 4, False, (4, 8, 64, 4)),  # two operands
+        (200, 8, 2, 2, 40, False, (2, 32, 16, 13)),  # states that fill registers
     ],
 )
-def test_shares(width: int, held: int, smallest: int, states: int, found: tuple[int, int, int] | None) -> None:
-    share = across_share(width, held, smallest, states)
-    assert (share and (share.threads, share.vectors, share.block)) == found
+def test_shares(
+    height: int, group: int, held: int, smallest: int, states: int, ragged: bool,
+    found: tuple[int, int, int, int] | None,
+) -> None:  # fmt: skip
+    share = share_columns(height, group, held, smallest, states, ragged=ragged)
+    assert share == (found and Held(*found))
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
@@ -159,5 +168,5 @@ def test_shares(width: int, held: int, smallest: int, states: int, found: tuple[
 def test_compiles_for_gpus(dtype: str, arch: str) -> None:
     text = "out = x * prod(x, axis=1, keepdims=true)" if dtype == "c64" else SOFTMAX
     source = kgen.jit(text).source(kgen.spec((640, 200, 77), dtype))
-    assert "_across" in source
+    assert "columns_held" in source
     assert nvrtc_log(source, arch) == ""
