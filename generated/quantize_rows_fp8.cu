@@ -133,7 +133,7 @@ quantize_rows_fp8_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + lane);
-        if (i < layout.width) {
+        if (v < 3 || i < layout.width) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         }
     }
