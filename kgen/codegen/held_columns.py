@@ -127,9 +127,7 @@ class HeldColumnWriter(ColumnAccess):
                 if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
                     rounds.append(self.step_within(number - 1, n, steps, writer))
             suffix = str(number) if len(parts.rounds) > 1 else ""
-            found = self.held_round(
-                number - 1, f"{self.base}_pass{suffix}", {n: self.states[n] for n in own}, (), writer
-            )
+            found = self.held_round(number - 1, f"{self.base}_pass{suffix}", {n: self.states[n] for n in own}, writer)
             results = [*self.results(sinks, writer), *self.values(writer, number)]
             rounds.append(replace(found, declare=(*found.declare, *writer.taken()), results=tuple(results)))
         stores = parts.wide_stores
@@ -239,8 +237,10 @@ class HeldColumnWriter(ColumnAccess):
                 self.passed[n] = value
                 lines.append(f"const {register_type(op.dtype)} {value} = {self.base_of(touch)}[0];")
             else:
-                lines += self.read(touch, held=False)
-                self.passed[n] = f"{self.held_name(touch)}.at[j]"
+                vector = self.held_name(touch)
+                self.passed[n] = f"{vector}.at[j]"
+                whole = f"const auto {vector} = {self.start_of_load(touch)}{self.base_of(touch)});"
+                lines += [whole] if self.is_grouped(touch) else self.read(touch, held=False)
             writer.exprs[n] = Expr(self.passed[n], PRIMARY)
         return lines
 
@@ -286,14 +286,13 @@ class HeldColumnWriter(ColumnAccess):
         _, state = self.states[number]
         name = self.unique(names.of_reduction(state, steps.word))
         writer.helpers += steps.first.helpers
-        found = self.held_round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, (), writer)
+        found = self.held_round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, writer)
         start = steps.start.format(x=name + self.j)
         self.states[number] = replace(steps.second, init=start), state
         return replace(found, within=(), publish=(), merge_start=(), merge=(), merge_end=(), gather=())
 
-    def held_round(
-        self, place: int, name: str, states: States, results: tuple[str, ...], writer: RowWriter
-    ) -> HeldRoundContext:
+    def held_round(self, place: int, name: str, states: States, writer: RowWriter) -> HeldRoundContext:
+        """A round without its results.  The arguments are those of :meth:`~kgen.codegen.rounds.RoundsWriter.round`."""
         schedule = self.schedule
         states = {n: (directly(mine), state) for n, (mine, state) in states.items()}
         self.active = states
@@ -329,7 +328,6 @@ class HeldColumnWriter(ColumnAccess):
                 text["gather"].append(f"{own} = {shared}[{f'j * {self.lanes} + ' if self.j else ''}lane];")
         text["reads"] = self.again(self.reads_of(section))
         text["call"] = list(self.call(section))
-        text["results"] = list(results)
         return HeldRoundContext(**{key: tuple(lines) for key, lines in text.items()})
 
     # --- one element a column -----------------------------------------------------------------------
