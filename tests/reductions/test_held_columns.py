@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import kgen
 from kgen.schedule.held_columns import Held, share_columns
 from tests.codegen.compilers import nvrtc_log
-from tests.fuzz.arrays import Array
+from tests.fuzz.arrays import Array, Recipe
 from tests.fuzz.test_reductions import run
 from tests.reductions.odd_rows import across
 
@@ -96,6 +98,20 @@ def test_chains(text: str, reference: object, shape: tuple[int, ...]) -> None:
 def test_every_kind(shape: tuple[int, int, int]) -> None:
     """As the oracle, twice alike, and into ``out=``."""
     run(across(*shape))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_layout(seed: int) -> None:
+    """Operands that begin anywhere, whose axes lie in any order, with gaps, or backwards."""
+    rng = np.random.default_rng(seed)
+    for program in across(int(rng.integers(1, 20)), int(rng.integers(1, 130)), int(rng.integers(2, 100))):
+        laid: dict[str, Recipe] = {}
+        for name, recipe in program.recipes.items():
+            axes = len(recipe.shape)
+            order = tuple(map(int, rng.permutation(axes)))
+            steps = tuple(int(rng.choice([1, 1, 1, 2, -1])) for _ in range(axes))
+            laid[name] = replace(recipe, order=order, steps=steps, offset=int(rng.integers(0, 9)))
+        run([replace(program, recipes=laid)])
 
 
 @pytest.mark.parametrize("other", [(20, 60, 1), (60, 1), (20, 1, 700), (60, 700)], ids=str)
