@@ -114,7 +114,7 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
                                   const layernorm_channels_columns_held96_layout layout)
 {
     const int lane = threadIdx.x % 16;
-    const int share = threadIdx.x / 16;  // of the elements of a column
+    const int share = threadIdx.x / 16;  // of a group's elements
     const unsigned int first = blockIdx.x * 16u + lane;
     const bool live = first < layout.groups;  // others work on the first group, and write nothing
     const unsigned int number = live ? first : 0;  // of a group of columns

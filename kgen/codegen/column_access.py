@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, LayoutContext
-from kgen.codegen.layouts import decomposition, divisor_fields
+from kgen.codegen.element import PRIMARY
+from kgen.codegen.layouts import decomposition, divisor_fields, sum_lines
 from kgen.codegen.reductions import RowsWriter
+from kgen.codegen.sections import RowWriter, touch_of
+from kgen.codegen.spelling import Expr, register_type
+from kgen.ir.kernel import Access
 from kgen.schedule.row_launch import steps_of
 
 
@@ -27,6 +32,29 @@ class ColumnAccess(RowsWriter):
         if self.count == 1:
             return "e"
         return f"e + u * {self.schedule.threads}" if self.schedule.threads > 1 else "e + u"
+
+    @property
+    def has_many(self) -> bool:
+        """Whether a thread's columns are parts of packs and arrays, in loops over ``j``."""
+        return True
+
+    def across_lines(self) -> tuple[list[str], str]:
+        """Lines that say which of a block's columns a thread has, and its number among those that go across."""
+        if self.schedule.threads == 1:
+            return [], "threadIdx.x"
+        share = f"const int share = threadIdx.x / {self.lanes};  // of a group's elements"
+        return [f"const int lane = threadIdx.x % {self.lanes};", share], "lane"
+
+    def bases(self, touched: Iterable[int]) -> list[str]:
+        """Lines that say where the thread's columns begin in each operand."""
+        lines: list[str] = []
+        for touch in touched:
+            if terms := self.outer(touch):
+                read_only = "" if self.step.touches[touch].writes else "const "
+                pointer = names.pointer(self.operand(touch).name)
+                first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
+                lines += sum_lines(first, terms)
+        return lines
 
     def outer(self, touch: int) -> list[str]:
         """The terms of where a group of columns begins."""
@@ -119,6 +147,37 @@ class ColumnAccess(RowsWriter):
         if dimension > reduced:
             return f"c{dimension - reduced}"
         return self.element_index if reduced == 1 else f"r{dimension}"
+
+    # --- one element a column -----------------------------------------------------------------------
+
+    def load_one(self, writer: RowWriter, number: int) -> str:
+        """The line that reads a column's element of an operand."""
+        touch, dtype = touch_of(self.step, number), self.step.kernel.ops[number].dtype
+        value = self.unique(names.value(self.operand(touch).name))
+        writer.exprs[number] = Expr(value, PRIMARY)
+        return f"const {register_type(dtype)} {value} = {self.base_of(touch)}[{self.one(touch)}];"
+
+    def store_ones(self, writer: RowWriter) -> tuple[list[str], list[str]]:
+        """Packs that hold a thread's elements of outputs, and the lines that write them."""
+        packs: list[str] = []
+        writes: list[str] = []
+        for n in self.parts.row_stores:
+            attr, touch = self.step.kernel.ops[n].attr, touch_of(self.step, n)
+            assert isinstance(attr, Access)
+            if self.has_many and self.planned(touch).access == "vector":
+                value, pack = self.written(touch), self.pack(touch)
+                writer.places[attr.operand] = f"{value}.at[j]"
+                packs.append(f"{pack} {value};")
+                writes.append(f"*reinterpret_cast<{pack}*>({self.base_of(touch)}) = {value};")
+            else:
+                writer.places[attr.operand] = f"{self.base_of(touch)}[{self.one(touch)}]"
+        return packs, writes
+
+    def one(self, touch: int) -> str:
+        """Where an operand's element of column ``j`` is."""
+        return " + ".join(self.across(touch, "j" if self.has_many else "")) or "0"
+
+    # --- comment and layout -------------------------------------------------------------------------
 
     def alignments(self) -> list[str]:
         """What the kernel asks of the addresses of vectors, and of the number of columns."""

@@ -14,11 +14,10 @@ from kgen.codegen.accumulators import Accumulator, briefly, counted_once
 from kgen.codegen.column_access import ColumnAccess
 from kgen.codegen.context import ColumnContext, ReadContext
 from kgen.codegen.element import PRIMARY, Argument, Element
-from kgen.codegen.layouts import apart, decomposition, sum_lines
+from kgen.codegen.layouts import apart, decomposition
 from kgen.codegen.reductions import Described
-from kgen.codegen.sections import RowWriter, touch_of
+from kgen.codegen.sections import RowWriter
 from kgen.codegen.spelling import Expr, register_type
-from kgen.ir.kernel import Access
 
 #: Results of other blocks that the last one reads before it merges them, and their bytes at most: 32 registers.
 AHEAD, AHEAD_BYTES = 8, 128
@@ -182,13 +181,8 @@ class ColumnWriter(ColumnAccess):
 
     def start_of(self, touched: Sequence[int]) -> tuple[str, ...]:
         schedule = self.schedule
-        wide, lanes = schedule.index_bits == 64, self.lanes
-        lines: list[str] = []
-        lane = "threadIdx.x"
-        if schedule.threads > 1:
-            lines += [f"const int lane = threadIdx.x % {lanes};", f"const int share = threadIdx.x / {lanes};"]
-            lines[-1] += "  // of a group's elements"
-            lane = "lane"
+        wide = schedule.index_bits == 64
+        lines, lane = self.across_lines()
         tile = "blockIdx.x"
         if schedule.kept > 1:
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, tile)
@@ -197,12 +191,7 @@ class ColumnWriter(ColumnAccess):
         number += f"{schedule.group} * {lane}" if schedule.group > 1 else lane
         lines.append(f"const {self.signed} column = {number};")
         lines.append("const bool live = column < layout.columns;")
-        for touch in touched:
-            if terms := self.outer(touch):
-                read_only = "" if self.step.touches[touch].writes else "const "
-                pointer = names.pointer(self.operand(touch).name)
-                first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
-                lines += sum_lines(first, terms)
+        lines += self.bases(touched)
         if schedule.split:
             lines.append(
                 f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the columns"
@@ -231,24 +220,8 @@ class ColumnWriter(ColumnAccess):
                 writer.exprs[n] = Expr(name, PRIMARY)
                 lines.append(f"const long long {name} = {self.coordinate(n)};")
             elif op.name == "load":
-                touch = touch_of(self.step, n)
-                name = self.unique(names.value(self.operand(touch).name))
-                writer.exprs[n] = Expr(name, PRIMARY)
-                place = " + ".join(self.across(touch, "j")) or "0"
-                lines.append(f"const {register_type(op.dtype)} {name} = {self.base_of(touch)}[{place}];")
-        packs: list[str] = []
-        writes: list[str] = []
-        for n in self.parts.row_stores:
-            attr, touch = ops[n].attr, touch_of(self.step, n)
-            assert isinstance(attr, Access)
-            if self.planned(touch).access == "vector":
-                name = self.written(touch)
-                writer.places[attr.operand] = f"{name}.at[j]"
-                packs.append(f"{self.pack(touch)} {name};")
-                writes.append(f"*reinterpret_cast<{self.pack(touch)}*>({self.base_of(touch)}) = {name};")
-            else:
-                place = " + ".join(self.across(touch, "j")) or "0"
-                writer.places[attr.operand] = f"{self.base_of(touch)}[{place}]"
+                lines.append(self.load_one(writer, n))
+        packs, writes = self.store_ones(writer)
         return [*lines, *writer.lines(last)], packs, writes
 
     # --- comment --------------------------------------------------------------------------------------

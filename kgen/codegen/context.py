@@ -325,10 +325,11 @@ class HeldRoundContext:
     ``declare`` the states, and values of columns that this round finds; ``init`` the states of each column; then, in a
     loop over a thread's elements, read what is not in registers and, for each column, declare ``parts``, ``call``, and
     ``fold`` parts into states.  ``within``: merge a column's state with that of another thread of the warp;
-    ``publish`` it, ``merge`` all of one column, ``gather`` the whole; none of these where threads exchange nothing.
-    ``results``: of each column, with what follows from them.
+    ``publish`` it in ``shared`` memory, ``merge`` all of one column, ``gather`` the whole; none of these where threads
+    exchange nothing.  ``results``: of each column, with what follows from them.
     """
 
+    shared: tuple[str, ...]
     declare: tuple[str, ...]
     init: tuple[str, ...]
     reads: tuple[str, ...]
@@ -349,9 +350,8 @@ class HeldContext:
     """A kernel that keeps columns.
 
     ``open`` (``load_open`` where they are loaded) and ``close`` are the loop over a thread's elements of each column.
-    ``of_columns``: lines for each column
-    before all rounds.  ``lanes``: threads across; ``nearest``: the distance of threads of a warp that share columns, 0
-    where none do; ``entries``: results of each column that are published.
+    ``of_columns``: lines for each column before all rounds.  ``lanes``: threads across; ``nearest``: the distance of
+    threads of a warp that share columns, 0 where none do; ``entries``: results of each column that are published.
     """
 
     template: str

@@ -16,13 +16,12 @@ from kgen.codegen.column_values import ValueWriter, lasting
 from kgen.codegen.context import FieldContext, HeldContext, HeldRoundContext
 from kgen.codegen.element import PRIMARY, Argument
 from kgen.codegen.expressions import Level
-from kgen.codegen.layouts import apart, decomposition, sum_lines
+from kgen.codegen.layouts import apart, decomposition
 from kgen.codegen.reductions import Described
 from kgen.codegen.row_access import States
 from kgen.codegen.sections import RowWriter, label_of, touch_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.codegen.two_steps import TwoSteps, two_steps
-from kgen.ir.kernel import Access
 from kgen.schedule.policy import WORD
 from kgen.schedule.reductions import WARP
 
@@ -47,7 +46,8 @@ class HeldColumnWriter(ColumnAccess):
     def loads_first(self) -> bool:
         """As in rows (layernorm of 96 bfloat16 1.02 of a copy and 0.88).
 
-        Not single elements of 4 bytes and more: of those all are asked always (of 96 x 49 float32 0.75 and 0.65).
+        Not single elements of 4 bytes and more: of those all are asked always (softmax of 512 x 1023 float32 0.65 of a
+        copy and 0.47).
         """
         schedule = self.schedule
         small = min(self.operand(t).dtype.size for t in schedule.down) < WORD
@@ -58,9 +58,13 @@ class HeldColumnWriter(ColumnAccess):
         return self.at
 
     @property
+    def has_many(self) -> bool:
+        return self.schedule.group > 1
+
+    @property
     def j(self) -> str:
         """The place of a column in arrays that have one for each."""
-        return "[j]" if self.schedule.group > 1 else ""
+        return "[j]" if self.has_many else ""
 
     def place(self, v: str) -> str:
         threads = self.schedule.threads
@@ -189,12 +193,7 @@ class HeldColumnWriter(ColumnAccess):
     def start(self, writer: RowWriter) -> tuple[str, ...]:
         """Which columns this thread has, and where they begin."""
         schedule, wide = self.schedule, self.schedule.index_bits == 64
-        lines: list[str] = []
-        lane = "threadIdx.x"
-        if schedule.threads > 1:
-            lines.append(f"const int lane = threadIdx.x % {self.lanes};")
-            lines.append(f"const int share = threadIdx.x / {self.lanes};  // of the elements of a column")
-            lane = "lane"
+        lines, lane = self.across_lines()
         unsigned = "long long" if wide else "unsigned int"
         first = f"blockIdx.x * {self.lanes}{'ll' if wide else 'u'} + {lane}"
         lines.append(f"const {unsigned} first = {first};")
@@ -204,12 +203,7 @@ class HeldColumnWriter(ColumnAccess):
             lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "number")
         number = "c0" if schedule.kept > 1 else "number" if wide else "(int)number"
         lines.append(f"const {self.signed} column = {f'{schedule.group} * ' if schedule.group > 1 else ''}{number};")
-        for touch in range(len(self.wide)):
-            if terms := self.outer(touch):
-                read_only = "" if self.step.touches[touch].writes else "const "
-                pointer = names.pointer(self.operand(touch).name)
-                start = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
-                lines += sum_lines(start, terms)
+        lines += self.bases(range(len(self.wide)))
         if self.is_exact:
             self.at = self.place("v" if schedule.vectors > 1 else "")
         elif schedule.vectors == 1:
@@ -255,9 +249,7 @@ class HeldColumnWriter(ColumnAccess):
             if n in self.parts.divisors:
                 inverse = self.unique(names.inverse(self.row_names[n]))
                 self.inverses[n] = inverse
-                raised = any(self.parts.is_raised_share(i, n) for i in range(len(self.step.kernel.ops)))
-                whole = f"{'0x1p-24f' if raised else '1.0f'} / {code}"
-                value = whole if n in self.parts.wholes else f"inverse({code})"
+                value = self.inverted(n, code)
                 lines.append(writer.place(inverse, "float", value) if self.j else f"const float {inverse} = {value};")
         return lines
 
@@ -289,7 +281,7 @@ class HeldColumnWriter(ColumnAccess):
         found = self.held_round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, writer)
         start = steps.start.format(x=name + self.j)
         self.states[number] = replace(steps.second, init=start), state
-        return replace(found, within=(), publish=(), merge_start=(), merge=(), merge_end=(), gather=())
+        return replace(found, shared=(), within=(), publish=(), merge_start=(), merge=(), merge_end=(), gather=())
 
     def held_round(self, place: int, name: str, states: States, writer: RowWriter) -> HeldRoundContext:
         """A round without its results.  The arguments are those of :meth:`~kgen.codegen.rounds.RoundsWriter.round`."""
@@ -320,7 +312,7 @@ class HeldColumnWriter(ColumnAccess):
                 shared = names.of_reduction(state, "of_warps" if self.nearest else "of_threads")
                 entry = "threadIdx.x / 32" if self.nearest else "share"
                 column = f"{f'({entry} * {schedule.group} + j)' if self.j else entry} * {self.lanes} + lane"
-                text["declare"].insert(0, f"__shared__ {mine.type} {shared}[{self.entries * schedule.rows}];")
+                text["shared"].append(f"__shared__ {mine.type} {shared}[{self.entries * schedule.rows}];")
                 text["publish"].append(f"{shared}[{column}] = {own};")
                 text["merge_start"].append(f"{mine.type} {all_of} = {shared}[c];")
                 text["merge"].append(mine.merge.format(a=all_of, b=f"{shared}[c + n * {schedule.rows}]"))
@@ -334,34 +326,10 @@ class HeldColumnWriter(ColumnAccess):
 
     def column_stores(self, writer: RowWriter) -> tuple[list[str], list[str], list[str]]:
         """Packs of what has one element a column, lines that fill them or write, and lines that write them."""
-        ops = self.step.kernel.ops
-        lines: list[str] = []
-        packs: list[str] = []
-        writes: list[str] = []
-        last = self.parts.last()
-        lines += [self.load_one(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
-        for n in self.parts.row_stores:
-            attr, touch = ops[n].attr, touch_of(self.step, n)
-            assert isinstance(attr, Access)
-            if self.j and self.planned(touch).access == "vector":
-                value = self.written(touch)
-                writer.places[attr.operand] = f"{value}.at[j]"
-                packs.append(f"{self.pack(touch)} {value};")
-                writes.append(f"*reinterpret_cast<{self.pack(touch)}*>({self.base_of(touch)}) = {value};")
-            else:
-                writer.places[attr.operand] = f"{self.base_of(touch)}[{self.one(touch)}]"
+        ops, last = self.step.kernel.ops, self.parts.last()
+        lines = [self.load_one(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
+        packs, writes = self.store_ones(writer)
         return packs, [*lines, *writer.lines(last)], writes
-
-    def load_one(self, writer: RowWriter, number: int) -> str:
-        touch = touch_of(self.step, number)
-        value = self.unique(names.value(self.operand(touch).name))
-        writer.exprs[number] = Expr(value, PRIMARY)
-        c_type = register_type(self.step.kernel.ops[number].dtype)
-        return f"const {c_type} {value} = {self.base_of(touch)}[{self.one(touch)}];"
-
-    def one(self, touch: int) -> str:
-        """Where an operand's element of column ``j`` is."""
-        return " + ".join(self.across(touch, "j" if self.j else "")) or "0"
 
     def counted_off(self) -> FieldContext:
         each = f"of {self.schedule.group} neighbouring columns" if self.schedule.group > 1 else "of one column each"

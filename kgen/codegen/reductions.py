@@ -169,11 +169,7 @@ class RowsWriter(RoundsWriter):
                 self.row_names[n] = writer.exprs[n].code
                 if n in self.parts.divisors and n not in self.inverses:
                     self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
-                    raised = any(self.parts.is_raised_share(i, n) for i in range(len(self.step.kernel.ops)))
-                    one = "0x1p-24f" if raised else "1.0f"
-                    whole = f"{one} / {self.row_names[n]}"
-                    inverse = whole if n in self.parts.wholes else f"inverse({self.row_names[n]})"
-                    lines.append(f"const float {self.inverses[n]} = {inverse};")
+                    lines.append(f"const float {self.inverses[n]} = {self.inverted(n, self.row_names[n])};")
         return lines
 
     def start(self, writer: RowWriter) -> tuple[str, ...]:

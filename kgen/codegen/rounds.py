@@ -63,6 +63,12 @@ class RoundsWriter(RowAccess):
             f"bool {quick} = {start};", quick, self.call(section, "<true>"), self.call(section, "<false>")
         )
 
+    def inverted(self, number: int, value: str) -> str:
+        """1 / x of a value that elements are divided by."""
+        raised = any(self.parts.is_raised_share(i, number) for i in range(len(self.step.kernel.ops)))
+        whole = f"{'0x1p-24f' if raised else '1.0f'} / {value}"
+        return whole if number in self.parts.wholes else f"inverse({value})"
+
     def first_step(self, place: int, number: int, steps: TwoSteps, row_writer: RowWriter) -> RoundContext:
         """The first of two steps, within warps; the state of the second starts from its own."""
         _, state = self.states[number]

@@ -11,7 +11,6 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.held_columns import held_columns
 from kgen.schedule.reductions import ELEMENTS, is_plain, row_space, wide_touches
 from kgen.schedule.target import PORTABLE
-from kgen.schedule.walk import whole_touches
 
 #: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
 LONGEST_IN_ROUNDS = 4096
@@ -36,23 +35,30 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
         return True
     if width * rows <= LONGEST_ALONE:
         return False
-    found = _space(step, tuple(sizes), [arrays[t.operand] for t in step.touches])
-    if found is None or width <= ELEMENTS:
+    given = [arrays[t.operand] for t in step.touches]
+    if width <= ELEMENTS or not _lies_across(step, sizes, given):
         return False
-    space, reduced = found
+    space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
-    addresses = [a.pointer % PORTABLE.vector_bytes if (a := arrays[t.operand]) else 0 for t in step.touches]
-    whole = whole_touches(space, [i for i, w in enumerate(wide_touches(step)) if w])
-    across = all(1 in map(abs, space.strides[i][reduced:]) for i in whole)
-    return across and held_columns(step, reduced, space, itemsizes, addresses, PORTABLE) is None
+    addresses = [a.pointer % PORTABLE.vector_bytes if a is not None else 0 for a in given]
+    return held_columns(step, wide_touches(step), reduced, space, itemsizes, addresses, PORTABLE) is None
 
 
-def _space(step: RowStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int] | None:
-    """The space of a kernel, whose outputs will lie as what it reads does; None where it reads no whole array."""
+def _lies_across(step: RowStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
+    """Whether all arrays that move along every axis have neighbouring rows side by side in memory."""
+    strides = [
+        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
+        for t, x in zip(step.touches, arrays, strict=True)
+        if x is not None
+    ]
+    whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
+    return bool(whole) and all(any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole)
+
+
+def _space(step: RowStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
+    """The space of a kernel that reads a whole array: outputs that are not there yet will lie as that does."""
     known = [None if a is None else view(t, a, shape) for t, a in zip(step.touches, arrays, strict=True)]
-    first = next((x for x in known if x is not None and x.shape == shape), None)
-    if first is None:
-        return None
+    first = next(x for x in known if x is not None and x.shape == shape)
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
     # An array that moves along every axis is whole.
     moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.touches]

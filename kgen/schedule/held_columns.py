@@ -14,6 +14,7 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.evict_last import evicted_last, exceeds_l2
 from kgen.schedule.policy import WORD, Choice
 from kgen.schedule.reductions import (
+    WARP,
     RowSchedule,
     coordinate_axes,
     is_plain,
@@ -45,6 +46,9 @@ WASTE, WASTE_BYTES = 0.08, 192
 
 #: Threads of a block, at least and at most.
 SMALLEST_BLOCK, LARGEST_BLOCK = 64, 512
+
+#: Bytes of shared memory that a block may have, for what its threads leave for each other.
+SHARED_BYTES = 48 << 10
 
 #: Threads that go across, by the bytes that each reads at once: 256 bytes side by side, but for small elements.
 LANES = ((8, 16), (4, 64), (1, 32))
@@ -80,11 +84,19 @@ def share_columns(height: int, group: int, held: int, smallest: int, states: int
         half = max(1, threads // 2)
         if _waste(height, threads) > _waste(height, half) + WASTE and -(-height // half) * size <= WASTE_BYTES:
             threads = half
-        lanes = next(n for least, n in LANES if group * smallest >= least)
-        lanes = min(lanes, LARGEST_BLOCK // threads)
+        usual = next(n for least, n in LANES if group * smallest >= least)
+        lanes = max(min(usual, LARGEST_BLOCK // threads), SMALLEST_BLOCK // threads)
+        while _left(lanes, threads, group * states) > SHARED_BYTES:
+            lanes //= 2
         if lanes * group * smallest >= narrowest:
-            return Held(group, max(lanes, SMALLEST_BLOCK // threads), threads, -(-height // threads))
+            return Held(group, lanes, threads, -(-height // threads))
     return None
+
+
+def _left(lanes: int, threads: int, states: int) -> int:
+    """Bytes that threads, or warps whose threads share columns, leave for each other; ``states``: of a thread."""
+    entries = 0 if threads == 1 else lanes * threads // WARP if lanes < WARP else threads
+    return entries * lanes * states
 
 
 def _waste(height: int, threads: int) -> float:
@@ -107,10 +119,12 @@ def choose_held_columns(
 
     The arguments are those of ``choose_rows``.
     """
-    found = held_columns(step, reduced, space, itemsizes, addresses, target)
-    if found is None:
+    if not _may_lie_across(space, reduced):
         return None
     wide = wide_touches(step)
+    found = held_columns(step, wide, reduced, space, itemsizes, addresses, target)
+    if found is None:
+        return None
     reads = [i for i in whole_touches(space, range(len(wide))) if wide[i] and step.touches[i].reads]
     touches = column_touches(space, reduced, itemsizes, addresses, aliased, found.group, target)
     read = space.numel * sum(itemsizes[i] for i in reads)
@@ -134,13 +148,17 @@ def choose_held_columns(
 
 
 def held_columns(
-    step: RowStep, reduced: int, space: IterationSpace, itemsizes: Sequence[int], addresses: Sequence[int],
-    target: Target,
+    step: RowStep, wide: Sequence[bool], reduced: int, space: IterationSpace, itemsizes: Sequence[int],
+    addresses: Sequence[int], target: Target,
 ) -> Held | None:  # fmt: skip
-    """Who shares the columns of a kernel; None where it has none, or none that a block can keep."""
-    whole = whole_touches(space, [i for i, w in enumerate(wide_touches(step)) if w])
+    """Who shares the columns of a kernel; None where it has none, or none that a block can keep.
+
+    ``wide``: for each operand, whether it moves along rows.
+    """
+    whole = whole_touches(space, [i for i, w in enumerate(wide) if w])
     reads = [i for i in whole if step.touches[i].reads]
-    if is_plain(step) or not reads or not space.numel or not _lies_across(space, reduced, whole):
+    across = _may_lie_across(space, reduced) and all(space.strides[i][reduced] == 1 for i in whole)
+    if is_plain(step) or not reads or not space.numel or not across:
         return None
     height = math.prod(space.shape[:reduced])
     held, smallest = sum(itemsizes[i] for i in reads), min(itemsizes[i] for i in whole)
@@ -149,10 +167,10 @@ def held_columns(
     return share_columns(height, widest, held, smallest, state_bytes(step), ragged=ragged)
 
 
-def _lies_across(space: IterationSpace, reduced: int, whole: Sequence[int]) -> bool:
-    """Whether all operands of ``whole`` have neighbouring rows side by side in memory."""
-    known = 0 < reduced < len(space.shape) and space.shape[reduced] > 1
-    return known and all(space.strides[i][reduced] == 1 for i in whole)
+def _may_lie_across(space: IterationSpace, reduced: int) -> bool:
+    """Whether any operand has neighbouring rows side by side in memory."""
+    several = 0 < reduced < len(space.shape) and space.shape[reduced] > 1
+    return several and any(strides[reduced] == 1 for strides in space.strides)
 
 
 def widest_group(

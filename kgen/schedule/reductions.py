@@ -108,7 +108,7 @@ class RowSchedule(Schedule):
     def suffix(self, itemsizes: Sequence[int]) -> str:
         wide = "_64bit" if self.index_bits == 64 else ""
         held = f"held{self.held}" if self.vectors else "long"
-        shape = "columns" if self.template == "column_reduce" else f"{'columns' if self.by_columns else 'rows'}_{held}"
+        shape = {"column_reduce": "columns", "column_held": f"columns_{held}"}.get(self.template, f"rows_{held}")
         ends = "_staged" if self.stages else "_peeled" if self.lead is not None else ""
         cluster = "" if self.cluster == 1 else "_cluster" if self.near is None else "_staying"
         shared = "_split" if self.split else cluster

@@ -11,14 +11,7 @@ from kgen.schedule.cut import RowStep
 from kgen.schedule.evict_last import evicted_last, exceeds_l2
 from kgen.schedule.peel import NEAR_BLOCK, margins, most_singles
 from kgen.schedule.policy import Choice
-from kgen.schedule.reductions import (
-    ENOUGH_BLOCKS,
-    WARP,
-    RowSchedule,
-    coordinate_axes,
-    is_plain,
-    is_small,
-)
+from kgen.schedule.reductions import ENOUGH_BLOCKS, WARP, RowSchedule, coordinate_axes, is_plain, is_small
 from kgen.schedule.row_reasons import row_reasons
 from kgen.schedule.share import HELD_BYTES, Share, few_share, filled, share
 from kgen.schedule.stay import kept_near

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import ml_dtypes
@@ -152,6 +153,19 @@ def test_too_long(shape: tuple[int, ...], dtype: str) -> None:
     assert [s.kernel.startswith("columns") for s in steps] == [True, False]
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("inner", [49, 64])
+def test_many_states(inner: int, dtype: str) -> None:
+    """What threads leave for each other fits the 48 KiB of a block, and is all read."""
+    deviations = [f"std(x * {n}, axis=1, keepdims=true)" for n in range(1, 13)]
+    source = kgen.jit(f"out = x * ({' + '.join(deviations)})").source(kgen.spec((640, 96, inner), dtype))
+    shared = re.findall(r"__shared__ ([\w<> ]+) (\w+)\[(\d+)\];", source)
+    assert len(shared) == 12
+    sizes = {"Moments<float>": 12, "Moments<double>": 24}
+    assert sum(sizes[c_type] * int(count) for c_type, _, count in shared) <= 48 << 10
+    assert all(len(re.findall(rf"\b{name}\b", source)) > 1 for _, name, _ in shared)
+
+
 @pytest.mark.parametrize(
     ("height", "group", "held", "smallest", "states", "ragged", "found"),
     [
@@ -169,6 +183,7 @@ def test_too_long(shape: tuple[int, ...], dtype: str) -> None:
         (21, 1, 2, 2, 4, True, (1, 64, 1, 21)),
         (200, 4, 8, 4, 4, False, (4, 8, 64, 4)),  # two operands
         (200, 8, 2, 2, 40, False, (2, 32, 16, 13)),  # states that fill registers
+        (96, 1, 4, 4, 144, True, (1, 32, 8, 12)),  # and shared memory
     ],
 )
 def test_shares(
