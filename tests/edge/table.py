@@ -14,7 +14,7 @@ import numpy as np
 from kgen.dtypes import DTYPES, FLOAT32, INT32, DType
 from kgen.functions import FUNCTIONS
 from tests.fuzz.arrays import Array, edges
-from tests.fuzz.generate import MODES, OPERATORS, POWERS, UNARY, functions, spelled, typed
+from tests.fuzz.forms import MODES, OPERATORS, POWERS, UNARY, functions, spelled, typed
 
 #: The unary forms that are not functions.
 SIGNS = [*(f"({op}{{0}})" for op in UNARY), *(f"({{0}} ** {n})" for n in POWERS)]

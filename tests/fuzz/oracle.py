@@ -25,7 +25,7 @@ from kgen.program import Program
 from kgen.runtime.scalars import pack
 
 from .arrays import Array
-from .generate import is_inexact
+from .forms import is_inexact
 from .program import Arguments
 
 #: Ops that hand the bits of a NaN on; all others may give any NaN.

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from kgen.functions import FUNCTIONS
 
-from .generate import calls, functions, generate
+from .forms import functions
+from .generate import calls, generate
 from .harness import BATCH, Count, check_alone, run_calls
 from .program import Call
 
