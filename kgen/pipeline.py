@@ -1,6 +1,6 @@
 """The whole compiler on one page: text in, standalone CUDA out.
 
-    text --parse, resolve--> program --check, optimise--> IR --split--> steps
+    text --parse, resolve--> program --check, optimise--> IR --cut--> steps
     step + layouts --iteration_space, choose--> schedule --emit--> .cu
 
 Everything here is pure; compiling, loading and launching the text is ``runtime/``.
@@ -29,7 +29,7 @@ from kgen.schedule.held_columns import choose_held_columns
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
 from kgen.schedule.rows import choose_rows
-from kgen.schedule.split import Step, split
+from kgen.schedule.split import Step
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.syntax.parser import parse
@@ -66,7 +66,7 @@ def specialise(
     checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
     kernel = optimise(checked.kernel)
     if not any(op.name == "reduce" for op in kernel.ops):
-        return Specialised(kernel, split(kernel), checked.lints)
+        return Specialised(kernel, cut(kernel)[1], checked.lints)
     fewer = join_rounds(kernel)
 
     def steps_of(whole: Kernel, *, chained: bool) -> Specialised:

@@ -19,7 +19,8 @@ from kgen.dtypes import BFLOAT16, FLOAT32, INT64
 from kgen.ir.kernel import Access, Op
 from kgen.ir.ops import OPS
 from kgen.passes.rounds import exponentials, is_share
-from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.cut import RowStep
+from kgen.schedule.trace import spread
 
 #: Ops that are written where they are used, in every part.
 _LEAVES = frozenset({"const", "scalar", "size"})

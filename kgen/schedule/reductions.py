@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from kgen.dtypes import Kind
 from kgen.ir.kernel import Access, Reduction
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
-from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
+from kgen.schedule.trace import spread
 
 WARP = 32
 

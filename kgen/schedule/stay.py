@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.kernel import Access, Reduction
-from kgen.schedule.cut import RowStep, spread
+from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import TouchSchedule
+from kgen.schedule.trace import spread
 
 #: Threads of a block, and elements of a row that each has at most: few enough for what follows.
 STAYING_THREADS = 256

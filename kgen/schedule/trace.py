@@ -1,0 +1,228 @@
+"""What one kernel computes: its sinks, and every value between them and memory, each at its place in the space.
+
+A kernel walks a space.  A sink is a store, or a value that later kernels read from a buffer; it lies along all axes of
+the space (*whole*) or along those that are kept (*narrow*).  From there each value's place follows, argument by
+argument: broadcasting aligns the last axes, ``expand`` puts axes of one element in, and the argument of a reduction has
+the reduced axes of the space besides those of its result.  Axes of one element have no place, so they never matter.
+A value that is needed at two places is two values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from kgen.ir.kernel import Access, Kernel, Op, Reduction, Shape
+
+Place = tuple[int | None, ...]  #: for each axis of a value, the axis of the space that it walks; None for one of size 1
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What a kernel walks.
+
+    ``reduced``: the axes that its reductions share; None where it has none, and its stores all have the shape ``dims``.
+    With reductions, ``dims`` are those of what they reduce, in the order of the program, without those of size 1.
+    """
+
+    dims: Shape
+    reduced: frozenset[int] | None = None
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The axes that the result of a reduction has."""
+        reduced = self.reduced or frozenset()
+        return tuple(i for i in range(len(self.dims)) if i not in reduced)
+
+    def is_wide(self, place: Place) -> bool:
+        """Whether a value changes along a row."""
+        return self.reduced is not None and any(p in self.reduced for p in place if p is not None)
+
+    def place(self, shape: Shape) -> Place | None:
+        """Where a sink of this shape lies, None where it does not fit."""
+        if self.reduced is None:
+            return tuple(None if dim == 1 else i for i, dim in enumerate(shape)) if shape == self.dims else None
+        dims = moving(shape)
+        for axes in (tuple(range(len(self.dims))), self.kept):
+            if dims == tuple(self.dims[a] for a in axes):
+                walked = iter(axes)
+                return tuple(None if dim == 1 else next(walked) for dim in shape)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """``axes``: the operand's axis for each of the space.  ``by_row``: whether all threads of a row may read it."""
+
+    operand: int
+    axes: Place
+    by_row: bool
+
+
+@dataclass(slots=True)
+class Trace:
+    """``values``: every place at which a value is needed, and whether a whole row or a reduction needs it there.
+
+    ``loaded``: those that come from a buffer; ``fused``: the reductions that do not.
+    """
+
+    space: Space
+    values: dict[int, dict[Place, bool]] = field(default_factory=dict)
+    loaded: dict[tuple[int, Place], None] = field(default_factory=dict)
+    fused: set[int] = field(default_factory=set)
+    reads: set[Read] = field(default_factory=set)
+    writes: dict[int, Place] = field(default_factory=dict)  # operand -> axes
+
+    @property
+    def buffers(self) -> set[int]:
+        """The values that are read from buffers."""
+        return {n for n, _ in self.loaded}
+
+
+def moving(shape: Shape) -> Shape:
+    """The dimensions that have more than one element."""
+    return tuple(dim for dim in shape if dim != 1)
+
+
+def below(op: Op, place: Place, ops: Sequence[Op], space: Space) -> Iterator[Place]:
+    """The places of an op's arguments."""
+    for a in op.args:
+        shape = ops[a].shape
+        if op.name in ("expand", "reduce"):
+            over = op.attr.axes if isinstance(op.attr, Reduction) else ()
+            kept, reduced = iter([p for p in place if p is not None]), iter(sorted(space.reduced or ()))
+            yield tuple(None if dim == 1 else next(reduced if i in over else kept) for i, dim in enumerate(shape))
+        else:
+            skipped = len(place) - len(shape)
+            yield tuple(None if dim == 1 else place[skipped + i] for i, dim in enumerate(shape))
+
+
+def spread(op: Op, place: Place, rank: int) -> Place:
+    """The operand's axis that each axis of the space walks, for a load or store."""
+    assert isinstance(op.attr, Access)
+    axes: list[int | None] = [None] * rank
+    for where, axis in zip(place, op.attr.axes, strict=True):
+        if where is not None:
+            axes[where] = axis
+    return tuple(axes)
+
+
+class Tracer:
+    """``chained``: whether a kernel may reduce, and then reduce or write a whole row with the result.  ``milestones``:
+    values that are read from buffers wherever they are used."""
+
+    def __init__(self, kernel: Kernel, milestones: Iterable[int], *, chained: bool) -> None:
+        self.ops = kernel.ops
+        self.milestones = frozenset(milestones)
+        self.chained = chained
+
+    def rows(self, number: int) -> Space:
+        """The space of a reduction."""
+        op = self.ops[number]
+        assert isinstance(op.attr, Reduction)
+        walked = [(axis, dim) for axis, dim in enumerate(self.ops[op.args[0]].shape) if dim != 1]
+        reduced = frozenset(i for i, (axis, _) in enumerate(walked) if axis in op.attr.axes)
+        return Space(tuple(dim for _, dim in walked), reduced)
+
+    def alone(self, sink: int, *, apart: bool = False) -> Trace:
+        """A kernel for one sink.  ``apart``: with all its reductions in other kernels."""
+        op = self.ops[sink]
+        if op.name == "reduce":
+            return self.run(self.rows(sink), [sink])
+        flat = self.run(Space(op.shape), [sink])
+        if apart:
+            return flat
+        mine = tuple(i for i, dim in enumerate(op.shape) if dim != 1)
+        for number, place in flat.loaded:  # the last reduction that the sink fits decides
+            if number in self.milestones or self.ops[number].name != "reduce":
+                continue
+            space = self.rows(number)
+            kept = tuple(p for p in place if p is not None)
+            whole = space.dims == moving(op.shape) and kept == tuple(mine[k] for k in space.kept)
+            if kept == mine or (whole and self.chained):
+                return self.run(space, [sink])
+        return flat
+
+    def run(self, space: Space, sinks: Iterable[int]) -> Trace:
+        """Everything that these sinks need, the last ops first, so that each is seen after all that use it."""
+        found = Trace(space)
+        queue: list[int] = []
+        ends: set[tuple[int, Place]] = set()
+
+        def want(number: int, place: Place, by_row: bool) -> None:
+            if number not in found.values:
+                found.values[number] = {}
+                heappush(queue, -number)
+            found.values[number][place] = by_row or found.values[number].get(place, False)
+
+        for sink in sinks:
+            own = space.place(self.ops[sink].shape)
+            assert own is not None, "a sink lies along all axes or along those that are kept"
+            ends.add((sink, own))
+            want(sink, own, False)
+        while queue:
+            number = -heappop(queue)
+            op = self.ops[number]
+            for place, by_row in found.values[number].items():
+                if (number, place) not in ends and self._is_loaded(number, place, by_row, space):
+                    found.loaded[number, place] = None
+                    continue
+                if op.name == "load" and isinstance(op.attr, Access):
+                    found.reads.add(Read(op.attr.operand, spread(op, place, len(space.dims)), by_row))
+                elif op.name == "store" and isinstance(op.attr, Access):
+                    found.writes[op.attr.operand] = spread(op, place, len(space.dims))
+                elif op.name == "reduce":
+                    found.fused.add(number)
+                wide = by_row or op.name == "reduce" or space.is_wide(place)
+                for a, where in zip(op.args, below(op, place, self.ops, space), strict=True):
+                    want(a, where, wide)
+        return found
+
+    def _is_loaded(self, number: int, place: Place, by_row: bool, space: Space) -> bool:
+        if number in self.milestones:
+            return True
+        if self.ops[number].name != "reduce":
+            return False
+        if space.reduced is None or (by_row and not self.chained):
+            return True
+        return self.rows(number) != space or tuple(p for p in place if p is not None) != space.kept
+
+
+# --- chains -----------------------------------------------------------------------------------------------
+
+#: Rounds of reductions after which a chain is written to memory: from there on later rounds start, instead of computing
+#: all of it again for each.
+LONGEST_CHAIN = 16
+
+
+def milestones(kernel: Kernel) -> set[int]:
+    """Values at which chains of more than :data:`LONGEST_CHAIN` rounds are cut.
+
+    Of a value that a multiple of so many rounds is needed for, and that goes into the next one: itself, where it is
+    made of values of earlier rounds, too; else the reductions that it is made of, which are smaller.
+    """
+    ops = kernel.ops
+    rounds: list[int] = []  # for each op, how many it takes
+    mixed: list[bool] = []
+    for op in ops:
+        before = max((rounds[a] for a in op.args), default=0)
+        rounds.append(before + (op.name == "reduce"))
+        mixed.append(op.name != "reduce" and any(mixed[a] or 0 < rounds[a] < before for a in op.args))
+    found: set[int] = set()
+    small: list[int] = []
+    for number, op in enumerate(ops):
+        for a in op.args:
+            if rounds[a] and rounds[a] % LONGEST_CHAIN == 0 and rounds[number] > rounds[a]:
+                found.add(a) if mixed[a] else small.append(a)
+    seen: set[int] = set()
+    while small:
+        number = small.pop()
+        if number in seen or not rounds[number] or number in found:
+            continue
+        seen.add(number)
+        if ops[number].name == "reduce":
+            found.add(number)
+        else:
+            small.extend(ops[number].args)
+    return found
