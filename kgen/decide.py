@@ -226,7 +226,7 @@ def allocate_layouts(specialised: Specialised, extents: Extents, arrays: Sequenc
         for touch in step.touches:
             if full[touch.operand] is None:
                 operand = specialised.kernel.operands[touch.operand]
-                strides = allocated_strides(step, touch.operand, arrays, extents)
+                strides = allocated_strides(specialised.kernel, touch.operand, arrays, extents)
                 full[touch.operand] = Array(concrete(operand.shape, extents), strides, operand.dtype.size)
     return [a if a is not None else Array((), (), 1) for a in full]
 

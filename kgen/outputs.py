@@ -86,7 +86,7 @@ class Outputs:
                     check_shape(given, shape)
                     full[touch.operand] = session.given(given)
                 else:
-                    strides = allocated_strides(step, touch.operand, seen, extents)
+                    strides = allocated_strides(specialised.kernel, touch.operand, seen, extents)
                     full[touch.operand] = session.allocate(operand.name, shape, strides, operand.dtype)
                     fresh.add(touch.operand)
         for array in full:

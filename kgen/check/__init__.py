@@ -70,6 +70,8 @@ class _Checker:
         self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
         self.shape: Shape = tuple(self.ctx.dims.fresh(n) for n in shape) if self.no_arrays else ()
         self.stores: list[tuple[int, int, Shape, Span]] = []
+        self.updated = frozenset(a.name for a in program.arguments if a.role == "inout")
+        self.declared = {o.name: o.dtype for o in program.outputs}
 
     def run(self) -> Checked:
         for argument in self.program.arguments:
@@ -88,6 +90,11 @@ class _Checker:
 
     def _argument(self, name: str, role: Role, declared: DType | None, span: Span) -> None:
         given = self.args[name]
+        if role == "inout" and not isinstance(given, ArrayArg):
+            message = f"`{name}` is updated in place, so it cannot be a Python scalar"
+            self.reporter.error("not-an-array", message, span, hint="pass an array")
+            self.names[name] = None
+            return
         match given:
             case ArrayArg():
                 if declared is not None and declared is not given.dtype:
@@ -139,10 +146,10 @@ class _Checker:
         if value is None:
             self.names[statement.name] = None
             return
-        if statement.name in self.numbers:
-            self._update(statement, value)
-        else:
+        if statement.name not in self.updated:
             self._output(statement, value)
+        elif statement.name in self.numbers:  # else the argument itself is in error
+            self._update(statement, value)
 
     def _right_hand_side(self, root: Expr) -> Value | None:
         scope = self._scope(())
@@ -155,7 +162,7 @@ class _Checker:
         return Scope(self.names, self.program.defs, place, late=self.late)
 
     def _output(self, statement: Assign, value: Value) -> None:
-        declared = next(o.dtype for o in self.program.outputs if o.name == statement.name)
+        declared = self.declared[statement.name]
         typed = self.ctx.typed(value, None)
         if typed is not None and declared is not None:
             typed = self._declared(statement, value, declared)

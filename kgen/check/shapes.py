@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen.check.context import Context
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
-from kgen.ir.kernel import Access, Dim, Op, Shape
+from kgen.ir.kernel import Access, Attr, Dim, Op, Reduction, Shape
 from kgen.source import Span
 from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, TypeName, Unary
 
@@ -126,17 +127,17 @@ def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     if places is None:
         return None
     numbers = [value.id] if value.imag is None else [value.id, value.imag]
-    moved = _expand_ops(ctx, numbers, len(value.shape), places)
-    if moved is None:
+    shape = _insert(value.shape, places)
+    moved = [_moved(ctx, number, value.shape, shape, places) for number in numbers]
+    if None in moved:
         ctx.error(
             "not-yet",
-            "expand() of a reduction or of index() is not there yet",
+            "expand() of index() is not there yet",
             node.function_span,
-            hint="keep the axis of a reduction, keepdims=true; index() outside of expand() names the result's axes",
+            hint="index() outside of expand() names the result's axes",
         )
         return None
-    shape = _insert(value.shape, places)
-    return Typed(value.dtype, moved[value.id], shape, node.span, None if value.imag is None else moved[value.imag])
+    return Typed(value.dtype, moved[0] or 0, shape, node.span, moved[1] if len(moved) > 1 else None)
 
 
 def _insert(shape: tuple[Dim, ...], places: tuple[int, ...]) -> Shape:
@@ -146,53 +147,74 @@ def _insert(shape: tuple[Dim, ...], places: tuple[int, ...]) -> Shape:
     return tuple(out)
 
 
-def _expand_ops(ctx: Context, roots: list[int], rank: int, places: tuple[int, ...]) -> dict[int, int] | None:
-    """The same computation with every load reading through the new axes.
+def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, ...]) -> int | None:
+    """The same computation of shape ``new``, every load reading through the new axes.
 
-    None when a reduction or index() is in the way: their axes are those of another shape.
+    Reductions have axes of their own, and keep them: what they give is expanded.  None where index() is in the way,
+    whose axes are those of another shape.
     """
     ops = ctx.builder.ops
     needed: set[int] = set()
-    stack = list(roots)
+    stack = [root]
     while stack:
         number = stack.pop()
         if number not in needed:
             needed.add(number)
-            stack.extend(ops[number].args)
+            if ops[number].name == "index":
+                return None
+            stack.extend(ops[number].args if ops[number].name not in ("reduce", "expand") else ())
     moved: dict[int, int] = {}
     for number in sorted(needed):
         op = ops[number]
-        if op.name in ("reduce", "index"):
-            return None
-        if op.name in ("index", "size", "scalar", "const") or not op.shape:
+        if not op.shape:  # broadcasting does the rest
             moved[number] = number
             continue
-        pad = rank - len(op.shape)
-        shape: list[Dim] = [*_ones(pad), *op.shape]
-        attr = op.attr
-        access: list[int | None] | None = None
-        if isinstance(attr, Access):
-            access = [*_nones(pad), *attr.axes]
-        for place in places:
-            shape.insert(place, 1)
-            if access is not None:
-                access.insert(place, None)
-        # Leading axes of size 1 say nothing: broadcasting puts them back.
-        while shape and shape[0] == 1 and (access is None or access[0] is None):
-            shape.pop(0)
-            if access is not None:
-                access.pop(0)
-        if isinstance(attr, Access) and access is not None:
-            attr = Access(attr.operand, tuple(access))
-        moved[number] = ctx.builder.add(
-            Op(op.name, tuple(moved[a] for a in op.args), op.dtype, tuple(shape), attr, op.label, op.span)
-        )
-    return moved
+        shape, attr = _through(op, len(old), places)
+        if shape == op.shape:
+            moved[number] = number
+        elif op.name in ("reduce", "expand"):
+            moved[number] = _expanded(ctx, number, shape)
+        else:
+            args = tuple(moved[a] for a in op.args)
+            moved[number] = ctx.builder.add(Op(op.name, args, op.dtype, shape, attr, op.label, op.span))
+    found = moved[root]
+    # One part of a complex number may have fewer axes than the number.
+    bare = ops[found].shape != new and not any(dim != 1 for dim in new)
+    return _expanded(ctx, found, new) if bare else found
+
+
+def _through(op: Op, rank: int, places: tuple[int, ...]) -> tuple[Shape, Attr]:
+    """An op's shape and attribute with axes put in.  ``rank``: of the value that ``places`` refer to.
+
+    Where the op has fewer axes, those that would come before its own go without saying: broadcasting puts them back.
+    """
+    pad = rank - len(op.shape)
+    shape: list[Dim] = [*_ones(pad), *op.shape]
+    own: list[int | None] = [*[None] * pad, *range(len(op.shape))]  # the op's axis for each
+    for place in places:  # ascending places of the result
+        shape.insert(place, 1)
+        own.insert(place, None)
+    first = own.index(0) if pad else 0
+    attr = op.attr
+    if isinstance(attr, Access):
+        attr = Access(attr.operand, tuple(None if axis is None else attr.axes[axis] for axis in own[first:]))
+    return tuple(shape[first:]), attr
 
 
 def _ones(count: int) -> list[Dim]:
     return [1] * count
 
 
-def _nones(count: int) -> list[int | None]:
-    return [None] * count
+def _expanded(ctx: Context, number: int, shape: Shape) -> int:
+    """A value whose computation stays as it is, with axes of size 1 put in."""
+    op = ctx.builder.ops[number]
+    source = op.args[0] if op.name == "expand" else number
+    attr = ctx.builder.ops[source].attr
+    if isinstance(attr, Reduction) and not attr.keepdims:
+        whole = ctx.builder.ops[ctx.builder.ops[source].args[0]].shape
+        if shape == tuple(1 if axis in attr.axes else dim for axis, dim in enumerate(whole)):
+            kept = ctx.builder.ops[source]
+            return ctx.builder.add(
+                Op("reduce", kept.args, kept.dtype, shape, replace(attr, keepdims=True), span=op.span)
+            )
+    return ctx.builder.add(Op("expand", (source,), op.dtype, shape, None, op.label, op.span))

@@ -152,6 +152,11 @@ def _reduce(frame: Frame, op: Op, value: Array) -> Array:
     return reduce(np.broadcast_to(value, frame.extents(argument.shape)), argument.dtype, op.dtype, op.attr)
 
 
+def _expand(frame: Frame, op: Op, value: Array) -> Array:
+    argument = frame.kernel.ops[op.args[0]]
+    return np.broadcast_to(value, frame.extents(argument.shape)).reshape(frame.extents(op.shape))
+
+
 def _cast(frame: Frame, op: Op, value: Array) -> Array:
     assert isinstance(op.attr, CastMode)
     return cast(value, frame.kernel.ops[op.args[0]].dtype, op.dtype, op.attr)
@@ -194,6 +199,7 @@ _STRUCTURE: dict[str, Row] = {
     "index": _index,
     "size": _size,
     "reduce": _reduce,
+    "expand": _expand,
     "cast": _cast,
     "bitcast": _bitcast,
     "complex": _complex,

@@ -47,6 +47,7 @@ OPS: dict[str, OpRow] = {
     "index": OpRow(0, "*", "stated"),  # attr: logical axis of the iteration space, from the right (-1 is the last)
     "size": OpRow(0, "*", "stated"),  # attr: a dimension symbol
     "reduce": OpRow(1, "*", "stated"),  # attr: Reduction
+    "expand": OpRow(1, "*"),  # its argument with axes of size 1 put in
     "cast": OpRow(1, "*", "stated"),  # attr: CastMode
     "bitcast": OpRow(1, "*", "stated"),
     "complex": OpRow(2, "f", "stated"),

@@ -125,6 +125,9 @@ class _Verifier:
                 self._store(op, arguments[0])
             case "reduce":
                 self._reduce(op, arguments[0])
+            case "expand":
+                self._attribute(op, arguments)
+                self._expand(op, arguments[0])
             case _:
                 self._attribute(op, arguments)
                 self._broadcast(op, arguments)
@@ -245,6 +248,11 @@ class _Verifier:
             first = self.stored.setdefault(op.attr.operand, self.number)
             if first != self.number:
                 self.complain(f"%{first} already stores to this operand")
+
+    def _expand(self, op: Op, value: Op) -> None:
+        moving = [[dim for dim in shape if dim != 1] for shape in (value.shape, op.shape)]
+        if moving[0] != moving[1] or len(op.shape) < len(value.shape):
+            self.complain(f"{list(value.shape)} is not {list(op.shape)} but for axes of size 1")
 
     def _reduce(self, op: Op, value: Op) -> None:
         if not isinstance(op.attr, Reduction):

@@ -83,9 +83,13 @@ def view(touch: Touch, array: Array, shape: tuple[int, ...]) -> OperandLayout:
     return OperandLayout(tuple(own), tuple(strides))
 
 
-def allocated_strides(step: Step, operand: int, arrays: Sequence[Array | None], extents: Extents) -> tuple[int, ...]:
-    """The strides of an output that kgen allocates: TensorIterator over what its expression reads, in input order."""
-    kernel = step.kernel
+def allocated_strides(
+    kernel: Kernel, operand: int, arrays: Sequence[Array | None], extents: Extents
+) -> tuple[int, ...]:
+    """The strides of an output that kgen allocates: TensorIterator over what its expression reads, in input order.
+
+    ``kernel``: the program, so that how it is cut does not matter.
+    """
     store = next(op for op in kernel.stores if isinstance(op.attr, Access) and op.attr.operand == operand)
     shape = concrete(store.shape, extents)
     reachable: set[int] = set()
@@ -94,22 +98,19 @@ def allocated_strides(step: Step, operand: int, arrays: Sequence[Array | None], 
         number = stack.pop()
         if number not in reachable:
             reachable.add(number)
-            if kernel.ops[number].name != "reduce":
+            if kernel.ops[number].name not in ("reduce", "expand"):
                 stack.extend(kernel.ops[number].args)
     loads = {(a.operand, a.axes) for n in reachable if isinstance(a := kernel.ops[n].attr, Access)}
     inputs: list[OperandLayout] = []
-    results = [kernel.ops[n].shape for n in sorted(reachable) if kernel.ops[n].name == "reduce"]
     for source, axes in sorted(loads, key=lambda pair: pair[0]):
         array = arrays[source]
-        if kernel.operands[source].role == "buffer":
-            results.append(kernel.operands[source].shape)
-            continue
         assert array is not None
         inputs.append(view(Touch(source, axes, True, False), array, shape))
     # The result of a reduction is contiguous, wherever it is kept, and comes after the arrays.
-    for result in results:
-        own = concrete(result, extents)
-        inputs.append(OperandLayout(own, contiguous_strides(own)))
+    for number in sorted(reachable):
+        if kernel.ops[number].name in ("reduce", "expand"):
+            own = concrete(kernel.ops[number].shape, extents)
+            inputs.append(OperandLayout(own, contiguous_strides(own)))
     return output_strides(shape, inputs)
 
 

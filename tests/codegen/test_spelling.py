@@ -19,7 +19,7 @@ from kgen.ir.reductions import COMPLEX_KINDS, INTERNAL_KINDS, KINDS
 
 from .cases import all_cases
 
-STRUCTURE = {"load", "store", "scalar", "index", "size", "reduce"}
+STRUCTURE = {"load", "store", "scalar", "index", "size", "reduce", "expand"}
 A, B, C = (Expr(name, Level.PRIMARY) for name in "abc")
 
 

@@ -80,8 +80,8 @@ def _operands(kernel: Kernel, arrays: dict[str, Array], extents: Extents, step: 
     for number, (operand, array) in enumerate(zip(kernel.operands, known, strict=True)):
         if array is None:
             shape = concrete(operand.shape, extents)
-            touched = any(t.operand == number for t in step.touches)
-            strides = allocated_strides(step, number, known, extents) if touched else c_strides(shape)
+            touched = operand.role == "output" and any(t.operand == number for t in step.touches)
+            strides = allocated_strides(kernel, number, known, extents) if touched else c_strides(shape)
             array = Array(shape, strides, operand.dtype.size, 16)
         found.append(array)
     return found
