@@ -168,7 +168,8 @@ def _placed(
         here = pipeline.place(step, full, extents, [False] * len(step.touches))
         choices.append(pipeline.schedule(step, here, target, bounded=bounded, along=along))
         placed.append(replace(here, space=choices[-1].space))
-    reasons = (tuple(unstated.sub("?", reason) for reason in choice.reasons) for choice in choices)
+    told = zip(choices, pipeline.order(specialised), strict=True)
+    reasons = (tuple(unstated.sub("?", reason) for reason in (*choice.reasons, *why)) for choice, why in told)
     schedules = tuple(choice.schedule for choice in choices)
     return Layouted(specialised, extents, tuple(full), tuple(placed), schedules, tuple(reasons))
 

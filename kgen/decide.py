@@ -124,12 +124,12 @@ class Decider:
         placed: list[Placed] = []
         schedules: list[Schedule] = []
         reasons: list[tuple[str, ...]] = []
-        for step, alias in zip(specialised.steps, aliased, strict=True):
+        for step, alias, why in zip(specialised.steps, aliased, pipeline.order(specialised), strict=True):
             here = pipeline.place(step, arrays, extents, alias)
             choice = pipeline.schedule(step, here, target)
             placed.append(replace(here, space=choice.space))
             schedules.append(choice.schedule)
-            reasons.append(choice.reasons)
+            reasons.append((*choice.reasons, *why))
         return Layouted(specialised, extents, tuple(arrays), tuple(placed), tuple(schedules), tuple(reasons))
 
     def module(self, plan: Layouted, command: Sequence[str], notes: Sequence[str] = ()) -> Module:

@@ -13,6 +13,7 @@ from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
 from kgen.program import Program
 from kgen.runtime.session import Session, check_writable
 from kgen.schedule.bind import Array, Extents, allocated_strides, buffers, concrete, view
+from kgen.schedule.cut import RowStep
 from kgen.schedule.split import Step
 from kgen.spec import counted
 
@@ -118,13 +119,16 @@ class Outputs:
 
     def _aliases(self, number: int, step: Step) -> list[bool]:
         shape = concrete(step.shape, self.extents)
+        by_row = step.reads_by_row() if isinstance(step, RowStep) else set()
         aliased = [False] * len(step.touches)
         earlier = {t.operand for s in self.specialised.steps[:number] for t in s.touches if t.writes}
         for i, one in enumerate(step.touches):
             for j, other in enumerate(step.touches):
                 if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
                     met = one.operand == other.operand or self._meet(one.operand, other.operand)
-                    if met and not self._same_walk(step, i, j, shape):
+                    # Where a whole row reads the element that one of its threads writes, some may read too late.
+                    early = (other.operand, other.axes) in by_row
+                    if met and (early or not self._same_walk(step, i, j, shape)):
                         raise self._refused(one.operand, other.operand)
                     aliased[i] |= met
                     aliased[j] |= met

@@ -26,6 +26,7 @@ from kgen.schedule.chains import better_apart, better_joined
 from kgen.schedule.columns import choose_columns
 from kgen.schedule.cut import RowStep, cut, refuse_empty
 from kgen.schedule.held_columns import choose_held_columns
+from kgen.schedule.order_reasons import order_reasons
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice, choose
 from kgen.schedule.rows import choose_rows
@@ -42,6 +43,7 @@ class Specialised:
     kernel: Kernel
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
+    chained: bool = True  # whether a kernel may use what it reduces for a whole row
     joined: Specialised | None = None  # with reductions: the same in fewer rounds, for long rows
     apart: Specialised | None = None  # with reductions: the same for few, long rows
 
@@ -71,7 +73,7 @@ def specialise(
 
     def steps_of(whole: Kernel, *, chained: bool) -> Specialised:
         operands, steps = cut(whole, chained=chained)
-        return Specialised(replace(whole, operands=operands), steps, checked.lints)
+        return Specialised(replace(whole, operands=operands), steps, checked.lints, chained)
 
     joined = None if fewer is kernel else steps_of(fewer, chained=True)
     return replace(steps_of(kernel, chained=True), joined=joined, apart=steps_of(fewer, chained=False))
@@ -116,6 +118,11 @@ def schedule(
     return choose(step, *where, target=target)
 
 
+def order(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
+    """For each step, why it is a kernel of its own and where it stands; nothing where there is one."""
+    return order_reasons(specialised.steps, chained=specialised.chained)
+
+
 def source(
     program: Program,
     specialised: Specialised,
@@ -136,4 +143,4 @@ def statements(program: Program) -> tuple[Statement, ...]:
     )
 
 
-__all__ = ["Placed", "Specialised", "fit", "load", "place", "schedule", "source", "specialise", "statements"]
+__all__ = ["Placed", "Specialised", "fit", "load", "order", "place", "schedule", "source", "specialise", "statements"]

@@ -110,17 +110,19 @@ class _Functions:
 
     unique: names.Unique
     contexts: list[ElementContext] = field(default_factory=list)
+    known: dict[object, ElementContext] = field(default_factory=dict)  # by what they are but for their names
     headers: list[str] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
 
     def declare(self, element: Element) -> Element:
         """The function under the name that it has in the file."""
         mine = element.context
-        for known in self.contexts:
-            if (known.comment, known.parameters, known.body) == (mine.comment, mine.parameters, mine.body):
-                return replace(element, context=known)
+        known = self.known.get((mine.comment, mine.parameters, mine.body))
+        if known is not None:
+            return replace(element, context=known)
         found = replace(element, context=replace(mine, name=self.unique(mine.name)))
         self.contexts.append(found.context)
+        self.known[mine.comment, mine.parameters, mine.body] = found.context
         self.headers += found.headers
         self.helpers += found.helpers
         return found

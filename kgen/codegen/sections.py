@@ -214,7 +214,7 @@ class SectionWriter(Writer):
     def _spelled(self, op: Op) -> Spelling:
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.kernel.ops[op.args[0]]
-            if source.name == "load" and source.dtype is BFLOAT16:
+            if source.dtype is BFLOAT16:
                 return Spelling(call("widened", [self.exprs[op.args[0]]]), ("widened",))
         if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.terms | self.raised:
             name = "term" if number in self.terms else "raised_exp"

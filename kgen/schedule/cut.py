@@ -42,6 +42,20 @@ class RowStep(Step):
             return self.kernel.ops[number].name != "reduce"
         return any(p is not None and p >= self.kept for p in self.places[number])
 
+    def reads_by_row(self) -> set[tuple[int, Place]]:
+        """Operands, and the maps through which all threads of a row may read the one element that the row has."""
+        ops = self.kernel.ops
+        by_row = [False] * len(ops)
+        for number in range(len(ops) - 1, -1, -1):
+            if by_row[number] or self.is_wide(number) or ops[number].name == "reduce":
+                for a in ops[number].args:
+                    by_row[a] = True
+        return {
+            (op.attr.operand, spread(op, self.places[n], len(self.shape)))
+            for n, op in enumerate(ops)
+            if op.name == "load" and isinstance(op.attr, Access) and by_row[n] and not self.is_wide(n)
+        }
+
     def phase(self) -> tuple[int, ...]:
         """For each op, after how many rounds of reductions it is known; a reduction's own round counts."""
         found: list[int] = []

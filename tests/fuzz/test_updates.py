@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,12 @@ def cuts(kernel: Kernel) -> dict[str, Kernel]:
 def test_every_cut_computes_the_program(group: int, programs: int) -> None:
     """Typed, cut in each way, and run step by step in one memory: no step reads what is updated, or not there yet."""
     each = programs * EACH_IS // 4
-    for seed in range(FIRST_SEED + group * each, FIRST_SEED + (group + 1) * each):
+    simulated(range(FIRST_SEED + group * each, FIRST_SEED + (group + 1) * each))
+
+
+def simulated(seeds: Iterable[int]) -> None:
+    """Raises AssertionError with the first program that goes wrong."""
+    for seed in seeds:
         program = generate(seed, long=False)
         kernel, given = typed(program)
         verify(kernel)

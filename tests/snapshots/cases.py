@@ -100,6 +100,7 @@ CASES = (
     ),
     Case("softmax_cluster", "softmax", "--dtype bf16 --shape x=2048x131072 --arch sm_90"),
     Case("rmsnorm_bf16", "rmsnorm", "--dtype bf16 --shape x=16384x4096,weight=4096"),
+    Case("fused_add_rmsnorm", "fused_add_rmsnorm", "--dtype bf16 --shape residual=16384x4096,x=16384x4096,weight=4096"),
     Case("cosine", "cosine", "--dtype f32 --shape a=65536x256,b=65536x256"),
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),
     Case("quantize_rows_fp8", "quantize_rows_fp8", "--dtype bf16 --shape x=16384x4096"),
