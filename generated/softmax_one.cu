@@ -13,11 +13,12 @@
 // Chosen for kernel 1: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen for kernel 1: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen for kernel 1: order: kernel 2 reads `m_buffer` and `exp_sum_buffer` from here: a row in one kernel would be the work of one block, which is too little here.
 // Chosen for kernel 2: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen for kernel 2: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
-// Kernels, launched in this order: softmax_one_exp_sum_buffer_rows_long_split, softmax_one_y_contiguous.
-// What one leaves for the next, in memory of the caller's: exp_sum_buffer: float32, m_buffer: float32.
+// Kernels, launched in this order: softmax_one_m_buffer_rows_long_split, softmax_one_y_contiguous.
+// What one leaves for the next, in memory of the caller's: m_buffer: float32, exp_sum_buffer: float32.
 
 // N consecutive elements that move as one access of Bytes bytes at a time.
 template <typename T, int N, int Bytes>
@@ -113,7 +114,7 @@ static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<floa
 
 // One element.
 static __device__ __forceinline__ void
-softmax_one_y_element(const float x_v, const float exp_sum_buffer_v, const float m_buffer_v, float& y_v)
+softmax_one_y_element(const float x_v, const float m_buffer_v, const float exp_sum_buffer_v, float& y_v)
 {
     // let e = exp(x - m)
     const float e_v = expf(x_v - m_buffer_v);
@@ -123,14 +124,14 @@ softmax_one_y_element(const float x_v, const float exp_sum_buffer_v, const float
 
 // What goes into exp_sum, of one element.
 static __device__ __forceinline__ void
-softmax_one_exp_sum_buffer_pass(const float x_v, float& exp_sum_acc)
+softmax_one_m_buffer_pass(const float x_v, float& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
     exp_sum_acc = x_v;
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_one_exp_sum_buffer_rows_long_split_layout {
+struct softmax_one_m_buffer_rows_long_split_layout {
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
 };
@@ -141,14 +142,14 @@ struct softmax_one_exp_sum_buffer_rows_long_split_layout {
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
 // What moves by groups has rows, and strides between them, of multiples of 4 elements.
-// No other operand may overlap exp_sum_buffer and m_buffer in memory.
+// No other operand may overlap m_buffer and exp_sum_buffer in memory.
 extern "C" __global__ void __launch_bounds__(1024)
-softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
-                                           float* __restrict__ exp_sum_buffer_ptr,
-                                           float* __restrict__ m_buffer_ptr,
-                                           LogSum<float>* exp_sum_of_blocks,
-                                           unsigned int* arrived,
-                                           const softmax_one_exp_sum_buffer_rows_long_split_layout layout)
+softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
+                                     float* __restrict__ m_buffer_ptr,
+                                     float* __restrict__ exp_sum_buffer_ptr,
+                                     LogSum<float>* exp_sum_of_blocks,
+                                     unsigned int* arrived,
+                                     const softmax_one_m_buffer_rows_long_split_layout layout)
 {
     const int lane = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -163,7 +164,7 @@ softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
         float exp_sum_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            softmax_one_exp_sum_buffer_pass(x_vec.at[j], exp_sum_part[j]);
+            softmax_one_m_buffer_pass(x_vec.at[j], exp_sum_part[j]);
         }
         add_group(exp_sum_acc, exp_sum_part);
     }
@@ -210,31 +211,31 @@ softmax_one_exp_sum_buffer_rows_long_split(const float* __restrict__ x_ptr,
 // Operands in memory order, 4 elements a thread.
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y and x.
-// A single element, the same for all: exp_sum_buffer and m_buffer.
+// A single element, the same for all: m_buffer and exp_sum_buffer.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 softmax_one_y_contiguous(const float* __restrict__ x_ptr,
                          float* __restrict__ y_ptr,
-                         const float* __restrict__ exp_sum_buffer_ptr,
                          const float* __restrict__ m_buffer_ptr,
+                         const float* __restrict__ exp_sum_buffer_ptr,
                          const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
-        const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
         const float m_buffer_v = m_buffer_ptr[0];
+        const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
         Pack<float, 4, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            softmax_one_y_element(x_vec.at[j], exp_sum_buffer_v, m_buffer_v, y_vec.at[j]);
+            softmax_one_y_element(x_vec.at[j], m_buffer_v, exp_sum_buffer_v, y_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
     } else {
-        const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
         const float m_buffer_v = m_buffer_ptr[0];
+        const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
         for (unsigned int e = i; e < n; ++e) {
-            softmax_one_y_element(x_ptr[e], exp_sum_buffer_v, m_buffer_v, y_ptr[e]);
+            softmax_one_y_element(x_ptr[e], m_buffer_v, exp_sum_buffer_v, y_ptr[e]);
         }
     }
 }

@@ -1,0 +1,172 @@
+// Made by kgen 0.1.0 from fused_add_rmsnorm.k. Do not edit; remake it with
+//     kgen compile fused_add_rmsnorm.k -o fused_add_rmsnorm.cu --dtype residual=bf16,x=bf16,weight=bf16 --shape residual=16384x4096,x=16384x4096,weight=4096
+//
+//     # The residual stream takes what a layer adds, and is normalised for the next layer: one kernel reads and writes each
+//     # once.  y is made of the sum as it is stored.
+//     inout residual
+//     input x, weight
+//     param eps = 1e-6
+//     residual = residual + x
+//     y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+//
+// Inputs:  x: bfloat16, weight: bfloat16, residual: bfloat16 (updated in place), eps: float32 (by value)
+// Outputs: y: bfloat16
+//
+// Chosen: rows: 128 threads share a row of 4096 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
+static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
+// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// take half the registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
+// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
+// Takes one element into mean.
+static __device__ __forceinline__ void
+fused_add_rmsnorm_pass(const __nv_bfloat16 residual_v, const __nv_bfloat16 x_v, float& mean_acc)
+{
+    // residual = residual + x
+    const float t = widened(__float2bfloat16_rn(widened(residual_v) + widened(x_v)));
+    // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+    mean_acc += t * t;
+}
+
+// One element of residual and y.
+static __device__ __forceinline__ void
+fused_add_rmsnorm_element(const __nv_bfloat16 residual_v,
+                          const __nv_bfloat16 x_v,
+                          const __nv_bfloat16 weight_v,
+                          const float t2,
+                          __nv_bfloat16& residual_new,
+                          __nv_bfloat16& y_v)
+{
+    // residual = residual + x
+    const __nv_bfloat16 residual_out = __float2bfloat16_rn(widened(residual_v) + widened(x_v));
+    residual_new = residual_out;
+    // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+    y_v = __float2bfloat16_rn(widened(residual_out) * t2 * widened(weight_v));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct fused_add_rmsnorm_rows_held4096_layout {
+    long long residual_stride[1];  // of residual, y and x
+    int width;  // elements of a row
+};
+
+// Rows of 3073 to 4096 elements, kept in registers: 128 threads a row.
+// Launch: a block of 128 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for residual, y, x and weight.
+// What moves by groups has rows, and strides between them, of multiples of 8 elements.
+// No other operand may overlap residual and y in memory.
+extern "C" __global__ void __launch_bounds__(128)
+fused_add_rmsnorm_rows_held4096(__nv_bfloat16* __restrict__ residual_ptr,
+                                const __nv_bfloat16* __restrict__ x_ptr,
+                                const __nv_bfloat16* __restrict__ weight_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr,
+                                const float eps_v,
+                                const fused_add_rmsnorm_rows_held4096_layout layout)
+{
+    const int lane = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    __nv_bfloat16* const residual_row = residual_ptr + row * layout.residual_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.residual_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.residual_stride[0];
+
+    Pack<__nv_bfloat16, 8, 16> residual_vec[4];
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (i < layout.width) {
+            residual_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(residual_row + i);
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    __shared__ float mean_of_warps[4];
+    float mean_acc = 0.0f;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (v < 3 || i < layout.width) {
+            hold(residual_vec[v]);
+            hold(x_vec[v]);
+            float mean_part = 0.0f;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                fused_add_rmsnorm_pass(pick(residual_vec[v], j), pick(x_vec[v], j), mean_part);
+            }
+            mean_acc += mean_part;
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    if (threadIdx.x % 32 == 0) {
+        mean_of_warps[threadIdx.x / 32] = mean_acc;
+    }
+    __syncthreads();
+    mean_acc = mean_of_warps[threadIdx.x % 4];
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+    }
+    const float mean_v = mean_acc / (float)layout.width;
+    // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+    const float t = mean_v + eps_v;
+    const float t2 = rsqrtf(t);
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + lane);
+        if (v < 3 || i < layout.width) {
+            hold(residual_vec[v]);
+            hold(x_vec[v]);
+            const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+            Pack<__nv_bfloat16, 8, 16> residual_newvec;
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                fused_add_rmsnorm_element(pick(residual_vec[v], j), pick(x_vec[v], j),
+                                          pick(weight_vec, j), t2, residual_newvec.at[j], y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(residual_row + i) = residual_newvec;
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+}
