@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from kgen.ir.kernel import Shape
+from kgen.ir.kernel import Access, Op, Shape
 from kgen.schedule.trace import Place, Read, Space, Trace, Tracer, moving
 
 
@@ -62,6 +62,17 @@ def _moves(space: Space, axes: Place) -> bool:
     return any(axes[a] is not None for a in space.reduced or ())
 
 
+def _read(ops: Sequence[Op]) -> list[int | None]:
+    """The operands that each value is made of, as bits; None where a reduction is needed, too."""
+    found: list[int | None] = []
+    for op in ops:
+        bits: int | None = 1 << op.attr.operand if op.name == "load" and isinstance(op.attr, Access) else 0
+        for below in (found[a] for a in op.args):
+            bits = None if bits is None or below is None else bits | below
+        found.append(None if op.name == "reduce" else bits)
+    return found
+
+
 class Sharer:
     def __init__(self, tracer: Tracer, updated: frozenset[int]) -> None:
         """``updated``: the operands that the program reads and then updates."""
@@ -69,6 +80,7 @@ class Sharer:
         self.ops = tracer.ops
         self.updated = updated
         self.reduces = any(op.name == "reduce" for op in self.ops)
+        self.read = _read(self.ops)
 
     def kernels(self, stores: Sequence[int]) -> list[Joint]:
         """The kernels for these stores and for the buffers that they need, in order."""
@@ -89,15 +101,22 @@ class Sharer:
     # --- units ----------------------------------------------------------------------------------------
 
     def _units(self, stores: Sequence[int], joined: frozenset[int], apart: frozenset[int]) -> list[Unit]:
-        """One for each store and each buffer, but one for all updates of one space that are ``joined``."""
+        """One for each store and each buffer, but for stores without reductions that have one shape and read the same,
+        and for all updates of one space that are ``joined``."""
         units: list[Unit] = []
+        alike: dict[tuple[Shape, int], list[int]] = {}
         together: dict[Space, list[int]] = {}
         for store in stores:
+            read = self.read[store]
+            if read is not None and store not in joined:
+                alike.setdefault((self.ops[store].shape, read if self.reduces else 0), []).append(store)
+                continue
             trace = self.tracer.alone(store, apart=store in apart)
-            if store in joined or not self.reduces:
+            if store in joined:
                 together.setdefault(trace.space, []).append(store)
             else:
                 units.append(self._unit((store,), trace))
+        units += [Unit(tuple(sinks), self.tracer.run(Space(shape), sinks)) for (shape, _), sinks in alike.items()]
         for space, sinks in together.items():
             trace = self.tracer.run(space, sinks)
             if races(space, trace.reads, self._updates(trace)):

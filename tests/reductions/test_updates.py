@@ -211,6 +211,14 @@ def chain(form: str, length: int) -> str:
     return "\n".join([*lets, f"out = {names[-1]}"])
 
 
+def outputs(length: int) -> str:
+    """Each made of the one before, and a sum of the last."""
+    names = ["x", *(f"o{i}" for i in range(length))]
+    return "\n".join(
+        [*(f"{name} = {before} * 1.5" for before, name in pairwise(names)), f"s = sum({names[-1]}, axis=0)"]
+    )
+
+
 def evaluated(form: str, length: int, x: Array) -> Array:
     value = x.astype(np.float64)
     for _ in range(length):
@@ -235,7 +243,7 @@ def test_long_chains(form: str) -> None:
     np.testing.assert_allclose(got, evaluated(form, length, x), rtol=1e-3)
 
 
-@pytest.mark.parametrize("form", CHAINS)
+@pytest.mark.parametrize("form", [*CHAINS, "outputs"])
 def test_work_is_linear(form: str) -> None:
     """Four times the program is four times the work of the cut, and of what it gives; it was cubic."""
 
@@ -248,7 +256,7 @@ def test_work_is_linear(form: str) -> None:
             visited += 1
             return real(*args)
 
-        program = pipeline.load(chain(form, length))
+        program = pipeline.load(outputs(length) if form == "outputs" else chain(form, length))
         with mock.patch.object(trace, "below", counted):
             found = pipeline.specialise(program, {"x": ArrayArg(FLOAT32, (None, None))})
         cuts = [c for c in (found, found.joined, found.apart) if c is not None]
