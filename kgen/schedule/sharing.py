@@ -20,6 +20,8 @@ from heapq import heappop, heappush
 from kgen.ir.kernel import Access, Op, Shape
 from kgen.schedule.trace import Place, Read, Space, Trace, Tracer, moving
 
+Face = tuple[Space | Shape, int]  #: a space or its dimensions, and an operand that is read there
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -163,7 +165,7 @@ class Sharer:
         for i, unit in enumerate(units):
             if not missing[i]:
                 heappush(ready, (self._priority(unit), i))
-        placement = _Placement(self)
+        placement = _Placement(self, units)
         where: dict[int, int] = {}
         while ready:
             _, i = heappop(ready)
@@ -184,12 +186,20 @@ class Sharer:
 
 
 class _Placement:
-    """Kernels in order, found by what they walk and read."""
+    """Kernels in order, found by what they walk and read: arrays that one unit reads count as one for all."""
 
-    def __init__(self, sharer: Sharer) -> None:
+    def __init__(self, sharer: Sharer, units: Sequence[Unit]) -> None:
         self.sharer = sharer
         self.kernels: list[Joint] = []
-        self.latest: dict[tuple[Space | Shape, int], int] = {}  # (space or dimensions, operand) -> kernel
+        self.latest: dict[Face, int] = {}  # -> kernel
+        self.linked: dict[Face, Face] = {}
+        for unit in units:
+            for shape in _faces(unit.trace.space):
+                faces = [self._face(shape, r.operand) for r in unit.trace.reads]
+                for face in faces[1:]:
+                    one, other = self._face(*faces[0]), self._face(*face)
+                    if one != other:
+                        self.linked[other] = one
         self.by_shape: dict[Space, int] = {}  # of kernels without reductions
 
     def put(self, unit: Unit, earliest: int) -> int:
@@ -206,16 +216,26 @@ class _Placement:
         self.kernels[place] = kernel
         faces = _faces(kernel.space)
         for operand in {r.operand for r in trace.reads}:
-            self.latest.update(((face, operand), place) for face in faces)
+            self.latest.update((self._face(face, operand), place) for face in faces)
         if kernel.space.reduced is None:
             self.by_shape[kernel.space] = place
         return place
+
+    def _face(self, shape: Space | Shape, operand: int) -> Face:
+        """The one that stands for all that are linked."""
+        face = (shape, operand)
+        while face in self.linked:
+            up = self.linked[face]
+            if up in self.linked:
+                self.linked[face] = self.linked[up]  # halves the way for the next time
+            face = up
+        return face
 
     def _candidates(self, unit: Unit) -> list[int]:
         """Kernels that read an array in common, those of the very space first; then any of the same shape."""
         space = unit.trace.space
         operands = sorted({r.operand for r in unit.trace.reads})
-        found = [self.latest.get((face, o)) for face in _faces(space) for o in operands]
+        found = [self.latest.get(self._face(face, o)) for face in _faces(space) for o in operands]
         if space.reduced is None:
             found.append(self.by_shape.get(space))
         return [place for place in dict.fromkeys(found) if place is not None]
