@@ -15,7 +15,7 @@ from typing import Literal
 #: integer    one integer argument, the result is int32
 #: ordered    an int32 first (``jn``, ``yn``) or second (``ldexp``) argument beside a float
 #: operator   the binary or unary operator of the same meaning
-#: prelude    a ``def`` of ``prelude.k``
+#: prelude    a ``def`` of ``prelude.k``; what ``float`` functions are of complex numbers is in ``complex.k``
 #: lifted     a ``def`` of ``prelude.k``, of floats: integers and bool become float32
 #: special    a method of the checker of its own
 #: reduction  over axes
@@ -47,13 +47,17 @@ def _rows(rule: Rule, arity: tuple[int, ...], names: str, *, is_complex: bool = 
 
 
 FUNCTIONS: dict[str, Function] = {
-    **_rows("float", (1,), "exp log sqrt sin cos tan sinh cosh tanh", is_complex=True),
     **_rows(
         "float",
         (1,),
-        "rsqrt cbrt rcbrt exp2 exp10 expm1 log2 log10 log1p sinpi cospi "
-        "asin acos atan asinh acosh atanh "
-        "arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh "
+        "exp log sqrt sin cos tan sinh cosh tanh rsqrt expm1 log2 log10 log1p asin acos atan asinh acosh atanh "
+        "arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh",
+        is_complex=True,
+    ),
+    **_rows(
+        "float",
+        (1,),
+        "cbrt rcbrt exp2 exp10 sinpi cospi "
         "erf erfc erfinv erfcinv erfcx lgamma gammaln=lgamma tgamma gamma=tgamma "
         "normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv "
         "j0 j1 y0 y1 cyl_bessel_i0 cyl_bessel_i1 i0=cyl_bessel_i0 i1=cyl_bessel_i1 logb",
@@ -61,7 +65,8 @@ FUNCTIONS: dict[str, Function] = {
     **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot fmod copysign nextafter fdim fmin fmax"),
     **_rows("float", (3,), "fma norm3d rnorm3d"),
     **_rows("float", (4,), "norm4d rnorm4d"),
-    **_rows("keep", (1,), "floor ceil trunc round rint=round nearbyint=round fix=trunc"),
+    **_rows("keep", (1,), "floor ceil trunc fix=trunc"),
+    **_rows("keep", (1,), "round rint=round nearbyint=round", is_complex=True),
     **_rows("keep", (1,), "abs fabs=abs absolute=abs sign", is_complex=True),
     **_rows("predicate", (1,), "isnan isinf isfinite", is_complex=True),
     **_rows("predicate", (1,), "signbit"),

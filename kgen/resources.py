@@ -32,8 +32,8 @@ def grammar() -> str:
 
 
 @cache
-def prelude() -> str:
-    return (_PACKAGE / "prelude.k").read_text(encoding="utf-8")
+def prelude(file: str) -> str:
+    return (_PACKAGE / file).read_text(encoding="utf-8")
 
 
 def built_path(name: str) -> Path:

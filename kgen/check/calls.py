@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen import literals
 from kgen.check import operators
-from kgen.check.complex import complex_function, is_zero, magnitude
+from kgen.check.complex import complex_function, magnitude
 from kgen.check.context import Context, lift
 from kgen.check.shapes import expand, index, size
 from kgen.check.values import Literal, Typed, Value, WeakScalar
@@ -61,7 +61,7 @@ def _float(ctx: Context, scope: Scope, node: Call, function: Function, args: Arg
     if values is None:
         return None
     if values[0].dtype.is_complex:
-        return complex_function(ctx, function.target, values[0], node.span)
+        return complex_function(ctx, function.target, values, node.span)
     result = ctx.op(function.target, values, values[0].dtype, node.function_span, span=node.span)
     if result is not None and function.target == "ilogb":
         return Typed(INT32, result.id, result.shape, node.span)
@@ -103,7 +103,10 @@ def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args
         if name == "abs":
             return magnitude(ctx, value, node.span)
         if name == "sign":
-            return _complex_sign(ctx, value, node)
+            return complex_function(ctx, "sign", [value], node.span)
+        if name == "round" and value.imag is not None:
+            parts = [ctx.builder.op(name, (part,), span=node.span) for part in (value.id, value.imag)]
+            return Typed(dtype, parts[0], value.shape, node.span, parts[1])
         ctx.error(
             "no-function",
             f"`{node.function}` is not defined for complex numbers",
@@ -120,20 +123,6 @@ def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args
             )
         return value
     return ctx.op(name, [value], dtype, node.function_span, span=node.span)
-
-
-def _complex_sign(ctx: Context, z: Typed, node: Call) -> Typed:
-    """``z / |z|``, and 0 for 0."""
-    assert z.imag is not None
-    span = node.span
-    length = magnitude(ctx, z, span)
-    zero = ctx.builder.const(0.0, z.dtype.real)
-    at_zero = is_zero(ctx, z, span)
-    parts = [
-        ctx.builder.op("where", (at_zero, zero, ctx.builder.op("div", (part, length.id), span=span)), span=span)
-        for part in (z.id, z.imag)
-    ]
-    return Typed(z.dtype, parts[0], z.shape, span, parts[1])
 
 
 def _predicate(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:

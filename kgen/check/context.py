@@ -40,6 +40,7 @@ class Context:
     builder: Builder = field(default_factory=Builder)
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
+    inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
     _weak: dict[tuple[int, DType], Typed] = field(default_factory=dict)
     _alive: list[WeakScalar] = field(default_factory=list)  # keeps the ids used as keys above from being reused
     _said: set[tuple[str, Span, str]] = field(default_factory=set)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import assert_never
 
-from kgen.check import operators
+from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
@@ -28,6 +29,7 @@ from kgen.syntax.tree import (
     Number,
     Unary,
     children,
+    postorder,
 )
 
 MAX_NESTED_CALLS = 64  # a def that calls a def that calls a def ...
@@ -260,16 +262,31 @@ def _key(value: Value | Late) -> object:
 
 
 def inline_prelude(ctx: Context, name: str, args: list[Typed] | list[Value], span: Span) -> Value | None:
-    """A prelude function; errors inside it are reported at the call."""
+    """A prelude function; errors inside it are reported at the call, and equal calls are lowered once."""
     function = prelude_def(name)
     assert function is not None, name
-    outer, ctx.site = ctx.site, ctx.site or span
-    try:
-        names: dict[str, Value | None] = {p.name: a for p, a in zip(function.params, args, strict=True)}
-        value = lower(ctx, Scope(names, {}, ()), function.body)
-    finally:
-        ctx.site = outer
+    key = (name, *(_key(a) for a in args))
+    if key not in ctx.inlined:
+        outer, ctx.site = ctx.site, ctx.site or span
+        try:
+            names: dict[str, Value | None] = {p.name: a for p, a in zip(function.params, args, strict=True)}
+            real = next((a.dtype.real for a in args if isinstance(a, Typed)), None)
+            for constant in _constants(name) if real is not None else ():
+                names[constant] = constants.constant(ctx, constant, real, span)
+            ctx.inlined[key] = (lower(ctx, Scope(names, {}, ()), function.body), tuple(args))
+        finally:
+            ctx.site = outer
+    value = ctx.inlined[key][0]
     return None if value is None else _at(value, span)
+
+
+@cache
+def _constants(name: str) -> tuple[str, ...]:
+    """The constants of ``complex.k`` that a prelude function reads."""
+    function = prelude_def(name)
+    assert function is not None
+    read = dict.fromkeys(node.id for node in postorder(function.body) if isinstance(node, Name))
+    return tuple(name for name in read if name in constants.NAMES)
 
 
 def uses_place(scope_defs: Mapping[str, Def], late: Container[str], root: Expr) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen import literals
-from kgen.check.complex import complex_binary, complex_power
+from kgen.check.complex import complex_binary, complex_function, with_real
 from kgen.check.context import Context, lift
 from kgen.check.values import Literal, Typed, Value, WeakScalar
 from kgen.dtypes import BOOL, INT64, UINT64, DType, Kind, promote
@@ -44,12 +44,26 @@ def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> V
     if name is None:
         _no_operator(ctx, op, dtype, a, b, at)
         return None
+    if dtype.is_complex:
+        return _complex_binary(ctx, name, a, b, dtype, at, span)
     left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
     if left is None or right is None:
         return None
-    if dtype.is_complex:
-        return complex_binary(ctx, name, left, right, at, span)
     return ctx.op(name, [left, right], dtype, at, span=span)
+
+
+def _complex_binary(ctx: Context, name: str, a: Value, b: Value, dtype: DType, at: Span, span: Span) -> Typed | None:
+    if name == "mul" and _is_real(a):
+        a, b = b, a
+    beside_real = name in ("mul", "div") and _is_real(b)
+    left, right = ctx.typed(a, dtype), ctx.typed(b, dtype.real if beside_real else dtype)
+    if left is None or right is None:
+        return None
+    return (with_real if beside_real else complex_binary)(ctx, name, left, right, at, span)
+
+
+def _is_real(value: Value) -> bool:
+    return not value.dtype.is_complex if isinstance(value, Typed) else value.kind is not Kind.COMPLEX
 
 
 def _binary_op(op: str, dtype: DType) -> tuple[str | None, DType]:
@@ -278,13 +292,15 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
         return None
     if exponent is not None and abs(exponent) <= MAX_POWER:
         return _whole_power(ctx, base, exponent, at, span)
-    if isinstance(b, Literal) and b.value == 0.5 and not dtype.is_complex:
+    if isinstance(b, Literal) and b.value == 0.5:
+        if dtype.is_complex:
+            return complex_function(ctx, "sqrt", [base], span)
         return ctx.op("sqrt", [base], dtype, at, span=span)
     power = ctx.typed(b, dtype)
     if power is None:
         return None
     if dtype.is_complex:
-        return complex_power(ctx, base, power, at, span)
+        return complex_binary(ctx, "pow", base, power, at, span)
     return ctx.op("pow", [base, power], dtype, at, span=span)
 
 

@@ -124,6 +124,7 @@ def test_what_the_wheel_holds(built: Path) -> None:
     for wanted in (
         "kgen/py.typed",
         "kgen/prelude.k",
+        "kgen/complex.k",
         "kgen/_data/kgen.lark.bin",
         "kgen/runtime/cpu/include/kgen_cpu.h",
     ):

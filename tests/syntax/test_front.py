@@ -22,12 +22,13 @@ ROOT = Path(resources.__file__).parent
 
 
 def test_every_prelude_function_parses() -> None:
-    """Each line of prelude.k is a def, found under its name with spans into the file."""
-    text = prelude.source().text
+    """Each line of prelude.k and complex.k is a def, found under its name with spans into the file."""
+    texts = [prelude.source(file).text for file in prelude.FILES]
     for name in prelude.names():
         node = prelude.prelude_def(name)
         assert isinstance(node, Def)
-        assert text[node.span.start : node.span.end].startswith(f"def {name}(")
+        assert sum(text[node.span.start : node.span.end].startswith(f"def {name}(") for text in texts) == 1
+    assert len(set(prelude.names())) == sum(text.count("\ndef ") for text in texts)
     assert show(getattr(prelude.prelude_def("relu"), "body")) == "(max x 0)"  # noqa: B009
     assert prelude.prelude_def("no_such_function") is None
 

@@ -1,0 +1,87 @@
+"""What complex functions are, from mpmath, and how far a result is from that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+#: Bits: what is next to a branch point may be as little as the square of the least float64.
+PRECISION = {"complex64": 500, "complex128": 2400}
+
+#: The functions with branch cuts or poles where a part is zero.
+CUT = frozenset("sqrt rsqrt log log2 log10 log1p asin acos atan asinh acosh atanh".split())
+
+
+def _log2(z: Any) -> Any:
+    return mpmath.log(z) / mpmath.ln(2)
+
+
+def _log10(z: Any) -> Any:
+    return mpmath.log(z) / mpmath.ln(10)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sqrt": mpmath.sqrt, "rsqrt": lambda z: 1 / mpmath.sqrt(z), "exp": mpmath.exp,
+    "expm1": mpmath.expm1, "log": mpmath.log, "log2": _log2, "log10": _log10,
+    "log1p": lambda z: mpmath.log(1 + z), "sin": mpmath.sin, "cos": mpmath.cos, "tan": mpmath.tan,
+    "sinh": mpmath.sinh, "cosh": mpmath.cosh, "tanh": mpmath.tanh, "asin": mpmath.asin, "acos": mpmath.acos,
+    "atan": mpmath.atan, "asinh": mpmath.asinh, "acosh": mpmath.acosh, "atanh": mpmath.atanh,
+    "sign": lambda z: z / abs(z), "abs": abs, "reciprocal": lambda z: 1 / z, "square": lambda z: z * z,
+    "divide": lambda a, b: a / b, "multiply": lambda a, b: a * b, "pow": lambda a, b: mpmath.exp(b * mpmath.log(a)),
+}  # fmt: skip
+
+POLES: dict[str, tuple[complex, ...]] = {
+    **dict.fromkeys(("log", "log2", "log10", "rsqrt", "sign", "reciprocal", "divide"), (0,)),
+    "log1p": (-1,), "atanh": (1, -1), "atan": (1j, -1j),
+}  # fmt: skip
+
+
+def values(name: str, *args: Array) -> list[Any]:
+    """The exact values, None at poles.  At a branch cut, zeros count as the limit from their sign's side."""
+
+    def value(*row: complex) -> Any:
+        z = [mpmath.mpc(*_parts(name, one)) for one in row]
+        if row[-1] in POLES.get(name, ()):
+            return None
+        return FUNCTIONS[name](*z)
+
+    with mpmath.workprec(PRECISION[str(args[0].dtype)] if name in CUT else 300):
+        return [value(*row) for row in zip(*(a.tolist() for a in args), strict=True)]
+
+
+def _parts(name: str, z: complex) -> list[Any]:
+    parts = (z.real, z.imag)
+    return [mpmath.ldexp(math.copysign(1, p), -3000) if p == 0 and name in CUT else p for p in parts]
+
+
+def errors(got: Array, want: list[Any]) -> Array:
+    """The distance of each result from the exact value, in units in the last place of its magnitude.
+
+    What is too large for the dtype has to be infinite, in that part; its other part may be anything but NaN.
+    """
+    info = np.finfo(got.dtype)
+    huge = float(info.max) * (1 + float(info.eps) / 4)
+    found = np.zeros(len(want))
+    for i, (g, w) in enumerate(zip(got.tolist(), want, strict=True)):
+        if w is None:
+            continue
+        parts = [(complex(g).real, mpmath.re(w)), (complex(g).imag, mpmath.im(w))]
+        if any(abs(exact) > huge for _, exact in parts):
+            good = all(part == part and (abs(exact) <= huge or part == mpmath.sign(exact) * mpmath.inf) for part, exact in parts)
+            found[i] = 0 if good else np.inf
+            continue
+        if not all(np.isfinite(part) for part, _ in parts):
+            found[i] = np.inf
+            continue
+        with mpmath.workprec(3000):
+            off = mpmath.hypot(*(part - exact for part, exact in parts))
+            exponent = mpmath.frexp(mpmath.hypot(*(exact for _, exact in parts)))[1]
+            step = max(exponent - info.nmant - 1, -1074 if info.nmant == 52 else -149)
+            found[i] = float(off / mpmath.ldexp(1, step))
+    return found
