@@ -13,16 +13,24 @@ from kgen.source import Span
 
 
 def complex_binary(ctx: Context, name: str, a: Typed, b: Typed, at: Span, span: Span) -> Typed | None:
-    """``add``, ``sub``, ``mul``, ``div`` or ``pow`` of two complex values of one dtype."""
+    """``add``, ``sub``, ``mul``, ``div`` or ``pow`` of two complex values of one dtype.
+
+    One operand of ``mul`` or ``div`` may be real, of the parts' dtype: it has no imaginary part that is 0, whose
+    product with infinity would be NaN.
+    """
     shape = ctx.shape_of([a, b], at)
     if shape is None:
         return None
-    assert a.imag is not None
-    assert b.imag is not None
 
     def op(name: str, *args: int) -> int:
         return ctx.builder.op(name, args, span=span)
 
+    if name == "mul" and a.imag is None:
+        a, b = b, a
+    if a.imag is None:
+        return complex_function(ctx, "rdiv", [a, b], span)
+    if b.imag is None:
+        return Typed(a.dtype, op(name, a.id, b.id), shape, span, op(name, a.imag, b.id))
     if name in ("add", "sub"):
         return Typed(a.dtype, op(name, a.id, b.id), shape, span, op(name, a.imag, b.imag))
     if name == "mul":
@@ -30,16 +38,6 @@ def complex_binary(ctx: Context, name: str, a: Typed, b: Typed, at: Span, span: 
         imag = op("add", op("mul", a.id, b.imag), op("mul", a.imag, b.id))
         return Typed(a.dtype, real, shape, span, imag)
     return complex_function(ctx, name, [a, b], span)
-
-
-def with_real(ctx: Context, name: str, z: Typed, x: Typed, at: Span, span: Span) -> Typed | None:
-    """``mul`` or ``div`` of a complex value by a real one, part by part: 2 has no imaginary part that is 0."""
-    shape = ctx.shape_of([z, x], at)
-    if shape is None:
-        return None
-    assert z.imag is not None
-    parts = [ctx.builder.op(name, (part, x.id), span=span) for part in (z.id, z.imag)]
-    return Typed(z.dtype, parts[0], shape, span, parts[1])
 
 
 def complex_function(ctx: Context, name: str, args: list[Typed], span: Span) -> Typed:

@@ -270,8 +270,8 @@ def inline_prelude(ctx: Context, name: str, args: list[Typed] | list[Value], spa
         outer, ctx.site = ctx.site, ctx.site or span
         try:
             names: dict[str, Value | None] = {p.name: a for p, a in zip(function.params, args, strict=True)}
-            real = next((a.dtype.real for a in args if isinstance(a, Typed)), None)
-            for constant in _constants(name) if real is not None else ():
+            for constant in _constants(name):
+                real = next(a.dtype.real for a in args if isinstance(a, Typed))
                 names[constant] = constants.constant(ctx, constant, real, span)
             ctx.inlined[key] = (lower(ctx, Scope(names, {}, ()), function.body), tuple(args))
         finally:

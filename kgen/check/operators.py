@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen import literals
-from kgen.check.complex import complex_binary, complex_function, with_real
+from kgen.check.complex import complex_binary, complex_function
 from kgen.check.context import Context, lift
 from kgen.check.values import Literal, Typed, Value, WeakScalar
 from kgen.dtypes import BOOL, INT64, UINT64, DType, Kind, promote
@@ -55,11 +55,12 @@ def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> V
 def _complex_binary(ctx: Context, name: str, a: Value, b: Value, dtype: DType, at: Span, span: Span) -> Typed | None:
     if name == "mul" and _is_real(a):
         a, b = b, a
-    beside_real = name in ("mul", "div") and _is_real(b)
-    left, right = ctx.typed(a, dtype), ctx.typed(b, dtype.real if beside_real else dtype)
+    keep = name in ("mul", "div")  # a real operand of these stays one
+    left = ctx.typed(a, dtype.real if keep and _is_real(a) else dtype)
+    right = ctx.typed(b, dtype.real if keep and _is_real(b) else dtype)
     if left is None or right is None:
         return None
-    return (with_real if beside_real else complex_binary)(ctx, name, left, right, at, span)
+    return complex_binary(ctx, name, left, right, at, span)
 
 
 def _is_real(value: Value) -> bool:
