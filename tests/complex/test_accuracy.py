@@ -23,8 +23,8 @@ DEVICES = [
 BINARY = ("divide", "multiply", "pow")
 UNARY = tuple(name for name in FUNCTIONS if name not in BINARY)
 ODD = ("sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh")
-#: Units in the last place of the magnitude; docs/language.md states this bound.
-BOUND = 4
+#: Units in the last place of the magnitude, as docs/language.md states them.  CUDA's real functions have wider bounds.
+BOUND = {"cpu": 4, "cuda": 8}
 
 
 def run(text: str, device: str, *arrays: Array) -> dict[str, Array]:
@@ -33,10 +33,11 @@ def run(text: str, device: str, *arrays: Array) -> dict[str, Array]:
     return dict(zip(kernel.outputs, results if isinstance(results, tuple) else (results,), strict=True))
 
 
-def wrong(name: str, got: Array, *args: Array) -> list[str]:
+def wrong(device: str, name: str, got: Array, *args: Array) -> list[str]:
     found = errors(got, values(name, *args))
     return [
-        f"{name}{tuple(a[i] for a in args)} = {got[i]!r}: {found[i]:.3g} ulp" for i in np.flatnonzero(found > BOUND)
+        f"{name}{tuple(a[i] for a in args)} = {got[i]!r}: {found[i]:.3g} ulp"
+        for i in np.flatnonzero(found > BOUND[device])
     ]
 
 
@@ -48,7 +49,7 @@ def test_functions(dtype: str, device: str) -> None:
     inside = np.abs(z) < np.sqrt(np.finfo(dtype).max) / 2  # a product overflows on the way, as the textbook's does
     for name, got in run("\n".join(f"{name}_ = {name}(z)" for name in UNARY), device, z).items():
         chosen = inside if name == "square_" else np.ones(z.shape, np.bool_)
-        assert not wrong(name[:-1], got[chosen], z[chosen])
+        assert not wrong(device, name[:-1], got[chosen], z[chosen])
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -58,11 +59,11 @@ def test_quotients(dtype: str, device: str) -> None:
     rng = np.random.default_rng(1)
     a, b = rng.choice(grid(dtype, 10), (2, 1500))
     got = run("q = a / b\np = a * b\nr = 1 / b", device, a, b)
-    assert not wrong("divide", got["q"], a, b)
-    assert not wrong("reciprocal", got["r"], b)
+    assert not wrong(device, "divide", got["q"], a, b)
+    assert not wrong(device, "reciprocal", got["r"], b)
     with np.errstate(all="ignore"):
         inside = np.maximum(np.abs(a.real), np.abs(a.imag)) * 2 < np.finfo(dtype).max / np.fmax(np.abs(b), 1)
-    assert not wrong("multiply", got["p"][inside], a[inside], b[inside])
+    assert not wrong(device, "multiply", got["p"][inside], a[inside], b[inside])
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -76,10 +77,10 @@ def test_powers(dtype: str, device: str) -> None:
     b = np.concatenate([usual[2] + 1j * usual[3], 300 * usual[2, :200] + 1j, usual[3, :200] + 0.1j])
     a, b = a.astype(dtype), b.astype(dtype)
     got = run("p = a ** b\nq = a ** 2.5\nr = a ** real(b)\ns = a ** 0.5\nt = a ** 7\nu = a ** -3", device, a, b)
-    assert not wrong("pow", got["p"], a, b)
-    assert not wrong("pow", got["q"], a, np.full_like(a, 2.5))
-    assert not wrong("pow", got["r"], a, b.real.astype(dtype))
-    assert not wrong("pow", got["s"], a, np.full_like(a, 0.5))
+    assert not wrong(device, "pow", got["p"], a, b)
+    assert not wrong(device, "pow", got["q"], a, np.full_like(a, 2.5))
+    assert not wrong(device, "pow", got["r"], a, b.real.astype(dtype))
+    assert not wrong(device, "pow", got["s"], a, np.full_like(a, 0.5))
     moderate = np.abs(np.log(np.abs(a))) < 9
     for name, exponent in (("t", 7), ("u", -3)):
         found = errors(got[name][moderate], values("pow", a[moderate], np.full_like(a, exponent)[moderate]))
