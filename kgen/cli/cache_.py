@@ -7,7 +7,9 @@ import time
 
 import click
 
-from kgen.runtime.cache import MOST_BYTES, Kept, cache_dir, clear, kept
+from kgen.runtime.cache import Kept, clear, kept
+from kgen.runtime.folders import cache_dir
+from kgen.runtime.store import MOST_BYTES
 from kgen.spec import counted
 
 
@@ -24,12 +26,14 @@ def info(as_json: bool) -> None:
     found = kept(folder)
     total = sum(k.bytes for k in found)
     cubins = sum(k.bytes for k in found if k.kind == "cubin")
+    parts = {"cubin_bytes": cubins, "cpu_bytes": total - cubins}
     if as_json:
-        facts = {"folder": str(folder), "kernels": len(found), "bytes": total, "cubin_bytes": cubins, "cap": MOST_BYTES}
+        facts = {"folder": str(folder), "kernels": len(found), "bytes": total, **parts, "cap": MOST_BYTES}
         click.echo(json.dumps(facts, indent=2))
         return
     click.echo(f"{folder}\n{counted(len(found), 'kernel')}, {_size(total)}")
-    click.echo(f"{_size(cubins)} of at most {_size(MOST_BYTES)} for GPUs")
+    for size, what in zip(parts.values(), ("GPUs", "the CPU"), strict=True):
+        click.echo(f"{_size(size)} of at most {_size(MOST_BYTES)} for {what}")
 
 
 @command.command("list")
@@ -38,7 +42,10 @@ def list_(as_json: bool) -> None:
     """Every kernel, most recently used first."""
     found = kept(cache_dir())
     if as_json:
-        facts = [{"name": k.name, "kind": k.kind, "bytes": k.bytes, "used": k.used, "path": str(k.path)} for k in found]
+        facts = [
+            {"name": k.name, "kind": k.kind, "bytes": k.bytes, "used": k.used, "path": str(k.path), "of": k.note()}
+            for k in found
+        ]
         click.echo(json.dumps(facts, indent=2))
     else:
         _print(found)
@@ -56,14 +63,20 @@ def _print(found: list[Kept]) -> None:
     from rich.text import Text
 
     table = Table(box=None)
-    table.add_column("kernel")
-    table.add_column("for")
-    table.add_column("size", justify="right")
-    table.add_column("last used")
+    table.add_column("kernel", no_wrap=True)
+    table.add_column("for", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("last used", no_wrap=True)
+    table.add_column("program and operands")
     for one in found:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.used))
-        table.add_row(Text(one.name), "GPU" if one.kind == "cubin" else "CPU", _size(one.bytes), used)
+        target = "GPU" if one.kind == "cubin" else "CPU"
+        table.add_row(Text(one.name), target, _size(one.bytes), used, Text(_printable(one.note())))
     Console().print(table)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _size(number: float) -> str:

@@ -115,9 +115,17 @@ def _host_compiler() -> Finding:
 
 def _cache() -> Finding:
     def question() -> str:
-        from kgen.runtime.cache import cache_dir
+        from kgen.runtime.folders import cache_dir, unusable, unwritable
+        from kgen.runtime.store import SUFFIX
 
-        return str(cache_dir())
+        folder = cache_dir()
+        for kind in SUFFIX:
+            part = folder / kind
+            why = unusable(part, runs=kind == "cpu") or unwritable(part)
+            if why is not None:
+                hint = "set KGEN_CACHE_DIR to a folder that only you can write to; till then every process compiles"
+                raise error("no-cache", f"{part}: {why}", hint)
+        return str(folder)
 
     return _ask("cache", "not compiling twice", question)
 

@@ -327,6 +327,25 @@ def test_errors_as_json_say_where(run: Run, files: Any, tmp_path: Path) -> None:
     ]
 
 
+def test_doctor_and_the_cache(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks at the cache as a run does: where it cannot be used, doctor says why, and what to do."""
+    folder = tmp_path / "kept"
+
+    def said() -> dict[str, Any]:
+        monkeypatch.setenv("KGEN_CACHE_DIR", str(folder))
+        (found,) = [f for f in json.loads(run("doctor", "--json")[1]) if f["what"] == "cache"]
+        return dict(found)
+
+    assert said()["ok"]
+    folder.chmod(0o777)
+    assert said()["found"] == f"{folder / 'cubin'}: others can write to {folder}"
+    folder = tmp_path / "file"
+    folder.write_text("")
+    assert not said()["ok"]
+    assert said()["found"].endswith(": Not a directory")
+    assert "KGEN_CACHE_DIR" in said()["fix"]
+
+
 def test_cache(run: Run, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`kgen cache` shows what a run left on disk, by name, and removes it."""
     monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "kept"))
@@ -334,7 +353,11 @@ def test_cache(run: Run, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (kernel,) = json.loads(run("cache", "list", "--json")[1])
     assert kernel["kind"] == "cpu"
     assert kernel["name"] == "expr"
-    assert "expr" in run("cache", "list")[1]
+    listed = run("cache", "list")[1]
+    assert "expr" in listed
+    assert "out = alpha" in listed
+    assert "float32" in listed
+    assert "out = alpha * s" in kernel["of"]
     facts = json.loads(run("cache", "info", "--json")[1])
     assert facts["folder"] == str(tmp_path / "kept")
     assert (facts["kernels"], facts["bytes"]) == (1, kernel["bytes"])

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from kgen.diagnostics import KgenError
-from kgen.runtime import cache
 from kgen.runtime.cpu import build, driver, toolchain
 from kgen.runtime.cpu.module import CpuModule
 
@@ -40,13 +39,17 @@ def test_many_processes_may_build_the_same_texts(tmp_path: Path) -> None:
 
 def test_a_text_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second load runs no compiler; another text, name or flag is another library."""
-    first = build.build(NOP, ["nop"])
-    stamp = first.library.stat().st_mtime_ns
-    assert build.build(NOP, ["nop"]) == first
-    assert first.library.stat().st_mtime_ns == stamp
-    assert build.build(NOP + "\n", ["nop"]).library != first.library
+    first = build.recipe(NOP, ["nop"])
+    stamp = first.build().path.stat().st_ino
+    with monkeypatch.context() as no_compiler:
+        no_compiler.setattr(build, "compile_library", None)
+        assert build.recipe(NOP, ["nop"]).build().path.stat().st_ino == stamp
+        # Comments are not what a library depends on, the lines that errors name are.
+        assert build.recipe(NOP.replace("\n", "// no\n"), ["nop"]).build().path.stat().st_ino == stamp
+    assert build.recipe("\n" + NOP, ["nop"]).key != first.key
+    assert build.recipe(NOP, ["nop"], name="other.cu").key != first.key
     monkeypatch.setenv("KGEN_CXXFLAGS", "-DSOMETHING=1")
-    assert build.build(NOP, ["nop"]).library != first.library
+    assert build.recipe(NOP, ["nop"]).key != first.key
 
 
 def test_a_text_that_does_not_compile_shows_the_compiler_log() -> None:
@@ -158,22 +161,6 @@ def test_the_chosen_compiler_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     out = np.zeros(1, np.int32)
     launch(module, "k", out)
     assert out[0] == 3
-
-
-def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file where the folder should be."""
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(KgenError, match="KGEN_CACHE_DIR"):
-        CpuModule.load(NOP, ["nop"])
-
-
-def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or in the user's cache folder."""
-    monkeypatch.setenv("KGEN_CACHE_DIR", "/some/where")
-    assert cache.cache_dir() == Path("/some/where")
-    monkeypatch.delenv("KGEN_CACHE_DIR")
-    assert "kgen" in cache.cache_dir().name
 
 
 def test_an_unknown_sanitizer_is_a_programming_error() -> None:

@@ -13,8 +13,8 @@ from kgen.diagnostics import KgenError
 from kgen.runtime import backend
 from kgen.runtime.cuda import compiler, nvrtc
 from kgen.runtime.cuda.compiler import CompilerBug, compile_cubin, compile_ptx, flags
-from kgen.runtime.cuda.store import CubinStore
 from kgen.runtime.cuda.usage import Usage, usage
+from kgen.runtime.store import Store
 from kgen.schedule.target import ARCHITECTURES
 
 PLAIN = 'extern "C" __global__ void plain(float* x) { x[threadIdx.x] = x[threadIdx.x] * 2.5f + 1.0f; }\n'
@@ -43,12 +43,12 @@ pytestmark = pytest.mark.skipif(bool(_problem) and not os.environ.get("CI"), rea
 
 
 @pytest.fixture
-def memory() -> CubinStore:
-    return CubinStore(None)
+def memory() -> Store:
+    return Store(None)
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_every_architecture(arch: str, memory: CubinStore) -> None:
+def test_every_architecture(arch: str, memory: Store) -> None:
     """Half, bfloat16 and fp8 headers compile to machine code for every architecture that kgen promises."""
     cubin = compile_cubin(NARROW, name="narrow.cu", arch=arch, options=flags(arch), cache=memory)
     assert cubin.startswith(b"\x7fELF")
@@ -98,7 +98,7 @@ def test_explain_is_loud(monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"  - {word} on sm_90: {usage_of.registers} registers" in str(kernel.explain(x))
 
 
-def test_ptx(memory: CubinStore) -> None:
+def test_ptx(memory: Store) -> None:
     """PTX is text for the architecture asked for, made without a driver."""
     ptx = compile_ptx(PLAIN, name="plain.cu", arch="sm_90", options=flags("sm_90")).decode()
     assert ".target sm_90" in ptx
@@ -126,7 +126,7 @@ def test_headers_give_no_warnings() -> None:
     assert log == ""
 
 
-def test_a_refused_text_is_a_bug_with_its_log(memory: CubinStore) -> None:
+def test_a_refused_text_is_a_bug_with_its_log(memory: Store) -> None:
     """A text that does not compile is kgen's fault: the exception holds NVRTC's log and the text, and pickles."""
     import pickle
 
@@ -137,14 +137,14 @@ def test_a_refused_text_is_a_bug_with_its_log(memory: CubinStore) -> None:
     assert (again.log, again.text) == (raised.value.log, "this is no C++")
 
 
-def test_unknown_architecture(memory: CubinStore) -> None:
+def test_unknown_architecture(memory: Store) -> None:
     """An architecture that NVRTC does not know is the user's mistake, and the hint lists those it knows."""
     with pytest.raises(KgenError, match="sm_90") as raised:
         compile_cubin(PLAIN, name="plain.cu", arch="sm_12345", options=flags("sm_12345"), cache=memory)
     assert raised.value.code == "unknown-arch"
 
 
-def test_missing_headers(monkeypatch: pytest.MonkeyPatch, memory: CubinStore) -> None:
+def test_missing_headers(monkeypatch: pytest.MonkeyPatch, memory: Store) -> None:
     """Without CUDA's headers a text that needs none still compiles, and one that does names the package."""
     monkeypatch.setattr(nvrtc, "header_directory", lambda: None)
     assert compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=flags("sm_90"), cache=memory)
@@ -174,9 +174,9 @@ def test_missing_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second process, here a second store, finds the machine code on disk and does not start the compiler."""
     options = flags("sm_90")
-    first = compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=options, cache=CubinStore(tmp_path))
+    first = compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=options, cache=Store(tmp_path))
     monkeypatch.setattr(nvrtc, "build", None)
-    assert compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=options, cache=CubinStore(tmp_path)) == first
+    assert compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=options, cache=Store(tmp_path)) == first
 
 
 @pytest.mark.parametrize("change", ["text", "name", "arch", "options", "version", "nvrtc", "headers"])

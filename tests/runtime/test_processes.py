@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from kgen.runtime.cache import clear, kept, shrink
-from kgen.runtime.cuda.store import CubinStore
+from kgen.runtime.cache import clear, kept
+from kgen.runtime.store import Store, shrink
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
 _COMPILE = """
 import sys
 from kgen.runtime.cuda.compiler import compile_cubin, flags
-from kgen.runtime.cuda.store import store
+from kgen.runtime.store import store
 
 for round in range(int(sys.argv[1])):
     for i in range(4):
         text = f'extern "C" __global__ void f(int* p) {{ p[threadIdx.x] = {i}; }}'
-        store()._memory.clear()  # as a process that starts now
+        store("cubin")._memory.clear()  # as a process that starts now
         cubin = compile_cubin(text, name=f"f{i}.cu", arch="sm_90", options=flags("sm_90"))
         assert cubin.startswith(b"\\x7fELF"), cubin[:20]
         print(len(cubin), flush=True)
@@ -73,22 +73,22 @@ def test_killed_while_writing(tmp_path: Path) -> None:
 
 def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
     """A folder above its cap loses what was not asked for longest, and files that were never finished."""
-    store = CubinStore(tmp_path / "cubin")
+    store = Store(tmp_path / "cubin")
     for i in range(6):
         store.put(f"k{i}.sm_90.{i}", bytes(1000))
         os.utime(tmp_path / "cubin" / f"k{i}.sm_90.{i}.cubin", (1000 + i, 1000 + i))
-    CubinStore(tmp_path / "cubin").get("k0.sm_90.0")  # used just now
+    Store(tmp_path / "cubin").get("k0.sm_90.0")  # used just now
     abandoned = tmp_path / "cubin" / ".new-abc"
     abandoned.write_bytes(b"half")
     os.utime(abandoned, (1000, 1000))
-    shrink(tmp_path / "cubin", 3500)
+    shrink(tmp_path / "cubin", "cubin", 3500)
     assert {k.name for k in kept(tmp_path)} == {"k0.sm_90", "k4.sm_90", "k5.sm_90"}
     assert not abandoned.exists()
 
 
 def test_clear(tmp_path: Path) -> None:
     """Everything goes; a folder that is not there is empty."""
-    store = CubinStore(tmp_path / "cubin")
+    store = Store(tmp_path / "cubin")
     store.put("k.sm_90.1", b"x")
     assert clear(tmp_path) == 1
     assert kept(tmp_path) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.runtime.cuda.store import CubinStore, store
+from kgen.runtime.store import Store, store
 
 CUBIN = b"\x7fELF" + bytes(range(256)) * 8
 
@@ -18,9 +18,9 @@ def entries(folder: Path) -> list[Path]:
 
 def test_kept_between_stores(tmp_path: Path) -> None:
     """What one store puts, another one over the same folder gets; the bytes begin with the CUBIN, for cuobjdump."""
-    CubinStore(tmp_path).put("key", CUBIN)
-    assert CubinStore(tmp_path).get("key") == CUBIN
-    assert CubinStore(tmp_path).get("other") is None
+    Store(tmp_path).put("key", CUBIN)
+    assert Store(tmp_path).get("key") == CUBIN
+    assert Store(tmp_path).get("other") is None
     (entry,) = entries(tmp_path)
     assert entry.read_bytes().startswith(CUBIN)
 
@@ -40,32 +40,32 @@ def test_kept_between_stores(tmp_path: Path) -> None:
 def test_damage_is_a_miss(tmp_path: Path, damage: object) -> None:
     """An entry whose bytes changed is not used; putting it again mends it."""
     assert callable(damage)
-    CubinStore(tmp_path).put("key", CUBIN)
+    Store(tmp_path).put("key", CUBIN)
     (entry,) = entries(tmp_path)
     entry.write_bytes(damage(entry.read_bytes()))
-    fresh = CubinStore(tmp_path)
+    fresh = Store(tmp_path)
     assert fresh.get("key") is None
     fresh.put("key", CUBIN)
-    assert CubinStore(tmp_path).get("key") == CUBIN
+    assert Store(tmp_path).get("key") == CUBIN
 
 
 def test_an_entry_of_another_key_is_a_miss(tmp_path: Path) -> None:
     """A file moved to another key's place does not pass for that key's."""
-    one = CubinStore(tmp_path)
+    one = Store(tmp_path)
     one.put("key", CUBIN)
     (source,) = entries(tmp_path)
     content = source.read_bytes()
     one.put("other", CUBIN + CUBIN)
     target = next(f for f in entries(tmp_path) if f != source)
     target.write_bytes(content)
-    assert CubinStore(tmp_path).get("other") is None
+    assert Store(tmp_path).get("other") is None
 
 
 def test_an_unusable_folder_is_one_warning(tmp_path: Path) -> None:
     """Where nothing can be kept on disk, there is one warning, and memory serves this process."""
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
-    broken = CubinStore(blocker / "cache")
+    broken = Store(blocker / "cache")
     with pytest.warns(RuntimeWarning, match="cannot keep"):
         assert broken.get("key") is None
     broken.put("key", CUBIN)  # a second warning would be an error here
@@ -74,7 +74,7 @@ def test_an_unusable_folder_is_one_warning(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error while writing is a warning; the caller has its machine code."""
-    full = CubinStore(tmp_path)
+    full = Store(tmp_path)
     assert full.get("key") is None
 
     def no_space(*_: object) -> None:
@@ -88,7 +88,7 @@ def test_a_full_disk_is_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_in_memory_only() -> None:
     """Without a folder nothing touches the disk."""
-    kept = CubinStore(None)
+    kept = Store(None)
     kept.put("key", CUBIN)
     assert kept.get("key") == CUBIN
     assert kept.get("other") is None
@@ -97,6 +97,6 @@ def test_in_memory_only() -> None:
 def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KGEN_CACHE_DIR is read at each use, so that a test or a job can have its own."""
     monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path))
-    store().put("key", CUBIN)
+    store("cubin").put("key", CUBIN)
     assert entries(tmp_path)
-    assert store() is store()
+    assert store("cubin") is store("cubin")

@@ -1,4 +1,4 @@
-"""Compiles ``.cu`` texts, and the scheduler library they share, to shared objects kept in a cache on disk."""
+"""How ``.cu`` texts, and the scheduler library they share, become shared objects, which the cache keeps."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import functools
 import hashlib
 import os
 import shlex
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgen.diagnostics import error
 from kgen.runtime import cache
+from kgen.runtime.cache import summary
 from kgen.runtime.cpu import driver, toolchain
+from kgen.runtime.cpu.compiler import compile_library
+from kgen.runtime.store import Found, entry_name, once, store
 
 _HERE = Path(__file__).parent
 _INCLUDE = _HERE / "include"
@@ -51,28 +52,60 @@ _SANITIZERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A kernel library and the scheduler library that must be loaded before it."""
+class Recipe:
+    """How a library is made.  ``key`` holds everything that it depends on, and is what it is kept by."""
 
-    library: Path
-    scheduler: Path
+    key: str
+    chain: toolchain.Toolchain
+    flags: tuple[str, ...]
+    source: str
+    tail: tuple[str, ...] = ()
+    note: str = ""
+    needs: Recipe | None = None  # the library that it is linked with, which has to be loaded before it
+
+    def build(self, *, aside: bool = False) -> Found:
+        """The library, compiled now or found in the cache; ``aside``: in a folder of this process, come what may."""
+        kept = store("cpu")
+        with once(self.key):
+            found = kept.find(self.key)
+            if found is not None and not aside:
+                return found
+            payload = self._compile() if found is None else found.payload
+            path = kept.put_aside(self.key, payload) if aside else kept.put(self.key, payload, self.note)
+        assert path is not None
+        return Found(path, payload)
+
+    def _compile(self) -> bytes:
+        needs = None if self.needs is None else (f"{self.needs.key}.so", self.needs.build().payload)
+        return compile_library(self.chain, self.flags, self.source, self.tail, needs)
 
 
-def build(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None) -> Built:
-    """The shared object of ``text``, compiled now or found in the cache."""
+def recipe(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None) -> Recipe:
+    """For the library of a ``.cu`` text."""
     kernel_flags, scheduler_flags = _sanitizer_flags(sanitize)
     chain = toolchain.find()
-    extra = tuple(shlex.split(os.environ.get("KGEN_CXXFLAGS", "")))
-    scheduler = _scheduler(chain, (*_FLAGS, *scheduler_flags, *extra))
-    flags = (*_FLAGS, *kernel_flags, *extra, f"-I{_INCLUDE}")
+    extra = _extra_flags()
+    scheduler = _scheduler(chain, (*_FLAGS, *chain.linker, *scheduler_flags, *extra))
+    flags = (*_FLAGS, *chain.linker, *kernel_flags, *extra, f"-I{_INCLUDE}")
     # ThreadSanitizer tells CUDA threads apart only if each is a fiber.
     source = driver.wrap(text, kernels, name, always_fibers=sanitize == "thread")
-    key = _digest("kernel", source, _digest_of(_INCLUDE), chain.identity, *chain.command, *flags, scheduler.name)
-    library = _folder() / f"{name.removesuffix('.cu')}.{key}.so"
-    if not library.exists():
-        # -x none: zig was told that all its inputs are C++.
-        _compile(chain, flags, {"kernel.cpp": source}, library, ("-x", "none", str(scheduler), "-lm"))
-    return Built(library, scheduler)
+    # What comments say changes nothing, but for the lines below them.
+    content = (driver.without_comments(source), _digest_of(_INCLUDE))
+    key = _digest("kernel", *content, *_machine(chain), *flags, scheduler.key)
+    return Recipe(f"{entry_name(name)}.{key}", chain, flags, source, note=summary(text), needs=scheduler)
+
+
+def _machine(chain: toolchain.Toolchain) -> tuple[str, ...]:
+    return os.uname().machine, chain.identity, *chain.command
+
+
+def _extra_flags() -> tuple[str, ...]:
+    chosen = os.environ.get("KGEN_CXXFLAGS", "")
+    try:
+        return tuple(shlex.split(chosen))
+    except ValueError as problem:
+        hint = "write it as for a shell: quotes come in pairs"
+        raise error("bad-option", f"KGEN_CXXFLAGS={chosen!r}: {problem}", hint) from None
 
 
 def _sanitizer_flags(sanitize: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -83,53 +116,13 @@ def _sanitizer_flags(sanitize: str | None) -> tuple[tuple[str, ...], tuple[str, 
     return _SANITIZERS[sanitize]
 
 
-def _scheduler(chain: toolchain.Toolchain, flags: tuple[str, ...]) -> Path:
-    sources = sorted(_SCHEDULER.glob("*.cpp"))
-    includes = (f"-I{_INCLUDE}", f"-I{_SCHEDULER}")
+def _scheduler(chain: toolchain.Toolchain, flags: tuple[str, ...]) -> Recipe:
     contents = (_digest_of(_SCHEDULER), _digest_of(_INCLUDE))
-    key = _digest("scheduler", *contents, chain.identity, *chain.command, *flags)
-    library = _folder() / f"{cache.SCHEDULER}{key}.so"
-    if not library.exists():
-        # Kernel libraries name the scheduler by its soname, and find it because it is loaded already.
-        named = (f"-Wl,-soname,{library.name}",)
-        together = "".join(f'#include "{source.name}"\n' for source in sources)
-        _compile(chain, (*flags, *includes), {"scheduler.cpp": together}, library, named)
-    return library
-
-
-def _compile(
-    chain: toolchain.Toolchain, flags: Sequence[str], files: dict[str, str], library: Path, tail: Sequence[str]
-) -> None:
-    """Compiles in a folder of its own and moves the result into place, so that any number of processes may race."""
-    with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
-        sources = []
-        for file, content in files.items():
-            path = Path(folder, file)
-            path.write_text(content, encoding="utf-8")
-            sources.append(str(path))
-        output = Path(folder, "out.so")
-        command = [*chain.command, *flags, *sources, "-o", str(output), *tail]
-        try:
-            ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        except OSError as problem:
-            raise error("cpu-compile-failed", f"cannot run {chain.command[0]}: {problem}") from problem
-        if ran.returncode != 0 or not output.exists():
-            raise error(
-                "cpu-compile-failed",
-                f"the host compiler refused the text (exit status {ran.returncode})\n"
-                f"{shlex.join(command)}\n{ran.stderr or ran.stdout}",
-            )
-        os.replace(output, library)
-
-
-def _folder() -> Path:
-    folder = cache.cache_dir() / "cpu"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        hint = "set KGEN_CACHE_DIR to a folder that can be written"
-        raise error("no-cache", f"cannot make the cache folder {folder}: {problem.strerror}", hint) from problem
-    return folder
+    key = f"{cache.SCHEDULER}{_digest('scheduler', *contents, *_machine(chain), *flags)}"
+    together = "".join(f'#include "{source.name}"\n' for source in sorted(_SCHEDULER.glob("*.cpp")))
+    includes = (f"-I{_INCLUDE}", f"-I{_SCHEDULER}")
+    # Kernel libraries name the scheduler by its soname, and find it because it is loaded already.
+    return Recipe(key, chain, (*flags, *includes), together, (f"-Wl,-soname,{key}.so",))
 
 
 @functools.cache

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
+import gc
+import weakref
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from kgen.diagnostics import KgenError, error
-from kgen.runtime.cpu.build import build
+from kgen.runtime.cpu import build
 from kgen.schedule.launch import Launch
 
 Dim3 = tuple[int, int, int]
 
 _SIZES = [ctypes.c_uint64] * 9  # grid, block and cluster
-_ARGUMENTS: list[Any] = [*_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
+_Entry = ctypes.CFUNCTYPE(ctypes.c_void_p, *_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
 
-# Schedulers stay loaded: kernel libraries find theirs by name among what is loaded.
-_schedulers: dict[Path, ctypes.CDLL] = {}
+# By key.  Kernel libraries go when the last kernel does that was loaded from them; schedulers stay, as kernel libraries
+# find theirs by name among what is loaded.
+_loaded: WeakValueDictionary[str, ctypes.CDLL] = WeakValueDictionary()
+_schedulers: dict[str, ctypes.CDLL] = {}
 
 
 class Scratch:
@@ -39,9 +44,9 @@ class CpuModule:
         self._one_os_thread = one_os_thread
         self._entries: dict[str, Callable[..., Any]] = {}
         for kernel in kernels:
-            entry = library[f"kgen_launch_{kernel}"]
-            entry.argtypes = _ARGUMENTS
-            entry.restype = ctypes.c_void_p
+            # `library[name]` refers to itself: only the garbage collector would end it, and the library with it.
+            entry = _Entry(ctypes.addressof(ctypes.c_char.in_dll(library, f"kgen_launch_{kernel}")))
+            entry.library = library  # type: ignore[attr-defined]
             self._entries[kernel] = entry
 
     @classmethod
@@ -49,9 +54,10 @@ class CpuModule:
         cls, text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None
     ) -> CpuModule:
         """Compiles ``text`` (or finds it compiled) and loads it."""
-        built = build(text, kernels, name=name, sanitize=sanitize)
-        scheduler = _load_scheduler(built.scheduler)
-        return cls(scheduler, ctypes.CDLL(str(built.library)), kernels, _shares_static(sanitize))
+        recipe = build.recipe(text, kernels, name=name, sanitize=sanitize)
+        assert recipe.needs is not None
+        scheduler = _load_scheduler(recipe.needs)
+        return cls(scheduler, _load_library(recipe), kernels, _shares_static(sanitize))
 
     def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
         """The arguments of :meth:`start` for a launch, which may be repeated."""
@@ -122,11 +128,34 @@ def _shares_static(sanitize: str | None) -> bool:
     return sanitize is not None and "address" in sanitize
 
 
-def _load_scheduler(path: Path) -> ctypes.CDLL:
-    loaded = _schedulers.get(path)
+def _load_library(recipe: build.Recipe) -> ctypes.CDLL:
+    found = _loaded.get(recipe.key)
+    if found is None:
+        found = _loaded[recipe.key] = _open(recipe)
+        # Whatever calls into a library refers to it.
+        weakref.finalize(found, _ctypes.dlclose, found._handle).atexit = False
+    return found
+
+
+def _load_scheduler(recipe: build.Recipe) -> ctypes.CDLL:
+    loaded = _schedulers.get(recipe.key)
     if loaded is None:
-        loaded = ctypes.CDLL(str(path))
+        loaded = _open(recipe)
         loaded.kgen_free_error.argtypes = [ctypes.c_void_p]
         loaded.kgen_free_error.restype = None
-        _schedulers[path] = loaded
+        loaded = _schedulers.setdefault(recipe.key, loaded)
     return loaded
+
+
+def _open(recipe: build.Recipe) -> ctypes.CDLL:
+    """Between finding a library and loading it others may remove it; what this process has for itself, nobody does."""
+    why = ""
+    for aside in (False, False, True):
+        path = recipe.build(aside=aside).path
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError as problem:
+            why = str(problem)
+            gc.collect()  # kernels that nobody uses any more: a process may have so many mappings of memory
+    hint = "does its folder allow programs, and are there tens of thousands of kernels in use (vm.max_map_count)?"
+    raise error("load-failed", f"a compiled kernel cannot be loaded: {why}", hint)

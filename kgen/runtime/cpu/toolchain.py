@@ -16,6 +16,9 @@ from kgen.diagnostics import KgenError, error
 
 _ON_PATH = ("g++", "clang++", "c++")
 
+#: Two mappings of memory for a library instead of five: a process may have 65,530.
+_FEW_MAPPINGS = ("-Wl,-z,noseparate-code", "-Wl,-z,norelro")
+
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
@@ -24,6 +27,7 @@ class Toolchain:
     command: tuple[str, ...]
     origin: str
     identity: str  # part of the cache key; asking the compiler itself would cost every process 5 to 100 ms
+    linker: tuple[str, ...] = _FEW_MAPPINGS
 
     @property
     def version(self) -> str:
@@ -49,7 +53,7 @@ def find() -> Toolchain:
         # -nostdlib++: zig would spend a minute building libc++, which we do not use.
         # -mcpu=baseline: by default it compiles for this very machine, and the cache may be shared with others.
         command = (sys.executable, "-m", "ziglang", "cc", "-x", "c++", "-nostdlib++", "-mcpu=baseline")
-        return Toolchain(command, "the ziglang package", _identity(zig.origin))
+        return Toolchain(command, "the ziglang package", _identity(zig.origin), linker=())
     raise error(
         "no-host-compiler",
         "no C++ compiler for the CPU target: looked for $KGEN_CXX, "
@@ -69,7 +73,8 @@ def _named(chosen: str) -> Toolchain:
     if path is None:
         raise _bad_choice(chosen, "no such program")
     identity = " ".join([_identity(path), *(_identity(found) for w in words[1:] if (found := shutil.which(w)))])
-    return Toolchain((path, *words[1:]), "$KGEN_CXX", identity)
+    linker = () if "zig" in f"{path} {chosen}" else _FEW_MAPPINGS  # zig knows few of a linker's options
+    return Toolchain((path, *words[1:]), "$KGEN_CXX", identity, linker)
 
 
 def _bad_choice(chosen: str, why: str) -> KgenError:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from kgen.diagnostics import error
+from kgen.runtime.cache import summary
 from kgen.runtime.cuda import nvrtc
 from kgen.runtime.cuda.nvrtc import CompilerBug, nvrtc_version, supported_archs
-from kgen.runtime.cuda.store import CubinStore, store
+from kgen.runtime.store import Store, entry_name, once, store
 from kgen.version import VERSION
 
 __all__ = ["CompilerBug", "compile_cubin", "compile_ptx", "flags", "nvrtc_version", "supported_archs"]
@@ -28,48 +26,25 @@ def flags(arch: str, fmad: bool = True, fast: bool = False, *, warnings: bool = 
     return (f"-arch={arch}", "-std=c++17", "-minimal", "-diag-suppress=1444" if warnings else "-w", *chosen)
 
 
-def compile_cubin(
-    text: str, *, name: str, arch: str, options: tuple[str, ...], cache: CubinStore | None = None
-) -> bytes:
+def compile_cubin(text: str, *, name: str, arch: str, options: tuple[str, ...], cache: Store | None = None) -> bytes:
     """The CUBIN of a ``.cu`` text.
 
     ``options`` are :func:`flags`, ``name`` is the file name that line information bears, ``cache`` a store other
     than the user's.  Raises :class:`CompilerBug` when NVRTC refuses the text, :class:`~kgen.KgenError` when NVRTC or
     its headers are missing or do not know ``arch``.
     """
-    kept = store() if cache is None else cache
-    key = f"{name.removesuffix('.cu')}.{arch}.{_key(text, name, arch, options)[:40]}"
+    kept = store("cubin") if cache is None else cache
+    key = f"{entry_name(name)}.{arch}.{_key(text, name, arch, options)[:40]}"
     found = kept.get(key)
     if found is not None:
         return found
     require_arch(arch)
-    with _compiling(key):  # one thread compiles, others that want the same wait for it
+    with once(key):
         found = kept.get(key)
         if found is None:
             found, _ = nvrtc.build(text, "cubin", name=name, options=options)
-            kept.put(key, found)
+            kept.put(key, found, summary(text))
     return found
-
-
-_locks: dict[str, tuple[threading.Lock, int]] = {}  # and how many threads use it
-_locks_lock = threading.Lock()
-
-
-@contextmanager
-def _compiling(key: str) -> Iterator[None]:
-    with _locks_lock:
-        lock, users = _locks.get(key, (threading.Lock(), 0))
-        _locks[key] = lock, users + 1
-    try:
-        with lock:
-            yield
-    finally:
-        with _locks_lock:
-            lock, users = _locks[key]
-            if users == 1:
-                del _locks[key]
-            else:
-                _locks[key] = lock, users - 1
 
 
 def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> bytes:
@@ -95,7 +70,7 @@ def require_arch(arch: str) -> None:
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
     """Everything that the CUBIN depends on: the text may include headers, so their content counts as well."""
     headers = nvrtc.header_digest() if nvrtc.uses_headers(text) else ""
-    parts = ("cubin 2", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
+    parts = ("cubin 3", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()

@@ -1,0 +1,85 @@
+"""Runs the host's compiler, which ends when kgen does."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kgen.diagnostics import KgenError, error
+from kgen.runtime import folders
+from kgen.runtime.cpu.toolchain import Toolchain
+
+#: Ends its whole process group, to which the compiler and all that it starts belong, when kgen is gone: then its input
+#: ends without a line.  A handler in kgen would not do: it may be killed.
+_GUARD = ("/bin/sh", "-c", "read _ || kill -KILL 0")
+_LEAST_ROOM = 1 << 20
+
+
+def compile_library(
+    chain: Toolchain, flags: Sequence[str], source: str, tail: Sequence[str], needs: tuple[str, bytes] | None
+) -> bytes:
+    """The shared object of a C++ text, linked with ``needs`` (a file's name and content).
+
+    In a temporary folder of its own, which no cache holds, so that no process that clears one is in the way.
+    """
+    with folders.temporary() as folder:
+        text, output = folder / "kernel.cpp", folder / "out.so"
+        command = [*chain.command, *flags, str(text), "-o", str(output), *tail]
+        try:
+            text.write_text(source, encoding="utf-8")
+            if needs is not None:
+                library = folder / needs[0]
+                library.write_bytes(needs[1])
+                command += ["-x", "none", str(library), "-lm"]  # -x none: zig was told that all its inputs are C++
+            status, said = _run(command, folder)
+            if status == 0 and output.exists():
+                return output.read_bytes()
+        except OSError as problem:
+            raise folders.no_room(problem) from problem
+        raise _refused(command, status, said, folder)
+
+
+def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    environ = {**os.environ, "TMPDIR": str(folder)}  # where compilers leave files when they are killed
+    with subprocess.Popen(_GUARD, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0) as guard:
+        assert guard.stdin is not None
+        try:
+            try:
+                running = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    errors="replace", env=environ, process_group=guard.pid,
+                )  # fmt: skip
+            except OSError as problem:
+                raise error("cpu-compile-failed", f"cannot run {command[0]}: {problem.strerror}") from problem
+            with running:
+                try:
+                    said, _ = running.communicate()
+                except BaseException:  # Ctrl-C
+                    _end(guard)
+                    raise
+            guard.stdin.write(b"\n")
+            return running.returncode, said
+        except BaseException:
+            _end(guard)
+            raise
+
+
+def _end(guard: subprocess.Popen[bytes]) -> None:
+    if guard.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(guard.pid, signal.SIGKILL)
+
+
+def _refused(command: Sequence[str], status: int, said: str, folder: Path) -> KgenError:
+    room = os.statvfs(folder)
+    if room.f_bavail * room.f_frsize < _LEAST_ROOM:
+        return folders.no_room(OSError(28, "No space left on device"))
+    return error(
+        "cpu-compile-failed",
+        f"the host compiler refused the text (exit status {status})\n{shlex.join(command)}\n{said}",
+    )

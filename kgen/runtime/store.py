@@ -1,0 +1,298 @@
+"""Where compiled kernels are kept, CUBINs and host libraries alike: files in kgen's cache folder.
+
+Files of our own, not ``cuda.core``'s program cache: importing that costs 110 ms in a process that has torch loaded,
+five times what it takes to compile a kernel anew, and a read here costs 0.1 ms.  Many processes may write one folder,
+and empty it: a file appears whole or not at all, and each ends in a digest of itself (which disturbs neither
+``cuobjdump`` nor the loader), so that one damaged later is compiled again.  Where the cache folder cannot be used,
+a temporary one of this process stands in, with one warning.
+
+Host libraries are loaded by their path, right after they were read and found whole, and not from a copy in memory:
+nobody but the user can change the folder in between, and debuggers, profilers and sanitizers find the file.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from kgen.runtime import folders
+
+Kind = Literal["cubin", "cpu"]
+
+SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so"}
+MOST_BYTES = 512 * 2**20  #: of each kind; the least recently used make room
+_MOST_NOTE = 200
+_MOST_NAME = 60
+_TRAILER = 2 + 32  # the length of the note, and the digest
+_IN_MEMORY = {"cubin": 256, "cpu": 0}  # what was loaded is seldom asked for again, and libraries stay loaded
+_PUTS_BETWEEN_SHRINKS = 64
+_ATTEMPTS = 5  # while another process removes the folder
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry that is whole."""
+
+    path: Path
+    payload: bytes
+
+
+class Store:
+    """Files of one kind by key.  ``folder`` None keeps them in memory only (CUBINs)."""
+
+    def __init__(self, folder: Path | None, kind: Kind = "cubin", most: int = MOST_BYTES) -> None:
+        self.kind = kind
+        self._folder = folder
+        self._most = most
+        self._memory: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._puts = 0
+        self._problem: str | None = None  # why the folder is not written to
+        self._checked = self._reads = False
+
+    def get(self, key: str) -> bytes | None:
+        """What was put, or None; a damaged entry counts as absent."""
+        known = self._memory.get(key)
+        if known is not None or self._folder is None:
+            return known
+        found = self.find(key)
+        return None if found is None else found.payload
+
+    def find(self, key: str) -> Found | None:
+        """The entry's file; None where there is none, or it is damaged."""
+        self._check()
+        for folder in (self._folder if self._reads else None, self._aside() if self._problem else None):
+            if folder is not None:
+                path = self._path(folder, key)
+                payload = read(path, key)
+                if payload is not None:
+                    self._remember(key, payload)
+                    return Found(path, payload)
+        return None
+
+    def put(self, key: str, payload: bytes, note: str = "") -> Path | None:
+        """Keep an entry; None where there is no place but memory.  ``note``: a line that tells it from others."""
+        self._remember(key, payload)
+        if self._folder is None:
+            return None
+        self._check()
+        if self._problem is None:
+            path = self._path(self._folder, key)
+            try:
+                _write(path, _sealed(key, payload, note))
+                self._puts += 1
+                if self._puts % _PUTS_BETWEEN_SHRINKS == 1:
+                    shrink(self._folder, self.kind, self._most)
+                return path
+            except OSError as problem:  # a full or read-only disk stays one for a while
+                self._give_up(problem.strerror or str(problem))
+        return self.put_aside(key, payload)
+
+    def put_aside(self, key: str, payload: bytes) -> Path | None:
+        """Keep an entry in a folder of this process, where nobody clears up; CUBINs in memory."""
+        if self.kind == "cubin":
+            return None
+        path = self._path(folders.of_this_process(), key)
+        try:
+            _write(path, _sealed(key, payload, ""))
+        except OSError as problem:
+            raise folders.no_room(problem) from problem
+        return path
+
+    def _aside(self) -> Path | None:
+        return None if self.kind == "cubin" else folders.of_this_process()
+
+    def _check(self) -> None:
+        """Look at the folder once, before it is first used."""
+        if self._checked or self._folder is None:
+            return
+        why = folders.unusable(self._folder, runs=self.kind == "cpu")
+        self._reads = why is None
+        self._checked = True
+        if why is not None:
+            self._give_up(why)
+
+    def _give_up(self, why: str) -> None:
+        """Nothing more is written to the folder, and that is said once."""
+        with self._lock:
+            first, self._problem = self._problem is None, why
+        if first:
+            folders.note(
+                f"kgen cannot keep compiled kernels in {self._folder}: {why}; they are kept until this process ends "
+                "(KGEN_CACHE_DIR names another folder)"
+            )
+
+    def _remember(self, key: str, payload: bytes) -> None:
+        with self._lock:
+            self._memory[key] = payload
+            while len(self._memory) > _IN_MEMORY[self.kind]:
+                self._memory.popitem(last=False)
+
+    def _path(self, folder: Path, key: str) -> Path:
+        return folder / f"{key}{SUFFIX[self.kind]}"
+
+
+def store(kind: Kind) -> Store:
+    """The store in kgen's cache folder, as the environment names it now."""
+    return _store_in(folders.cache_dir() / kind, kind)
+
+
+@cache
+def _store_in(folder: Path, kind: Kind) -> Store:
+    return Store(folder, kind)
+
+
+# --- entries ------------------------------------------------------------------------------------------
+
+
+def entry_name(file: str) -> str:
+    """How the entries of a text are called, whatever its file is: short, and of letters that every disk takes."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", file.removesuffix(".cu"))[:_MOST_NAME] or "_"
+
+
+def read(path: Path, key: str) -> bytes | None:
+    """What a file holds; None for whatever is not a whole entry of ``key`` that only this user can have written."""
+    try:
+        # Neither through a link nor waiting for a writer: what lies there may be anything.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or not folders.is_ours(status) or status.st_size > MOST_BYTES:
+            return None
+        with open(handle, "rb", closefd=False) as file:
+            entry = file.read()
+        body, digest = entry[:-32], entry[-32:]
+        if len(entry) < _TRAILER or _digest(key, body) != digest:
+            return None
+        with suppress(OSError):  # a folder that may be read only
+            os.utime(handle)  # the least recently used go first when the folder is full
+        return body[: -2 - int.from_bytes(body[-2:], "little")]
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def note_of(path: Path) -> str:
+    """The note of an entry, which may be damaged."""
+    with suppress(OSError), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - _TRAILER - _MOST_NOTE))
+        tail = file.read()[:-32]
+        length = int.from_bytes(tail[-2:], "little")
+        if length <= _MOST_NOTE and len(tail) >= length + 2:
+            return tail[-2 - length : -2].decode("utf-8", "replace")
+    return ""
+
+
+def _sealed(key: str, payload: bytes, note: str) -> bytes:
+    short = note.encode("utf-8", "replace")[:_MOST_NOTE].decode("utf-8", "ignore").encode()
+    body = payload + short + len(short).to_bytes(2, "little")
+    return body + _digest(key, body)
+
+
+def _digest(key: str, body: bytes) -> bytes:
+    digest = hashlib.sha256(b"kgen entry 2\0" + key.encode() + b"\0")
+    digest.update(body)
+    return digest.digest()
+
+
+def _write(path: Path, entry: bytes) -> None:
+    """A file that is there whole or not at all, whatever was there before, also while others empty the folder."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            folders.make_private(path.parent)
+            handle, written = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(entry)
+                os.replace(written, path)
+                return
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(written)
+                raise
+        except IsADirectoryError:
+            shutil.rmtree(path, ignore_errors=True)
+        except FileNotFoundError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+
+
+def shrink(folder: Path, kind: Kind, most: int = MOST_BYTES) -> None:
+    """Bring a folder below its cap, least recently used first, and sweep up after killed writers."""
+    found: list[tuple[float, int, Path]] = []
+    for path in folder.glob(f"*{SUFFIX[kind]}"):
+        with suppress(OSError):  # gone since
+            status = path.stat()
+            found.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= most:
+            break
+        with suppress(OSError):  # another process was faster
+            path.unlink()
+        total -= size
+    sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what was never finished, by writers that were killed."""
+    for left in (*folder.glob(".new-*"), *folder.glob("build-*")):
+        with suppress(OSError):
+            if time.time() - left.lstat().st_mtime > folders.ABANDONED_S:
+                if left.is_dir() and not left.is_symlink():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink()
+
+
+# --- compiling once -----------------------------------------------------------------------------------
+
+_locks: dict[str, tuple[threading.Lock, int]] = {}  # and how many threads use it
+_locks_lock = threading.Lock()
+
+
+@contextmanager
+def once(key: str) -> Iterator[None]:
+    """One thread compiles; others that want the same wait for it."""
+    with _locks_lock:
+        lock, users = _locks.get(key, (threading.Lock(), 0))
+        _locks[key] = lock, users + 1
+    try:
+        with lock:
+            yield
+    finally:
+        with _locks_lock:
+            lock, users = _locks[key]
+            if users == 1:
+                del _locks[key]
+            else:
+                _locks[key] = lock, users - 1
+
+
+def _forget_threads() -> None:
+    """A forked process has one thread: locks that others held would stay taken."""
+    global _locks_lock
+    _locks_lock = threading.Lock()
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
