@@ -25,7 +25,7 @@ class BuildProducts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
-        from kgen._extension import compile_extension
+        from kgen._extension import Uncompiled, compile_extension
         from kgen.codegen import templates
         from kgen.syntax import tables
 
@@ -35,13 +35,14 @@ class BuildProducts(BuildHookInterface[Any]):
         (made / templates.DIGEST).write_bytes(templates.digest())
         for path in sorted(p for p in made.rglob("*") if p.is_file()):
             build_data["force_include"][str(path)] = f"kgen/_data/{path.relative_to(made).as_posix()}"
-        extension = compile_extension(Path(self.root, "kgen", "_call.c"), made)
-        if extension is None:
-            self.app.display_warning("no C compiler: calls take a microsecond longer")
-        else:
-            build_data["force_include"][str(extension)] = f"kgen/{extension.name}"
-            build_data["pure_python"] = False
-            build_data["infer_tag"] = True
+        try:
+            extension = compile_extension(Path(self.root, "kgen", "_call.c"), made)
+        except Uncompiled as problem:
+            self.app.display_warning(f"calls will take a microsecond longer, as there is no extension: {problem}")
+            return
+        build_data["force_include"][str(extension)] = f"kgen/{extension.name}"
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Once they are packed, remove them."""

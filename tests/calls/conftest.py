@@ -21,7 +21,6 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Any:
     if not has_headers():
         pytest.skip("this Python has no Python.h (python3-dev)")
     built = compile_extension(SOURCE, tmp_path_factory.mktemp("call"))
-    assert built is not None, "the C extension does not compile: is there a C compiler?"
     spec = importlib.util.spec_from_file_location("kgen._call", built)
     assert spec is not None
     assert spec.loader is not None

@@ -6,16 +6,22 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import kgen
-from kgen._extension import has_headers
+from kgen._extension import Uncompiled, compile_extension, has_headers
 
 ROOT = Path(__file__).parents[2]
 PARTS = ["kgen", "grammar", "templates", "pyproject.toml", "README.md", "LICENSE"]
+
+STALE = [
+    "kgen/_call.cpython-311-x86_64-linux-gnu.so", "kgen/_data/kgen.lark.bin", "kgen/_data/compiled/tmpl_0.pyc",
+    "kgen/__pycache__/plan.cpython-311.pyc", "tests/x.so",
+]  # fmt: skip
 
 USE = """
 import sys, kgen
@@ -38,6 +44,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(ROOT / part, folder / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / part, folder / "tree" / part)
+    for stale in STALE:  # of a build in place
+        (folder / "tree" / stale).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "tree" / stale).write_bytes(b"stale")
     argv = [sys.executable, "-m", "build", "--no-isolation", "-o", str(folder / "dist"), str(folder / "tree")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -131,6 +140,57 @@ def test_what_the_wheel_holds(built: Path) -> None:
         assert wanted in names
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     assert not [name for name in names if "__pycache__" in name or name == "kgen/_build.py"]
+
+
+def test_what_the_sdist_holds(built: Path) -> None:
+    """Sources, and nothing that a build makes."""
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+        stale = [m.name for m in archive.getmembers() if m.isfile() and archive.extractfile(m).read() == b"stale"]  # type: ignore[union-attr]
+    sources = {p.relative_to(ROOT).as_posix() for part in ("kgen", "grammar", "templates") for p in _files(ROOT / part)}
+    assert not stale
+    assert {n for n in names if n.split("/")[0] in ("kgen", "grammar", "templates")} == sources
+
+
+def _files(folder: Path) -> list[Path]:
+    return [p for p in folder.rglob("*") if p.is_file() and p.suffix != ".so" and "__pycache__" not in p.parts]
+
+
+def test_no_stale_product_is_in_the_wheel(built: Path) -> None:
+    """What lay in the tree from an earlier build."""
+    (wheel,) = built.glob("*.whl")
+    archive = zipfile.ZipFile(wheel)
+    assert not [name for name in archive.namelist() if archive.read(name) == b"stale"]
+
+
+@pytest.mark.parametrize("chosen", ["ccache gcc", "gcc -m64 -DCHOSEN", "gcc", None])
+def test_every_word_of_cc_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str | None) -> None:
+    """A compiler behind another, and one with options."""
+    if not has_headers():
+        pytest.skip("this Python has no Python.h (python3-dev)")
+    for name in ("ccache", "gcc"):
+        last = 'exec "$@"' if name == "ccache" else f'exec {shutil.which("gcc") or "cc"} "$@"'
+        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {tmp_path}/log\n{last}\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv("CC", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("CC", chosen)
+    (tmp_path / "x.c").write_text("#include <Python.h>\n")
+    assert compile_extension(tmp_path / "x.c", tmp_path).is_file()
+    if chosen is not None:
+        assert (tmp_path / "log").read_text().startswith(f"{chosen} ")
+
+
+@pytest.mark.parametrize("chosen", ["no-such-compiler", "gcc --nonsense", "gcc 'x"])
+def test_no_extension_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
+    """And which compiler was asked."""
+    monkeypatch.setenv("CC", chosen)
+    (tmp_path / "x.c").write_text("")
+    with pytest.raises(Uncompiled) as caught:
+        compile_extension(tmp_path / "x.c", tmp_path)
+    assert chosen.split()[-1].strip("'") in str(caught.value)
 
 
 def test_the_same_tree_gives_the_same_wheel(built: Path, tmp_path: Path) -> None:
