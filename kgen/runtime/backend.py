@@ -156,7 +156,7 @@ def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[
 
     Without ``arch`` nothing is said where there is no GPU, or no compiler.
     """
-    from kgen.runtime.cuda.compiler import flags
+    from kgen.runtime.cuda.compiler import CompilerBug, flags
     from kgen.runtime.cuda.device import device_info
     from kgen.runtime.cuda.driver import probe
     from kgen.runtime.cuda.usage import usage
@@ -166,8 +166,8 @@ def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[
         return {}
     try:
         return usage(text, name=f"{name}.cu", arch=chosen, options=flags(chosen, options.fmad, options.fast))
-    except KgenError:
-        if arch is None:
+    except KgenError as problem:
+        if arch is None and not isinstance(problem, CompilerBug):
             return {}
         raise
 

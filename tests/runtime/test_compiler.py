@@ -133,8 +133,20 @@ def test_a_refused_text_is_a_bug_with_its_log(memory: Store) -> None:
     with pytest.raises(CompilerBug) as raised:
         compile_cubin("this is no C++", name="wrong.cu", arch="sm_90", options=flags("sm_90"), cache=memory)
     assert "wrong.cu" in raised.value.log
+    assert raised.value.code == "cuda-compile-failed"
+    assert raised.value.log in str(raised.value)
     again = pickle.loads(pickle.dumps(raised.value))
     assert (again.log, again.text) == (raised.value.log, "this is no C++")
+
+
+def test_a_failure_of_nvrtc_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch, memory: Store) -> None:
+    """Such as for want of memory."""
+    real = nvrtc._library()
+    status = real.nvrtcResult.NVRTC_ERROR_OUT_OF_MEMORY
+    monkeypatch.setattr(real, "nvrtcCreateProgram", lambda *_: (status, None))
+    with pytest.raises(KgenError, match="OUT_OF_MEMORY") as raised:
+        compile_cubin(PLAIN, name="plain.cu", arch="sm_90", options=flags("sm_90"), cache=memory)
+    assert raised.value.code == "cuda-compile-failed"
 
 
 def test_unknown_architecture(memory: Store) -> None:

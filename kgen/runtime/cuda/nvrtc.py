@@ -14,22 +14,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from kgen.diagnostics import error
+from kgen.diagnostics import Diagnostic, KgenError, error
 
 _INSTALL = 'pip install "cuda-toolkit[nvrtc,cudart]==13.*"'
 _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 
 
-class CompilerBug(RuntimeError):
+class CompilerBug(KgenError):
     """NVRTC refuses a text that kgen wrote: kgen's fault, never the user's."""
 
     def __init__(self, name: str, log: str, text: str) -> None:
-        super().__init__(f"kgen wrote a kernel that does not compile; please report this.\n{name}:\n{log}")
+        message = f"kgen wrote a kernel that does not compile\n{name}:\n{log}"
+        super().__init__((Diagnostic("cuda-compile-failed", message, "please report this, with the program"),))
         self.name = name
         self.log = log
         self.text = text
 
-    def __reduce__(self) -> tuple[type[CompilerBug], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type[KgenError], Any]:
         return CompilerBug, (self.name, self.log, self.text)
 
 
@@ -114,7 +115,7 @@ def build(text: str, kind: Literal["cubin", "ptx"], *, name: str, options: Seque
 def _program(nvrtc: Any, text: str, name: str) -> Iterator[Any]:
     status, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
     if int(status) != 0:
-        raise RuntimeError(f"nvrtcCreateProgram: {status.name}")
+        raise _failed("nvrtcCreateProgram", status)
     try:
         yield program
     finally:
@@ -124,9 +125,14 @@ def _program(nvrtc: Any, text: str, name: str) -> Iterator[Any]:
 def _read(nvrtc: Any, program: Any, what: str) -> bytes:
     status, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
     if int(status) != 0:
-        raise RuntimeError(f"nvrtcGet{what}Size: {status.name}")
+        raise _failed(f"nvrtcGet{what}Size", status)
     buffer = bytearray(size)
     (status,) = getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
     if int(status) != 0:
-        raise RuntimeError(f"nvrtcGet{what}: {status.name}")
+        raise _failed(f"nvrtcGet{what}", status)
     return bytes(buffer)
+
+
+def _failed(call: str, status: Any) -> KgenError:
+    """NVRTC itself fails, such as for want of memory."""
+    return error("cuda-compile-failed", f"{call}: {status.name}")
