@@ -60,7 +60,7 @@ class Recipe:
     flags: tuple[str, ...]
     source: str
     tail: tuple[str, ...] = ()
-    note: str = ""
+    text: str = ""  # that it was made from
     needs: Recipe | None = None  # the library that it is linked with, which has to be loaded before it
 
     def build(self, *, aside: bool = False) -> Found:
@@ -71,7 +71,7 @@ class Recipe:
             if found is not None and not aside:
                 return found
             payload = self._compile() if found is None else found.payload
-            path = kept.put_aside(self.key, payload) if aside else kept.put(self.key, payload, self.note)
+            path = kept.put_aside(self.key, payload) if aside else kept.put(self.key, payload, summary(self.text))
         assert path is not None
         return Found(path, payload)
 
@@ -92,7 +92,7 @@ def recipe(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", saniti
     # What comments say changes nothing, but for the lines below them.
     content = (driver.without_comments(source), _digest_of(_INCLUDE))
     key = _digest("kernel", *content, *_machine(chain), *flags, scheduler.key)
-    return Recipe(f"{entry_name(name)}.{key}", chain, flags, source, note=summary(text), needs=scheduler)
+    return Recipe(f"{entry_name(name)}.{key}", chain, flags, source, text=text, needs=scheduler)
 
 
 def _machine(chain: toolchain.Toolchain) -> tuple[str, ...]:
@@ -116,6 +116,7 @@ def _sanitizer_flags(sanitize: str | None) -> tuple[tuple[str, ...], tuple[str, 
     return _SANITIZERS[sanitize]
 
 
+@functools.cache
 def _scheduler(chain: toolchain.Toolchain, flags: tuple[str, ...]) -> Recipe:
     contents = (_digest_of(_SCHEDULER), _digest_of(_INCLUDE))
     key = f"{cache.SCHEDULER}{_digest('scheduler', *contents, *_machine(chain), *flags)}"
