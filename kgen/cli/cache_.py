@@ -31,7 +31,7 @@ def info(as_json: bool) -> None:
         facts = {"folder": str(folder), "kernels": len(found), "bytes": total, **parts, "cap": MOST_BYTES}
         click.echo(json.dumps(facts, indent=2))
         return
-    click.echo(f"{folder}\n{counted(len(found), 'kernel')}, {_size(total)}")
+    click.echo(f"{click.format_filename(folder)}\n{counted(len(found), 'kernel')}, {_size(total)}")
     for size, what in zip(parts.values(), ("GPUs", "the CPU"), strict=True):
         click.echo(f"{_size(size)} of at most {_size(MOST_BYTES)} for {what}")
 

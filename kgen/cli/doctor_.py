@@ -124,8 +124,8 @@ def _cache() -> Finding:
             why = unusable(part, runs=kind == "cpu") or unwritable(part)
             if why is not None:
                 hint = "set KGEN_CACHE_DIR to a folder that only you can write to; till then every process compiles"
-                raise error("no-cache", f"{part}: {why}", hint)
-        return str(folder)
+                raise error("no-cache", f"{click.format_filename(part)}: {why}", hint)
+        return click.format_filename(folder)
 
     return _ask("cache", "not compiling twice", question)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.runtime.cpu import module
+from kgen.runtime.cpu import build
 
 
 def random(*shape: int) -> Any:
@@ -126,7 +126,7 @@ def test_warmup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("compiled after all")
 
-    monkeypatch.setattr(module, "build", refused)
+    monkeypatch.setattr(build, "recipe", refused)
     kernel(np.ones((4, 5), np.float32), np.ones(5))
     kernel(np.ones(3, np.int16), np.ones(3, np.int8))
     with pytest.raises(AssertionError, match="after all"):

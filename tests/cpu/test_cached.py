@@ -433,18 +433,20 @@ def copies(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(build.Recipe, "build", find)
 
 
-def test_many_programs_one_after_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_many_programs_one_after_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Those that nobody uses any more are not loaded any more."""
     CpuModule.load(text(31), ["k"])
     copies(monkeypatch, tmp_path)
-    for number in range(300):
+    for number in range(20_000 if request.config.getoption("--stress") else 300):
         CpuModule.load(text(1000 + number), ["k"])
     assert len([line for line in maps() if str(tmp_path) in line]) <= 4
 
 
 def test_many_programs_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """More than a process could hold if each had five mappings."""
-    count = 20_000 if request.config.getoption("--stress") else 500
+    count = 14_000 if request.config.getoption("--stress") else 500
     CpuModule.load(text(31), ["k"])
     copies(monkeypatch, tmp_path)
     held = [CpuModule.load(text(100_000 + number), ["k"]) for number in range(count)]
@@ -455,6 +457,31 @@ def test_many_programs_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
     assert out[0] == 30
     del held
     assert not [line for line in maps() if str(tmp_path) in line]
+
+
+def test_whole_programs_one_after_another() -> None:
+    """The garbage collector ends kernels, and their libraries with them, however they were called."""
+    a = np.ones((3, 4), np.float32)
+    for number in range(12):
+        k = kgen.jit(f"out = a + {number % 3}", device="cpu", name=f"ended{number}")
+        for n in (2, 3, 4):
+            assert k(a[:n])[0, 0] == 1 + number % 3
+        k(a.T)
+        k.plan(a)()
+    del k
+    gc.collect()
+    assert not [line for line in maps() if "/ended" in line]
+
+
+def test_shapes_share_code() -> None:
+    """Extents are arguments: shapes of one class are one library."""
+    k = kgen.jit("out = a * 2 + b", device="cpu", name="shared_shapes")
+    for m in range(1, 12):
+        for n in range(1, 12):
+            for order in ("C", "F"):
+                a = np.ones((m, n), np.float32, order)
+                assert (k(a, a) == 3).all()
+    assert len({line.split()[-1] for line in maps() if "shared_shapes" in line}) == 1
 
 
 def test_no_more_room_for_mappings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,6 +155,34 @@ def test_other_files_instead_of_arrays(run: Run, program: Path) -> None:  # noqa
     assert "several arrays" in check(run, "unreadable-file", "run", "p.k", "--input", "a=a.npz")
 
 
+@pytest.mark.parametrize("name", ["n" * 250, "é" * 120, "a'b\"c", "-"])
+def test_names_of_programs(run: Run, program: Path, name: str) -> None:  # noqa: F811
+    """Whatever a file system takes, the cache takes."""
+    (program / f"{name}.k").write_text(PROGRAM)
+    status, _, err = run("run", f"./{name}.k", "--input", "a=a.npy", "--device", "cpu", "-o", "out.npy")
+    assert (status, err) == (0, "")
+
+
+@pytest.mark.parametrize("folder", ["with space", "quo'te\"", "new\nline", "é", b"\xff", "-x", "p%d", "$HOME"])
+def test_names_of_the_cache(
+    run: Run,  # noqa: F811
+    program: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str | bytes,
+) -> None:
+    """Whatever a file system takes, and every command that shows it works."""
+    cache = program / os.fsdecode(folder)
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(cache))
+    status, _, err = run("run", "p.k", "--input", "a=a.npy", "--device", "cpu", "-o", "out.npy")
+    assert (status, err) == (0, "")
+    assert len(list((cache / "cpu").iterdir())) == 2
+    for command in ("info", "list", "clear"):
+        assert run("cache", command)[0] == 0
+    assert run("cache", "info", "--json")[0] == 0
+    assert run("doctor")[0] == 0
+    assert len(list((cache / "cpu").iterdir())) == 0
+
+
 def test_a_wrong_dtype(run: Run, program: Path) -> None:  # noqa: F811
     """A declared dtype is exact; the error names the file's and the declared one."""
     (program / "q.k").write_text("input a: half\nout = a")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from kgen.runtime.store import Store, store
+import kgen
+from kgen.runtime.cache import summary
+from kgen.runtime.store import Found, Kind, Store, note_of, store
 
 CUBIN = b"\x7fELF" + bytes(range(256)) * 8
 
@@ -84,6 +87,59 @@ def test_a_full_disk_is_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.warns(RuntimeWarning, match="No space left"):
         full.put("key", CUBIN)
     assert full.get("key") == CUBIN
+
+
+@pytest.mark.parametrize("removed", ["the folder", "all above it"])
+def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: str) -> None:
+    """Also between the making of a file and its move into place."""
+    folder = tmp_path / "a" / "cubin"
+    kept = Store(folder)
+    kept.put("one", CUBIN)
+    real, left = os.replace, [2]
+
+    def replace(source: str, target: Path) -> None:
+        if left[0]:
+            left[0] -= 1
+            shutil.rmtree(folder if removed == "the folder" else folder.parent)
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    kept.put("two", CUBIN)
+    assert Store(folder).get("two") == CUBIN
+
+
+@pytest.mark.parametrize("kind", ["cubin", "cpu"])
+def test_both_kinds_are_capped(tmp_path: Path, kind: Kind) -> None:
+    """The least recently used make room, when many are put."""
+    kept = Store(tmp_path, kind, most=5000)
+    for number in range(130):
+        path = kept.put(f"k.{number}", bytes(1000))
+        assert path is not None
+        os.utime(path, (1000 + number, 1000 + number))
+    assert sum(p.stat().st_size for p in tmp_path.iterdir()) < 5000 + 65 * 1100
+    assert kept.find("k.0") is None
+    assert kept.find("k.129") is not None
+
+
+def test_notes(tmp_path: Path) -> None:
+    """A line that tells entries apart; it is cut between characters."""
+    kept = Store(tmp_path, "cpu")
+    for note, found in {"": "", "out = a": "out = a", "é" * 300: "é" * 100, "\ud800": "?"}.items():
+        path = kept.put("key", CUBIN, note)
+        assert path is not None
+        assert kept.find("key") == Found(path, CUBIN)
+        assert note_of(path) == found
+        path.write_bytes(path.read_bytes()[:-5])
+        note_of(path)
+    assert note_of(tmp_path / "none") == ""
+
+
+def test_a_head_is_summed_up() -> None:
+    """The program's statements and its operands."""
+    x = kgen.spec((4,), "f16")
+    text = kgen.jit("# c\nparam k = 2\nlet t = a * k\nout = t + b").source(x, x)
+    assert summary(text) == "let t = a * k; out = t + b | a: float16, b: float16, k: float32 (by value)"
+    assert summary("int x;") == ""
 
 
 def test_in_memory_only() -> None:
