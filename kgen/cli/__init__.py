@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import sys
+import warnings
 
 import click
 
@@ -50,6 +51,7 @@ def main() -> None:
 
     A wrong command line exits with 2.  Under ``--json`` diagnostics are JSON too, on standard output.
     """
+    warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"  # the place in kgen's code helps nobody
     try:
         cli.main(standalone_mode=False)
         sys.stdout.flush()

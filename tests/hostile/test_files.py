@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +155,19 @@ def test_other_files_instead_of_arrays(run: Run, program: Path) -> None:  # noqa
     check(run, "unreadable-file", "run", "p.k", "--input", "a=.")
     np.savez(program / "a.npz", x=np.ones(3))
     assert "several arrays" in check(run, "unreadable-file", "run", "p.k", "--input", "a=a.npz")
+
+
+def test_a_cache_that_cannot_be_used(program: Path) -> None:
+    """Is one line on standard error; the result is there."""
+    command = ["-m", "kgen", "run", "p.k", "--input", "a=a.npy", "--device", "cpu", "-o", "out.npy"]
+    environ = {**os.environ, "KGEN_CACHE_DIR": str(program / "p.k")}
+    argv = [sys.executable, *command]
+    done = subprocess.run(argv, cwd=program, env=environ, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith(
+        f"note: kgen cannot keep compiled kernels in {program / 'p.k' / 'cpu'}: Not a directory;"
+    )
+    assert done.stderr.count("\n") == 1
+    assert (program / "out.npy").exists()
 
 
 @pytest.mark.parametrize("name", ["n" * 250, "é" * 120, "a'b\"c", "-"])
