@@ -2,8 +2,8 @@
 
 ``include/`` makes the text C++17: qualifiers, vector types, intrinsics, the low-precision headers.  ``scheduler/`` is a
 small library, compiled once, that runs blocks on OS threads and, where a kernel has barriers or warp operations, the
-threads of a block as fibers.  ``toolchain`` finds the compiler, ``driver`` wraps a text, ``build`` compiles and caches,
-``module`` loads and launches.
+threads of a block as fibers.  ``toolchain`` finds the compiler, ``driver`` wraps a text, ``build`` says how it
+becomes a library, ``compiler`` runs the compiler, ``module`` loads and launches.
 
 It proves what a kernel computes and where it reads and writes, not how fast a GPU is.  Environment: ``KGEN_CXX``,
 ``KGEN_CXXFLAGS``; ``KGEN_SCHED`` (0 in order, 1 reversed, else a seed) and ``KGEN_STRICT`` (undefined uses of barriers
