@@ -15,6 +15,7 @@
 #define MOST_OPERANDS 64
 #define MOST_BYTES 8192    /* of parameters, over all kernels of one call */
 #define MOST_PARAMETERS 512
+#define NO_MEMORY -1 /* the place of an array without elements */
 #define INVALID_CONTEXT 201
 #define INVALID_HANDLE 400
 
@@ -32,7 +33,7 @@ typedef char *(*LaunchCpu)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uin
 typedef int (*GetContext)(void **);
 typedef int (*SetContext)(void *);
 
-typedef struct { Py_ssize_t value; PyObject *path, *expected; int call; } Condition;
+typedef struct { int value; PyObject *object, *path, *expected; int call; } Condition; /* of a value, or of an object */
 typedef struct { int i, j, exact; int64_t first, second; } Apart;
 typedef struct { int offset, index; char code; } Variable;
 typedef struct { int offset; unsigned long long start; } Shared;
@@ -56,13 +57,16 @@ typedef struct {
     PyObject *current;   /* callable that gives the current stream; NULL: the CPU, which has none */
     PyObject *handle;    /* callable that gives a given stream's handle */
     PyObject *failed;    /* callable (kernel, status) that raises */
+    PyObject *mark_written; /* callable over a tuple of the values that change, or NULL */
     PyObject *take, *give_back, *owner; /* of memory that the kernels share: callables, names of attributes; or NULL */
     PyObject *engine, *here, *ran_on;
     Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count, shared_count;
+    Py_ssize_t written_count;
     int out_is_tuple, pointer_is_method, one_result;
     int checked[MOST_VALUES], same[MOST_VALUES][2];
     int where[MOST_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
-    int place[MOST_OPERANDS];  /* its address modulo 16 */
+    int place[MOST_OPERANDS];  /* its address modulo 16, or NO_MEMORY */
+    int written[MOST_OPERANDS];
     Py_ssize_t result_count;
     int results[MOST_VALUES];
     Condition *conditions;
@@ -78,10 +82,12 @@ typedef struct {
 
 static PyObject *miss(void) { Py_RETURN_NOTIMPLEMENTED; }
 
-/* Forget what went wrong while looking: the long way round will meet it again and say it better. */
-static PyObject *forget(void) {
+/* What an attribute of an array may raise: the long way round will meet it again and say it better.  Anything else is
+ * none of it: a signal may be handled, and its handler raise, wherever Python code runs. */
+static int forget(void) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_RuntimeError)) return -1;
     PyErr_Clear();
-    return miss();
+    return 0;
 }
 
 static PyObject *follow(PyObject *x, PyObject *path, int call) {
@@ -97,21 +103,31 @@ static PyObject *follow(PyObject *x, PyObject *path, int call) {
     return x;
 }
 
+/* 1 or 0; -1 with an error, as all that look. */
 static int holds(const Condition *c, PyObject *x) {
     PyObject *found = follow(x, c->path, c->call);
-    if (!found) return -1;
+    if (!found) return forget();
     int equal = found == c->expected ? 1 : PyObject_RichCompareBool(found, c->expected, Py_EQ);
     Py_DECREF(found);
     return equal;
 }
 
 static int address(Call *self, PyObject *x, uint64_t *found) {
-    PyObject *number = PyTuple_CheckExact(self->pointer) ? follow(x, self->pointer, self->pointer_is_method)
-                                                         : PyObject_CallOneArg(self->pointer, x);
-    if (!number) return -1;
+    PyObject *number;
+    if (PyTuple_CheckExact(self->pointer)) {
+        number = follow(x, self->pointer, self->pointer_is_method);
+        if (!number) return forget();
+    } else {
+        number = PyObject_CallOneArg(self->pointer, x);
+        if (!number) return -1;
+    }
     *found = PyLong_AsUnsignedLongLong(number);
     Py_DECREF(number);
-    return *found == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+    return *found == (uint64_t)-1 && PyErr_Occurred() ? -1 : 1;
+}
+
+static int lies_at(int place, uint64_t pointer) {
+    return place == NO_MEMORY ? !pointer : pointer && (int)(pointer & 15) == place;
 }
 
 static int write_integer(unsigned char *to, PyObject *x, int bytes, int is_signed) {
@@ -167,7 +183,7 @@ static int collect(Call *self, PyObject *args, PyObject *out, PyObject *named, P
     for (Py_ssize_t i = 0; i < self->args; i++) values[count++] = PyTuple_GET_ITEM(args, i);
     for (Py_ssize_t i = 0; i < by_name; i++) {
         PyObject *value = PyDict_GetItemWithError(named, PyTuple_GET_ITEM(self->names, i));
-        if (!value) return 0;
+        if (!value) return PyErr_Occurred() ? -1 : 0;
         values[count++] = value;
     }
     if (self->outs == 0) {
@@ -197,7 +213,8 @@ static int recognised(Call *self, PyObject **values) {
         if (!is_true) return 0;
     }
     for (Py_ssize_t i = 0; i < self->condition_count; i++) {
-        int held = holds(&self->conditions[i], values[self->conditions[i].value]);
+        const Condition *c = &self->conditions[i];
+        int held = holds(c, c->object ? c->object : values[c->value]);
         if (held != 1) return held;
     }
     if (self->unless) {
@@ -274,14 +291,18 @@ static PyObject *results(Call *self, PyObject **values, PyObject **made) {
 static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned char *memory) {
     for (Py_ssize_t i = 0; i < self->operands; i++) {
         if (self->where[i] < 0) continue;
-        if (address(self, values[self->where[i]], &pointers[i])) return 0;
-        if ((int)(pointers[i] & 15) != self->place[i]) return 0;
+        int found = address(self, values[self->where[i]], &pointers[i]);
+        if (found != 1) return found;
+        if (!lies_at(self->place[i], pointers[i])) return 0;
     }
     if (!apart(self, pointers)) return 0;
     memcpy(memory, self->image, self->bytes);
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
-        if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) return 0;
+        if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) {
+            PyErr_Clear(); /* it does not fit; its type is Python's own, so no other code has run */
+            return 0;
+        }
     }
     return 1;
 }
@@ -343,12 +364,26 @@ static int start(Call *self, uint64_t stream, unsigned char *memory) {
     return -1;
 }
 
+/* Tells the arrays' library that these will have changed; -1 with an error. */
+static int mark_written(Call *self, PyObject **values) {
+    if (!self->mark_written || !self->written_count || !self->kernel_count) return 0;
+    PyObject *written = PyTuple_New(self->written_count);
+    if (!written) return -1;
+    for (Py_ssize_t i = 0; i < self->written_count; i++)
+        PyTuple_SET_ITEM(written, i, Py_NewRef(values[self->written[i]]));
+    PyObject *done = PyObject_CallOneArg(self->mark_written, written);
+    Py_DECREF(written);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
     uint64_t pointers[MOST_OPERANDS], stream;
     unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
     /* Outputs are allocated for the current stream: for another one, that takes more care. */
     if (given_stream != Py_None && (!self->current || PyTuple_GET_SIZE(self->fresh))) return miss();
-    if (!gather(self, values, pointers, memory)) return forget();
+    int found = gather(self, values, pointers, memory);
+    if (found != 1) return found ? NULL : miss();
     if (find_stream(self, given_stream, &stream)) return NULL;
     for (Py_ssize_t i = 0; i < self->operands; i++) {
         if (self->where[i] >= 0) continue;
@@ -356,11 +391,13 @@ static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyOb
         PyObject *fresh = PyTuple_GET_ITEM(self->fresh, number);
         PyObject *const *parts = &PyTuple_GET_ITEM(fresh, 0);
         made[number] = PyObject_Vectorcall(parts[0], parts + 1, PyTuple_GET_SIZE(fresh) - 1, NULL);
-        if (!made[number] || address(self, made[number], &pointers[i])) return NULL;
-        if ((int)(pointers[i] & 15) != self->place[i]) return miss();
+        if (!made[number]) return NULL;
+        found = address(self, made[number], &pointers[i]);
+        if (found != 1) return found ? NULL : miss();
+        if (!lies_at(self->place[i], pointers[i])) return miss();
     }
     write_pointers(self, pointers, memory);
-    if (start(self, stream, memory)) return NULL;
+    if (mark_written(self, values) || start(self, stream, memory)) return NULL;
     if (PyObject_SetAttr(self->engine, self->ran_on, self->here)) return NULL;
     return results(self, values, made);
 }
@@ -372,9 +409,9 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         return NULL;
     }
     PyObject *values[MOST_VALUES], *made[MOST_VALUES] = {NULL};
-    if (!collect(self, args[0], args[1], args[3], values)) return PyErr_Occurred() ? forget() : miss();
-    int found = recognised(self, values);
-    if (found != 1) return found ? forget() : miss();
+    int found = collect(self, args[0], args[1], args[3], values);
+    if (found == 1) found = recognised(self, values);
+    if (found != 1) return found ? NULL : miss();
     PyObject *result = run(self, values, args[2], made);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++) Py_XDECREF(made[i]);
     return result;
@@ -423,14 +460,18 @@ static PyObject *make_again(PyObject *object, PyObject *arguments) {
     PyObject *args, *out, *named, *values[MOST_VALUES];
     uint64_t pointers[MOST_OPERANDS];
     if (!PyArg_ParseTuple(arguments, "O!OO!", &PyTuple_Type, &args, &out, &PyDict_Type, &named)) return NULL;
-    if (PyTuple_GET_SIZE(self->fresh) || !collect(self, args, out, named, values) || recognised(self, values) != 1) return forget();
+    if (PyTuple_GET_SIZE(self->fresh)) return miss();
+    int found = collect(self, args, out, named, values);
+    if (found == 1) found = recognised(self, values);
+    if (found != 1) return found ? NULL : miss();
     Again *made = PyObject_New(Again, &AgainType);
     if (!made) return NULL;
     made->vectorcall = again;
     made->call = (Call *)Py_NewRef(object);
-    if (!gather(self, values, pointers, made->memory)) {
+    found = gather(self, values, pointers, made->memory);
+    if (found != 1) {
         Py_DECREF(made);
-        return forget();
+        return found ? NULL : miss();
     }
     write_pointers(self, pointers, made->memory);
     return (PyObject *)made;
@@ -443,11 +484,45 @@ static PyMethodDef methods[] = {
 
 /* --- making one -------------------------------------------------------------------------------------------------- */
 
-static int integers(PyObject *sequence, int *to, Py_ssize_t most, Py_ssize_t *count) {
-    *count = PyTuple_GET_SIZE(sequence);
-    if (*count > most) return PyErr_SetString(PyExc_ValueError, "too many"), -1;
-    for (Py_ssize_t i = 0; i < *count; i++) to[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(sequence, i));
-    return PyErr_Occurred() ? -1 : 0;
+static int wrong(const char *what) { return PyErr_SetString(PyExc_ValueError, what), -1; }
+
+/* Beyond the limits above: native.py takes this error for the answer that it is. */
+static int too_large(void) { return PyErr_SetString(PyExc_OverflowError, "too large a call"), -1; }
+
+static int within(long long n, long long low, long long end) {
+    return n >= low && n < end ? 0 : wrong("an index is out of range");
+}
+
+/* Every number is `low` or more and less than `end`. */
+static int integers(PyObject *sequence, int *to, Py_ssize_t most, Py_ssize_t *count, long low, Py_ssize_t end) {
+    *count = 0;
+    if (PyTuple_GET_SIZE(sequence) > most) return too_large();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence); i++) {
+        long n = PyLong_AsLong(PyTuple_GET_ITEM(sequence, i));
+        if ((n == -1 && PyErr_Occurred()) || within(n, low, end)) return -1;
+        to[(*count)++] = (int)n;
+    }
+    return 0;
+}
+
+/* An entry of a table, as PyArg_ParseTuple needs it; NULL with an error. */
+static PyObject *entry(PyObject *sequence, Py_ssize_t i) {
+    PyObject *found = PyTuple_GET_ITEM(sequence, i);
+    if (PyTuple_Check(found)) return found;
+    PyErr_SetString(PyExc_TypeError, "a table's entries are tuples");
+    return NULL;
+}
+
+/* The bytes of a variable in memory; 0 for a code that is none. */
+static int size_of(int code) {
+    switch (code) {
+    case '?': case 'b': case 'B': return 1;
+    case 'h': case 'H': case 'e': return 2;
+    case 'i': case 'I': case 'f': return 4;
+    case 'q': case 'Q': case 'd': case 'F': case 'P': return 8;
+    case 'D': return 16;
+    default: return 0;
+    }
 }
 
 static void *table(PyObject *sequence, size_t size, Py_ssize_t *count) {
@@ -460,12 +535,17 @@ static int conditions(Call *self, PyObject *sequence) {
     if (!self->conditions) return -1;
     for (Py_ssize_t i = 0; i < self->condition_count; i++) {
         Condition *c = &self->conditions[i];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(sequence, i), "nO!pO", &c->value, &PyTuple_Type, &c->path, &c->call, &c->expected)) {
-            self->condition_count = i;
-            return -1;
+        PyObject *one = entry(sequence, i), *of, *path, *expected;
+        if (!one || !PyArg_ParseTuple(one, "OO!pO", &of, &PyTuple_Type, &path, &c->call, &expected)) return -1;
+        if (PyLong_Check(of)) {
+            long n = PyLong_AsLong(of);
+            if ((n == -1 && PyErr_Occurred()) || within(n, 0, PyTuple_GET_SIZE(self->types))) return -1;
+            c->value = (int)n;
+        } else {
+            c->object = Py_NewRef(of);
         }
-        Py_INCREF(c->path);
-        Py_INCREF(c->expected);
+        c->path = Py_NewRef(path);
+        c->expected = Py_NewRef(expected);
     }
     return 0;
 }
@@ -480,14 +560,14 @@ static int kernels(Call *self, PyObject *sequence) {
         unsigned c[3];
         int together;
         Py_ssize_t count;
-        PyObject *offsets;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(sequence, i), "K(III)(III)II(III)pO!", &function, &k->grid[0], &k->grid[1],
+        PyObject *offsets, *one = entry(sequence, i);
+        if (!one || !PyArg_ParseTuple(one, "K(III)(III)II(III)pO!", &function, &k->grid[0], &k->grid[1],
                               &k->grid[2], &k->block[0], &k->block[1], &k->block[2], &k->shared, &k->threads, &c[0], &c[1],
                               &c[2], &together, &PyTuple_Type, &offsets))
             return -1;
         k->function = function;
         k->first = (int)used;
-        if (integers(offsets, self->offsets + used, MOST_PARAMETERS - used, &count)) return -1;
+        if (integers(offsets, self->offsets + used, MOST_PARAMETERS - used, &count, 0, self->bytes)) return -1;
         k->parameters = (int)count;
         used += count;
         if (c[0] * c[1] * c[2] > 1) {
@@ -516,8 +596,11 @@ static int scratch(Call *self, PyObject *given) {
     Py_INCREF(self->owner);
     self->shared = table(patches, sizeof(Shared), &self->shared_count);
     if (!self->shared) return -1;
-    for (Py_ssize_t n = 0; n < self->shared_count; n++)
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(patches, n), "iK", &self->shared[n].offset, &self->shared[n].start)) return -1;
+    for (Py_ssize_t n = 0; n < self->shared_count; n++) {
+        PyObject *one = entry(patches, n);
+        if (!one || !PyArg_ParseTuple(one, "iK", &self->shared[n].offset, &self->shared[n].start)) return -1;
+        if (within(self->shared[n].offset, 0, self->bytes - 7)) return -1;
+    }
     return 0;
 }
 
@@ -525,7 +608,8 @@ static int fill(Call *self, PyObject *a[]) {
     Py_ssize_t count, n;
     PyObject *same = a[0], *apart = a[1], *variables = a[2];
     int flat[2 * MOST_VALUES];
-    if (integers(same, flat, 2 * MOST_VALUES, &count)) return -1;
+    if (integers(same, flat, 2 * MOST_VALUES, &count, 0, PyTuple_GET_SIZE(self->types))) return -1;
+    if (count % 2) return wrong("same holds pairs");
     self->same_count = count / 2;
     memcpy(self->same, flat, count * sizeof(int));
     self->apart = table(apart, sizeof(Apart), &self->apart_count);
@@ -534,37 +618,74 @@ static int fill(Call *self, PyObject *a[]) {
     for (n = 0; n < self->apart_count; n++) {
         Apart *one = &self->apart[n];
         long long first, second;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(apart, n), "iipLL", &one->i, &one->j, &one->exact, &first, &second)) return -1;
+        PyObject *item = entry(apart, n);
+        if (!item || !PyArg_ParseTuple(item, "iipLL", &one->i, &one->j, &one->exact, &first, &second)) return -1;
+        if (within(one->i, 0, self->operands) || within(one->j, 0, self->operands)) return -1;
+        if (self->where[one->i] < 0 || self->where[one->j] < 0) return wrong("an output that is allocated lies apart");
         one->first = first;
         one->second = second;
     }
     for (n = 0; n < self->variable_count; n++) {
         Variable *v = &self->variables[n];
         int code;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variables, n), "iCi", &v->offset, &code, &v->index)) return -1;
+        PyObject *item = entry(variables, n);
+        if (!item || !PyArg_ParseTuple(item, "iCi", &v->offset, &code, &v->index)) return -1;
+        if (!size_of(code)) return wrong("no such code of a variable");
+        if (within(v->offset, 0, self->bytes - size_of(code) + 1)) return -1;
+        if (within(v->index, 0, code == 'P' ? self->operands : PyTuple_GET_SIZE(self->types))) return -1;
         v->code = (char)code;
     }
     return 0;
 }
 
+/* How many values there are, and what makes those that are allocated. */
+static int counts(Call *self) {
+    Py_ssize_t values = PyTuple_GET_SIZE(self->types), made = PyTuple_GET_SIZE(self->fresh);
+    if (values > MOST_VALUES || made > MOST_VALUES) return too_large();
+    if (self->args < 0 || self->args > values || self->outs < 0 || self->outs > values ||
+        self->args + PyTuple_GET_SIZE(self->names) + self->outs != values || (!self->out_is_tuple && self->outs > 1))
+        return wrong("types has one entry for each value");
+    for (Py_ssize_t i = 0; i < made; i++) {
+        PyObject *one = entry(self->fresh, i);
+        if (!one) return -1;
+        if (!PyTuple_GET_SIZE(one)) return wrong("an output that nothing allocates");
+    }
+    return 0;
+}
+
+static int operands(Call *self, PyObject *where, PyObject *place) {
+    Py_ssize_t places, made = PyTuple_GET_SIZE(self->fresh), seen = 0;
+    char is_made[MOST_VALUES] = {0};
+    if (integers(where, self->where, MOST_OPERANDS, &self->operands, -made, PyTuple_GET_SIZE(self->types)) ||
+        integers(place, self->place, MOST_OPERANDS, &places, NO_MEMORY, 16))
+        return -1;
+    if (places != self->operands) return wrong("place has one entry for each operand");
+    for (Py_ssize_t i = 0; i < self->operands; i++)
+        if (self->where[i] < 0 && !is_made[-1 - self->where[i]]++) seen++;
+        else if (self->where[i] < 0) return wrong("an output is allocated twice");
+    return seen == made ? 0 : wrong("an output that is no operand");
+}
+
 static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keywords) {
     static char *known[] = {
         "args", "names", "outs", "out_is_tuple", "types", "alike", "checked", "same", "conditions", "unless", "pointer",
-        "pointer_is_method", "where", "place", "apart", "fresh", "results", "one_result", "current", "handle", "failed",
+        "pointer_is_method", "where", "place", "apart", "fresh", "mark_written", "written", "results", "one_result",
+        "current", "handle", "failed",
         "engine", "here", "image", "variables", "kernels", "scratch", "launch", "get_context", "set_context", "context", NULL,
     };
     PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_, *scratch_;
+    PyObject *mark, *written;
     Py_buffer image = {0};
     unsigned long long launch_, get, set, context;
     Call *self = (Call *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = call;
     if (!PyArg_ParseTupleAndKeywords(
-            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!O!pOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
+            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!pOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
             &self->names, &self->outs, &self->out_is_tuple, &PyTuple_Type, &self->types, &alike, &PyTuple_Type, &checked,
             &PyTuple_Type, &same, &PyTuple_Type, &conds, &unless, &self->pointer, &self->pointer_is_method, &PyTuple_Type,
-            &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &PyTuple_Type, &results_,
-            &self->one_result, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
+            &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &mark, &PyTuple_Type, &written,
+            &PyTuple_Type, &results_, &self->one_result, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
             &variables, &PyTuple_Type, &kernels_, &scratch_, &launch_, &get, &set, &context)) {
         self->names = self->types = self->fresh = self->pointer = self->handle = self->failed = NULL;
         self->engine = self->here = NULL;
@@ -582,29 +703,22 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     self->alike = alike == Py_None ? NULL : Py_NewRef(alike);
     self->unless = unless == Py_None ? NULL : Py_NewRef(unless);
     self->current = current == Py_None ? NULL : Py_NewRef(current);
+    self->mark_written = mark == Py_None ? NULL : Py_NewRef(mark);
     self->ran_on = PyUnicode_InternFromString("ran_on");
     self->launch = launch_;
     self->get_context = get;
     self->set_context = set;
     self->context = context;
-    self->bytes = image.len;
-    Py_ssize_t operands;
     PyObject *parts[] = {same, apart_, variables};
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++)
-        if (!PyTuple_Check(PyTuple_GET_ITEM(self->fresh, i)) || !PyTuple_GET_SIZE(PyTuple_GET_ITEM(self->fresh, i))) {
-            PyErr_SetString(PyExc_TypeError, "fresh is a tuple of tuples");
-            PyBuffer_Release(&image);
-            Py_DECREF(self);
-            return NULL;
-        }
-    int bad = image.len > MOST_BYTES || PyTuple_GET_SIZE(self->types) > MOST_VALUES || PyTuple_GET_SIZE(self->fresh) > MOST_VALUES;
-    if (bad) PyErr_SetString(PyExc_ValueError, "too large a call");
-    else memcpy(self->image, image.buf, image.len);
+    int bad = image.len > MOST_BYTES ? too_large() : 0;
+    if (!bad) memcpy(self->image, image.buf, self->bytes = image.len);
     PyBuffer_Release(&image);
-    if (bad || integers(checked, self->checked, MOST_VALUES, &self->checked_count) || conditions(self, conds) ||
-        integers(where, self->where, MOST_OPERANDS, &self->operands) || integers(place, self->place, MOST_OPERANDS, &operands) ||
-        integers(results_, self->results, MOST_VALUES, &self->result_count) || fill(self, parts) || kernels(self, kernels_) ||
-        scratch(self, scratch_)) {
+    Py_ssize_t values = PyTuple_GET_SIZE(self->types), made = PyTuple_GET_SIZE(self->fresh);
+    if (bad || counts(self) || integers(checked, self->checked, MOST_VALUES, &self->checked_count, 0, values) ||
+        integers(written, self->written, MOST_OPERANDS, &self->written_count, 0, values) || conditions(self, conds) ||
+        operands(self, where, place) || integers(results_, self->results, MOST_VALUES, &self->result_count, -made, values) ||
+        (self->one_result && !self->result_count && wrong("there is no result")) || fill(self, parts) ||
+        kernels(self, kernels_) || scratch(self, scratch_)) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
         Py_DECREF(self);
         return NULL;
@@ -615,9 +729,12 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
 static int traverse(PyObject *object, visitproc visit, void *arg) {
     Call *self = (Call *)object;
     PyObject *all[] = {self->types, self->names, self->alike, self->unless, self->fresh, self->pointer, self->current,
-                       self->handle, self->failed, self->engine, self->here, self->take, self->give_back};
+                       self->handle, self->failed, self->mark_written, self->engine, self->here, self->take, self->give_back};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) Py_VISIT(all[i]);
-    for (Py_ssize_t i = 0; i < self->condition_count; i++) Py_VISIT(self->conditions[i].expected);
+    for (Py_ssize_t i = 0; i < self->condition_count; i++) {
+        Py_VISIT(self->conditions[i].object);
+        Py_VISIT(self->conditions[i].expected);
+    }
     return 0;
 }
 
@@ -642,10 +759,12 @@ static void dealloc(PyObject *object) {
     Py_CLEAR(self->unless);
     Py_CLEAR(self->fresh);
     Py_CLEAR(self->pointer);
+    Py_CLEAR(self->mark_written);
     Py_CLEAR(self->here);
     Py_CLEAR(self->owner);
     Py_CLEAR(self->ran_on);
     for (Py_ssize_t i = 0; i < self->condition_count; i++) {
+        Py_CLEAR(self->conditions[i].object);
         Py_CLEAR(self->conditions[i].path);
         Py_CLEAR(self->conditions[i].expected);
     }

@@ -46,7 +46,39 @@ class Prepared:
     session: Session
 
     def launch(self) -> None:
+        self.mark_written()
         self.bound.run(self.session.stream, self.variables())
+
+    def mark_written(self) -> None:
+        """Tell libraries which of the caller's arrays change."""
+        for value in self.written():
+            if value.adapter is not None:
+                value.adapter.mark_written((value.array,))
+
+    def written(self) -> list[ArrayValue]:
+        """The caller's arrays that the kernels write to."""
+        operands = self.plan.specialised.kernel.operands
+        updated = {operands[t.operand].name for s in self.plan.specialised.steps for t in s.touches if t.writes}
+        return [v for v in self.arrays() if v.name in updated]
+
+    def arrays(self) -> list[ArrayValue]:
+        """The caller's arrays, ``out=`` included."""
+        from kgen.arguments import ArrayValue
+
+        return [v for v in self.values.values() if isinstance(v, ArrayValue)] + [o for o in self.outs if o is not None]
+
+    def refuse_copies(self) -> None:
+        """Raises :class:`~kgen.KgenError` (``bad-plan``) where a kernel reads a copy that was made for this call."""
+        for value in self.arrays():
+            if value.adapter is not None and value.adapter.copies(value.original):
+                message = f"`{value.name}` is unaligned or in another byte order, so every call copies it"
+                raise error("bad-plan", message, "pass an aligned copy in this machine's byte order")
+
+    def placed(self) -> list[tuple[ArrayValue, int]]:
+        """Those that the kernels read or write, with their addresses."""
+        operands = zip(self.plan.specialised.kernel.operands, self.outputs.arrays, strict=True)
+        pointers = {o.name: array.pointer for o, array in operands}
+        return [(v, pointers[v.name]) for v in self.arrays() if v.name in pointers]
 
     def variables(self) -> list[Any]:
         """The values of pointers and scalars, in the order of the kernels' signature."""
@@ -91,9 +123,9 @@ class Engine(Decider):
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
     ) -> Any:
         with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
-            call.launch()
             if shape is None:
-                self._learn(call)
+                self._learn(call)  # before the launch: what fails here has changed no array
+            call.launch()
         return call.outputs.results()
 
     @contextmanager
@@ -139,6 +171,7 @@ class Engine(Decider):
                     f"{call.session.adapter.name} arrays are copied or waited for at every call, so no plan helps",
                     "plans are for arrays of torch, CuPy and Numba, and for NumPy's on the CPU",
                 )
+            call.refuse_copies()
             outputs = call.outputs.results()
         with self.prepared(
             args, named, out=outputs, stream=stream, shape=None if outputs is not None else shape

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Plan:
     """One call of a kernel on certain arrays, which it keeps alive together with its outputs.
 
-    ``plan()`` launches it again and checks nothing.  ``plan(a2, b2)`` runs on other arrays of the same layouts, into
+    ``plan()`` launches it again; of libraries whose arrays may move (torch, NumPy) it looks whether the plan's own are
+    still as they were.  ``plan(a2, b2)`` runs on other arrays of the same layouts, into
     the plan's outputs (or ``out=``), and checks them: type, device, dtype, shape, strides, alignment, overlap.  Both
     launch on ``stream=``, else on the stream that the plan was made with, else on the current stream of the arrays'
     library at that moment: inside another library's graph capture, they are captured.
@@ -34,8 +35,9 @@ class Plan:
         adapter, device = session.adapter, session.backend.device
         self._current = adapter.current_stream(device)
         self._on_cuda = device.kind == "cuda"
+        self._moves = any(v.adapter is not None and v.adapter.moves for v in call.arrays())
         # The C extension's calls can be made again as they are; generated Python has to be told how.
-        fix = getattr(again, "again", None)
+        fix = None if self._moves else getattr(again, "again", None)
         fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
         self._native: Callable[[Any], None] | None = None if fixed is NotImplemented else fixed
 
@@ -46,7 +48,7 @@ class Plan:
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = None) -> Any:
         """Launch; returns the outputs.  Raises :class:`~kgen.KgenError` (``plan-mismatch``) for other layouts."""
-        if args or out is not None:
+        if args or out is not None or (self._moves and self._again is not None):
             return self._swapped(args, out, stream)
         if stream is None:
             stream = self._stream
@@ -55,6 +57,7 @@ class Plan:
         if self._native is not None:
             self._native(stream)
             return self._out
+        self._look()
         self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
         return self._out
 
@@ -65,13 +68,33 @@ class Plan:
         from kgen.runtime.cuda.graph import Graph
 
         device = self._call.session.backend.device.index
-        return Graph.capture(device, lambda stream: self._bound.run(stream, self._values), self._current, self)
+        return Graph.capture(
+            device, lambda stream: self._bound.run(stream, self._values), self._current, self._look, self
+        )
+
+    def __reduce__(self) -> Any:
+        hint = "copy or pickle the kernel, and make a plan of the copy"
+        raise error("bad-plan", "a plan belongs to its arrays and to this process, so it has no copy", hint)
+
+    def _look(self) -> None:
+        """See that no array has moved, or takes part in gradients, since its address was written down."""
+        if self._moves:
+            for value, pointer in self._call.placed():
+                adapter = value.adapter
+                assert adapter is not None
+                array = adapter.normalise(value.original)
+                if adapter.pointer(array) != pointer or adapter.spec(array) != value.spec:
+                    message = f"`{value.name}` is not where it was, or of another layout"
+                    raise error("plan-mismatch", message, "make another plan")
+        self._call.mark_written()
 
     def _swapped(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
         call = self._call
         args, out = args or call.args, self._out if out is None else out
         if stream is None:
             stream = self._stream
+        elif not self._on_cuda:
+            raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
         if self._again is not None:
             result = self._again(args, out, stream, call.named)
             if result is not NotImplemented:
@@ -98,6 +121,8 @@ class Plan:
         outs = zip(self._call.outs, given_outputs(program, out), strict=True)
         pairs += [(a, b) for a, b in outs if a is not None and b is not None]
         for a, b in pairs:
+            if isinstance(b, ArrayValue) and b.adapter is not None and b.adapter is a.adapter:
+                b.adapter.pointer(b.array)  # it may have to be refused by itself
             if not isinstance(b, ArrayValue):
                 return f"`{a.name}` was an array when the plan was made"
             if a.adapter is not b.adapter or a.device != b.device:

@@ -24,7 +24,8 @@ def op(name: str, program: str | Kernel) -> Any:
 
     ``name``: ``"namespace::name"``.  ``program``: a text, or a kernel from :func:`kgen.jit`.  Inputs are positional,
     params keyword arguments with the program's defaults; ``inout`` arguments are declared as mutated.  It runs on CUDA
-    and CPU tensors; shapes, dtypes and strides of the results are known without data.  No gradient flows through it.
+    and CPU tensors; shapes, dtypes and strides of the results are known without data.  No gradient flows through it: on
+    tensors that require one it raises ``requires-grad``, also while torch.compile traces it and inside torch.func.grad.
 
     Raises :class:`~kgen.KgenError`: ``bad-call`` for a name of another form or one that is taken.
     """
@@ -46,7 +47,32 @@ def op(name: str, program: str | Kernel) -> Any:
     for key in ("CUDA", "CPU"):
         library.impl(short, kernel.__call__, key)
     torch.library.register_fake(name, _fake(kernel), lib=library)
-    return getattr(getattr(torch.ops, namespace), short).default
+    made = getattr(getattr(torch.ops, namespace), short).default
+    library.impl(short, _refuses_gradients(made), "Autograd")
+    return made
+
+
+def _refuses_gradients(operator: Any) -> Any:
+    """The operator where gradients are recorded, in reverse or forward mode, by torch.func or a compiler that traces.
+
+    Without it torch would take the result for a constant, whose gradient is zero.
+    """
+    import torch
+
+    from kgen.arrays import adapter_of
+    from kgen.arrays.torch_ import requires_grad
+
+    adapter: Any = adapter_of(torch.empty(0))
+    below = torch._C._AutoDispatchBelowAutograd
+
+    def call(*args: Any, **named: Any) -> Any:
+        for x in (*args, *named.values()):
+            if isinstance(x, torch.Tensor) and adapter.records(x):
+                raise requires_grad("pass x.detach(), or call under torch.no_grad()")
+        with below():
+            return operator(*args, **named)
+
+    return call
 
 
 def _schema(kernel: Kernel) -> str:

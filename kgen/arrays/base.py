@@ -35,9 +35,12 @@ def cuda(index: int) -> Device:
 
 
 class Fact(NamedTuple):
-    """What an array has to say again: the attribute at the end of ``path``, called if ``call``, is ``expected``."""
+    """What an array has to say again: the attribute at the end of ``path``, called if ``call``, is ``expected``.
 
-    array: str
+    ``array`` is an array's name or, where it is no str, an object that is looked at itself.
+    """
+
+    array: Any
     path: tuple[str, ...]
     expected: Any
     call: bool = False
@@ -50,7 +53,7 @@ class Look(NamedTuple):
     the arrays that it is called on; ``same`` are pairs that are one object; ``unless`` has to give False.
     ``pointer``: the attributes that lead to an address, the last one called if ``pointer_call``; or a function.
     ``stream`` gives the caller's current stream; None where there is none, on the CPU.  ``numel`` is the attribute that
-    counts elements, called if ``numel_call``.
+    counts elements, called if ``numel_call``.  ``mark_written`` is called on the arrays that are written to.
     """
 
     facts: tuple[Fact, ...]
@@ -62,6 +65,7 @@ class Look(NamedTuple):
     unless: Callable[[], bool] | None = None
     numel: str = "size"
     numel_call: bool = False
+    mark_written: Callable[[tuple[Any, ...]], None] | None = None
 
 
 class Adapter(Protocol):
@@ -84,6 +88,11 @@ class Adapter(Protocol):
         """A call has to wait for its kernels: the library cannot be told that they still read its arrays."""
         ...
 
+    @property
+    def moves(self) -> bool:
+        """The memory of one array object may become another while it lives, so that a plan looks at it every time."""
+        ...
+
     def normalise(self, x: Any) -> Any:
         """``x`` itself, or what a kernel can read in its stead (a copy of unaligned data, a view of a foreign array).
 
@@ -103,6 +112,14 @@ class Adapter(Protocol):
 
     def writable(self, x: Any) -> bool:
         """Whether a kernel may write into ``x`` where it is."""
+        ...
+
+    def copies(self, x: Any) -> bool:
+        """Whether :meth:`normalise` makes a copy of ``x``."""
+        ...
+
+    def mark_written(self, arrays: Sequence[Any]) -> None:
+        """Tells the library that kernels change these arrays: torch's backward looks for that."""
         ...
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
@@ -161,12 +178,19 @@ class Defaults:
 
     immutable = False
     waits = False
+    moves = False
 
     def normalise(self, x: Any) -> Any:
         return x
 
     def writable(self, x: Any) -> bool:
         return True
+
+    def copies(self, x: Any) -> bool:
+        return False
+
+    def mark_written(self, arrays: Sequence[Any]) -> None:
+        return
 
     def finish(self, x: Any, stream: int = 0) -> Any:
         return x
@@ -194,6 +218,10 @@ class Defaults:
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         raise NotImplementedError  # look() has given nothing
+
+
+#: What code that pretends to be an array library raises.  Others, such as a signal handler's, are not kgen's.
+MALFORMED = (ArithmeticError, AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 class SpecCache(dict[Any, Spec]):

@@ -10,7 +10,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from kgen.arrays.base import Defaults, Device, Fact, Look, SpecCache, as_python, is_c_order, span, unsupported_dtype
+from kgen.arrays.base import (
+    MALFORMED,
+    Defaults,
+    Device,
+    Fact,
+    Look,
+    SpecCache,
+    as_python,
+    is_c_order,
+    span,
+    unsupported_dtype,
+)  # fmt: skip
 from kgen.diagnostics import error
 from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
 from kgen.spec import Spec, c_strides
@@ -36,21 +47,31 @@ class NumpyAdapter(Defaults):
     """A result for arrays that were copied (unaligned, byte-swapped) is an ordinary array."""
 
     name = "numpy"
+    moves = True  # resize(refcheck=False), __setstate__()
 
     def __init__(self) -> None:
         self._specs = SpecCache()
 
     def normalise(self, x: Any) -> np.ndarray[Any, Any]:
-        if not isinstance(x, np.ndarray):
-            x = np.asarray(x)  # a NumPy scalar: 0-d
-        dtype = x.dtype
-        if dtype not in FROM_NUMPY:
-            x = x.astype(TO_NUMPY[dtype_of(dtype)])
+        real = self._real(x)
+        if _is_readable(real):
+            return real
+        native = real.astype(TO_NUMPY[dtype_of(real.dtype)], copy=False)
+        return native if _is_readable(native) else np.array(native, order="C")
+
+    def _real(self, x: Any) -> np.ndarray[Any, Any]:
+        """What a kernel may believe: a class of its own can say anything of its shape."""
+        if type(x) is np.ndarray:
+            return x
         if isinstance(x, np.ma.MaskedArray):
             raise error("not-an-array", "a masked array's mask would be lost", "pass x.filled(value) or x.data")
-        if not x.flags.aligned or (dtype.kind == "c" and not _whole(x)):
-            x = np.array(x, order="C")
-        return x  # type: ignore[no-any-return]
+        if not isinstance(x, np.ndarray):
+            return np.asarray(x)  # a NumPy scalar: 0-d
+        overridden = any(getattr(type(x), name) is not getattr(np.ndarray, name) for name in _BELIEVED)
+        return np.ndarray.view(x, np.ndarray) if overridden else x
+
+    def copies(self, x: Any) -> bool:
+        return not _is_readable(self._real(x))
 
     def spec(self, x: Any) -> Spec:
         key = (x.dtype, x.shape, x.strides)
@@ -70,7 +91,7 @@ class NumpyAdapter(Defaults):
         return None
 
     def writable(self, x: Any) -> bool:
-        return isinstance(x, np.ndarray) and x.flags.writeable and self.normalise(x) is x
+        return isinstance(x, np.ndarray) and self._real(x).flags.writeable and not self.copies(x)
 
     def empty(
         self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any = None
@@ -110,8 +131,16 @@ class BufferAdapter(NumpyAdapter):
 
     name = "buffer"
 
-    def normalise(self, x: Any) -> np.ndarray[Any, Any]:
-        return super().normalise(x if isinstance(x, np.ndarray) else np.asarray(x))
+    def _real(self, x: Any) -> np.ndarray[Any, Any]:
+        if isinstance(x, np.ndarray):
+            return super()._real(x)
+        try:
+            found = np.asarray(x)
+        except MALFORMED as problem:
+            raise error(
+                "not-an-array", f"NumPy cannot read the {type(x).__name__}: {problem}", "pass a NumPy array"
+            ) from problem
+        return found
 
     def spec(self, x: Any) -> Spec:
         return super().spec(self.normalise(x))
@@ -120,8 +149,7 @@ class BufferAdapter(NumpyAdapter):
         return address_of(self.normalise(x))
 
     def writable(self, x: Any) -> bool:
-        view = np.asarray(x)
-        return view.flags.writeable and self.normalise(view) is view
+        return self._real(x).flags.writeable and not self.copies(x)
 
     def item(self, x: Any) -> bool | int | float | complex:
         return super().item(self.normalise(x))
@@ -132,6 +160,18 @@ def element_strides(shape: Sequence[int], strides: Sequence[int], size: int) -> 
     if any(s % size for n, s in zip(shape, strides, strict=True) if n > 1):
         return None
     return tuple(s // size for s in strides)
+
+
+#: What is read of an array; a subclass that overrides one of them is looked at through NumPy's own class.
+_BELIEVED = (
+    "__array_interface__", "__getattribute__", "astype", "ctypes", "dtype", "flags", "item", "itemsize", "nbytes",
+    "ndim", "shape", "size", "strides",
+)  # fmt: skip
+
+
+def _is_readable(x: np.ndarray[Any, Any]) -> bool:
+    """Whether a kernel can read ``x`` where it is."""
+    return x.dtype in FROM_NUMPY and x.flags.aligned and (x.dtype.kind != "c" or _whole(x))
 
 
 def _whole(x: np.ndarray[Any, Any]) -> bool:

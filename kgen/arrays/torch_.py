@@ -18,6 +18,7 @@ class TorchAdapter(Defaults):
     """Made when the first tensor is seen, so torch is imported already."""
 
     name = "torch"
+    moves = True  # resize_(), set_(), .data
 
     def __init__(self) -> None:
         torch = self._torch = sys.modules["torch"]
@@ -29,11 +30,16 @@ class TorchAdapter(Defaults):
         self._hip = bool(getattr(torch.version, "hip", None))  # AMD's GPUs call themselves cuda in torch
         self._plain = {torch.Tensor, torch.nn.Parameter}
         self._grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+        self._forward = torch.autograd.forward_ad
+        self._bump: Callable[[Sequence[Any]], None] = (
+            torch._C._increment_version
+        )  # its public wrapper costs as much again
         self._raw_stream = self._find_raw_stream()
 
     def spec(self, x: Any) -> Spec:
-        if x.layout is not self._strided:
-            raise error("not-an-array", f"a torch tensor of layout {x.layout} has no strides", "pass x.to_dense()")
+        if x.layout is not self._strided or x.is_nested:
+            what = "nested" if x.is_nested else str(x.layout).removeprefix("torch.")
+            raise error("not-an-array", f"a {what} torch tensor has no strides", "pass x.to_dense()")
         key = (x.dtype, x.shape, x.stride())
         return self._specs.get(key) or self._specs.keep(key, self._describe(x))
 
@@ -47,12 +53,8 @@ class TorchAdapter(Defaults):
 
     def pointer(self, x: Any) -> int:
         """The checks come to 0.2 us; a caller that guards on dispatch keys may call ``x.data_ptr()`` itself."""
-        if x.requires_grad and self._grad_enabled():
-            raise error(
-                "requires-grad",
-                "the tensor requires grad, and no gradient would flow through this kernel",
-                "pass x.detach(), or call under torch.no_grad()",
-            )
+        if self.records(x):
+            raise requires_grad("pass x.detach(), or call under torch.no_grad()")
         if type(x) not in self._plain:
             self._refuse_wrapper(x)
         if x.is_neg() or x.is_conj():
@@ -60,11 +62,21 @@ class TorchAdapter(Defaults):
             raise error("lazy-tensor", f"the tensor is a lazy {lazy} view", f"pass x.resolve_{lazy[:4].rstrip('a')}()")
         try:
             address: int = x.data_ptr()
-        except RuntimeError as problem:  # inside torch.func.vmap and the like
+        except RuntimeError as problem:  # inside transformations of torch.func
             raise self._no_memory(x) from problem
-        if not address and x.is_meta:
+        if not address and (x.is_meta or x.numel()):
             raise self._no_memory(x)
         return address
+
+    def records(self, x: Any) -> bool:
+        """Whether a result of ``x`` would have to carry a gradient, in reverse or in forward mode."""
+        if x.requires_grad and self._grad_enabled():
+            return True
+        level = self._forward._current_level  # -1 outside of torch.autograd.forward_ad.dual_level() and torch.func.jvp
+        return level >= 0 and self._forward.unpack_dual(x).tangent is not None
+
+    def mark_written(self, arrays: Sequence[Any]) -> None:
+        self._bump(arrays)  # passes over inference tensors, which count no versions
 
     def _refuse_wrapper(self, x: Any) -> None:
         """Subclasses that dispatch for themselves (FakeTensor, DTensor, NestedTensor) hold no data of their own."""
@@ -72,8 +84,21 @@ class TorchAdapter(Defaults):
         if own is not getattr(self._torch.Tensor, "__torch_dispatch__", None):
             raise self._no_memory(x)
 
-    @staticmethod
-    def _no_memory(x: Any) -> KgenError:
+    def _no_memory(self, x: Any) -> KgenError:
+        """Why there is nothing to read at an address: what wraps the tensor, or who took its memory."""
+        torch = self._torch
+        if torch._C._functorch.is_gradtrackingtensor(x):
+            return requires_grad("call the kernel outside of torch.func.grad, vjp, jvp and the like")
+        if torch._C._functorch.is_functorch_wrapped_tensor(x) or torch._is_functional_tensor(x):
+            return error(
+                "traced-array",
+                "inside torch.func.vmap or functionalize a tensor has no memory of its own",
+                "call the kernel outside, or make it an operator with kgen.torch.op, which they take",
+            )
+        if type(x) in self._plain and not x.is_meta:
+            return error(
+                "bad-array", "the tensor's memory was given back: its storage has no bytes", "allocate it anew"
+            )
         return error(
             "not-an-array",
             f"this torch {type(x).__name__} has no memory of its own",
@@ -127,17 +152,18 @@ class TorchAdapter(Defaults):
     def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
         return self._look(arrays, dense=True)
 
-    def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look:
+    def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look | None:
+        if self._forward._current_level >= 0:
+            return None  # every tensor is asked for its tangent
         first = {id(x): name for name, x, _ in reversed(arrays)}
         distinct = [(name, x) for name, x, _ in arrays if first[id(x)] == name]
         check = _guards([x for _, x in distinct], dense)  # which takes each tensor once
-        facts: list[Fact] = []
+        facts = [Fact(self._forward, ("_current_level",), -1)]
         for name, x in distinct:
             if check is None:
                 facts += [
                     Fact(name, ("dtype",), x.dtype), Fact(name, ("device",), x.device),
-                    Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("is_conj",), False, call=True),
-                    Fact(name, ("is_neg",), False, call=True), Fact(name, ("ndim",), x.ndim),
+                    Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("ndim",), x.ndim),
                 ]  # fmt: skip
                 if not dense:
                     facts += [Fact(name, ("shape",), x.shape), Fact(name, ("stride",), x.stride(), call=True)]
@@ -149,11 +175,12 @@ class TorchAdapter(Defaults):
             ("data_ptr",),
             True,
             self.current_stream(cuda(tensor.get_device())) if tensor.is_cuda else None,
-            alike=None if check is None else (check, tuple(name for name, _ in distinct)),
+            alike=(check or _same_keys([x for _, x in distinct]), tuple(name for name, _ in distinct)),
             same=tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name),
             unless=self._grad_enabled if any(x.requires_grad for _, x in distinct) else None,
             numel="numel",
             numel_call=True,
+            mark_written=self._bump,
         )
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
@@ -190,3 +217,19 @@ def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | 
     guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
     check: Callable[..., bool] = guards.check
     return check
+
+
+def _same_keys(tensors: Sequence[Any]) -> Callable[..., bool]:
+    """``check(*tensors)``: the same dispatch keys, which tell lazy, sparse, nested and wrapped tensors apart."""
+    keys = sys.modules["torch"]._C._dispatch_keys
+    expected = [keys(x) for x in tensors]
+
+    def check(*found: Any) -> bool:
+        return [keys(x) for x in found] == expected
+
+    return check
+
+
+def requires_grad(hint: str) -> KgenError:
+    """The error for a tensor whose gradient would be lost."""
+    return error("requires-grad", "the tensor requires grad, and no gradient would flow through this kernel", hint)

@@ -49,7 +49,7 @@ def dense_call(seen: Seen) -> Quick | None:
                                         f" // {schedule.block * schedule.group}"),
         ]  # fmt: skip
 
-    launches(text, bound, pointers, scalars, looked.stream, adjust)
+    launches(text, bound, pointers, scalars, looked, [name for name, _, written in arrays if written], adjust)
     return finish(text, seen, local)
 
 
@@ -94,5 +94,5 @@ def _memory(text: Text, seen: Seen, local: Mapping[str, str], looked: Look) -> l
         make = text.constant(seen.adapter.dense_allocator(seen.operands[i].dtype, seen.like))
         text.lines.append(f"y{number} = {make}(shape)")
         text.lines.append(f"{names[i]} = {address(text, looked, f'y{number}')}")
-    text.miss_unless(f"not ({' | '.join(names)}) & 15")
+    text.miss_unless(f"not ({' | '.join(names)}) & 15 and {' and '.join(names)}")  # none of them null
     return names

@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from kgen.arrays.base import Look, span
 from kgen.quick.native import native_call
-from kgen.quick.text import Quick, Seen, Text, address, arguments, finish, launches, opening, recognise
+from kgen.quick.text import (
+    NULL,
+    Quick,
+    Seen,
+    Text,
+    address,
+    arguments,
+    finish,
+    launches,
+    opening,
+    place_of,
+    recognise,
+)  # fmt: skip
 from kgen.schedule.bind import Array
 
 #: Operands i and j, whether at an exact distance, and that distance in bytes; or, for pointers p and q of operands that
@@ -29,7 +41,7 @@ def exact_call(seen: Seen) -> Quick | None:
         return None
     recognise(text, looked, arrays)
     pointers = _memory(text, seen, local, looked)
-    launches(text, seen.bound, pointers, scalars, looked.stream)
+    launches(text, seen.bound, pointers, scalars, looked, [name for name, _, written in arrays if written])
     return finish(text, seen, local)
 
 
@@ -60,12 +72,13 @@ def _memory(text: Text, seen: Seen, local: Mapping[str, str], looked: Look) -> l
 
 def _aligned(text: Text, seen: Seen, names: Sequence[str], which: Sequence[int]) -> None:
     """Every pointer has the same place within 16 bytes that the plan was made for."""
-    even = [names[i] for i in which if seen.operands[i].array.pointer % 16 == 0]
+    places = {names[i]: place_of(seen.operands[i].array.pointer) for i in which}
+    even = [name for name, place in places.items() if place == 0]
     if even:
-        text.miss_unless(f"not ({' | '.join(even)}) & 15")
-    for i in which:
-        if place := seen.operands[i].array.pointer % 16:
-            text.miss_unless(f"{names[i]} & 15 == {place}")
+        text.miss_unless(f"not ({' | '.join(even)}) & 15 and {' and '.join(even)}")  # none of them null
+    for name, place in places.items():
+        if place:
+            text.miss_unless(f"{name} == 0" if place == NULL else f"{name} & 15 == {place}")
 
 
 def distances(seen: Seen) -> list[Distance]:

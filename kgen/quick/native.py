@@ -13,7 +13,7 @@ from typing import Any
 
 from kgen.arguments import ScalarValue
 from kgen.arrays.base import Look
-from kgen.quick.text import Quick, Seen
+from kgen.quick.text import Quick, Seen, place_of
 from kgen.runtime.scalars import pack
 from kgen.runtime.session import stream_handle
 
@@ -36,7 +36,7 @@ def extension() -> Any:
 def native_call(
     seen: Seen, looked: Look, local: Mapping[str, str], distances: Sequence[tuple[int, int, bool, int, int]]
 ) -> Quick | None:
-    """The call, or None where there is no extension or it does not know one of the scalars."""
+    """The call, or None where there is no extension, or where it knows no call that large or no such scalar."""
     module = extension()
     if module is None or isinstance(seen.out, list) or not seen.has_plain_scalars():
         return None
@@ -73,39 +73,49 @@ def native_call(
     driver = _driver() if on_cuda else (0, 0, 0)
     if driver is None:
         return None
-    made: Quick = module.Call(
-        args=len(seen.args),
-        names=tuple(seen.named),
-        outs=len(outs),
-        out_is_tuple=isinstance(seen.out, tuple),
-        types=tuple(map(type, values)),
-        alike=None if looked.alike is None else looked.alike[0],
-        checked=() if looked.alike is None else tuple(slot[name] for name in looked.alike[1]),
-        same=tuple(slot[name] for pair in looked.same for name in pair),
-        conditions=tuple((slot[f.array], f.path, f.call, f.expected) for f in looked.facts),
-        unless=looked.unless,
-        pointer=looked.pointer,
-        pointer_is_method=looked.pointer_call,
-        where=tuple(names[o.name] for o in seen.operands),
-        place=tuple(o.array.pointer % 16 for o in seen.operands),
-        apart=tuple(distances),
-        fresh=tuple(_called(seen.adapter.allocator(o.array.shape, o.array.strides, o.dtype, seen.like)) for o in fresh),
-        results=results,
-        one_result=len(results) == 1,
-        current=looked.stream,
-        handle=stream_handle,
-        failed=bound.failed,
-        engine=seen.engine,
-        here=seen.engine.ran_on,
-        image=bytes(image),
-        variables=tuple(variables),
-        kernels=bound.native_kernels(),
-        scratch=bound.native_scratch(),
-        launch=driver[0],
-        get_context=driver[1],
-        set_context=driver[2],
-        context=bound.module.context() if on_cuda and bound.names else 0,
-    )
+    try:
+        made: Quick = module.Call(
+            args=len(seen.args),
+            names=tuple(seen.named),
+            outs=len(outs),
+            out_is_tuple=isinstance(seen.out, tuple),
+            types=tuple(map(type, values)),
+            alike=None if looked.alike is None else looked.alike[0],
+            checked=() if looked.alike is None else tuple(slot[name] for name in looked.alike[1]),
+            same=tuple(slot[name] for pair in looked.same for name in pair),
+            conditions=tuple(
+                (slot[f.array] if isinstance(f.array, str) else f.array, f.path, f.call, f.expected)
+                for f in looked.facts
+            ),
+            unless=looked.unless,
+            pointer=looked.pointer,
+            pointer_is_method=looked.pointer_call,
+            where=tuple(names[o.name] for o in seen.operands),
+            place=tuple(place_of(o.array.pointer) for o in seen.operands),
+            apart=tuple(distances),
+            fresh=tuple(
+                _called(seen.adapter.allocator(o.array.shape, o.array.strides, o.dtype, seen.like)) for o in fresh
+            ),
+            mark_written=looked.mark_written,
+            written=tuple(slot[local[o.name]] for o in seen.operands if o.writes and not o.fresh),
+            results=results,
+            one_result=len(results) == 1,
+            current=looked.stream,
+            handle=stream_handle,
+            failed=bound.failed,
+            engine=seen.engine,
+            here=seen.engine.ran_on,
+            image=bytes(image),
+            variables=tuple(variables),
+            kernels=bound.native_kernels(),
+            scratch=bound.native_scratch(),
+            launch=driver[0],
+            get_context=driver[1],
+            set_context=driver[2],
+            context=bound.module.context() if on_cuda and bound.names else 0,
+        )
+    except OverflowError:  # more arrays or parameters than it has room for
+        return None
     return made
 
 

@@ -71,6 +71,14 @@ class Operand:
     fresh: bool
 
 
+NULL = -1  #: the place of an array without memory, which has no elements
+
+
+def place_of(pointer: int) -> int:
+    """What of an address has to be the same again: its place within 16 bytes."""
+    return pointer % 16 if pointer else NULL
+
+
 @dataclass(slots=True)
 class Text:
     """Lines of a function, and the values that its names stand for."""
@@ -151,7 +159,8 @@ def recognise(text: Text, looked: Look, arrays: Sequence[tuple[str, Any, bool]])
         check, names = looked.alike
         text.miss_unless(f"{text.constant(check)}({', '.join(names)})")
     for fact in looked.facts:
-        found = ".".join((fact.array, *fact.path)) + ("()" if fact.call else "")
+        start = fact.array if isinstance(fact.array, str) else text.constant(fact.array)
+        found = ".".join((start, *fact.path)) + ("()" if fact.call else "")
         text.miss_unless(f"{found} == {text.constant(fact.expected)}")
     if looked.unless is not None:
         text.miss_unless(f"not {text.constant(looked.unless)}()")
@@ -169,10 +178,14 @@ def launches(
     bound: Bound,
     pointers: Sequence[str],
     scalars: Mapping[str, str],
-    current_stream: Callable[[], int] | None,
+    looked: Look,
+    written: Sequence[str],
     adjust: Callable[[str, int], list[str]] | None = None,
 ) -> None:
-    """Queue the kernels.  ``adjust`` gives lines that change a launch (its name, its number) before it starts."""
+    """Queue the kernels, which change the arrays of ``written``.
+
+    ``adjust`` gives lines that change a launch (its name, its number) before it starts.
+    """
     module = bound.module
     if not bound.names:
         return
@@ -180,8 +193,8 @@ def launches(
         "ready": bound.ready, "new_slot": bound.slot, "start": module.start,
         "recover": module.recover, "pack_into": bound.signature.packer.pack_into, "stream_handle": stream_handle,
     }  # fmt: skip
-    if current_stream is not None:
-        current = text.constant(current_stream)
+    if looked.stream is not None:
+        current = text.constant(looked.stream)
         text.lines.append(f"at = {current}() if stream is None else stream_handle(stream)")
     else:
         text.miss_unless("stream is None")
@@ -197,6 +210,8 @@ def launches(
         text.lines += [f"try: {write}", "except Unfit:", "    ready[at].append(slot)", "    return NotImplemented"]
     else:
         text.lines.append(write)
+    if looked.mark_written is not None and written:
+        text.lines.append(f"{text.constant(looked.mark_written)}(({', '.join(written)},))")
     names = [f"a{i}" for i in range(len(bound.names))]
     text.lines.append(f"{', '.join(names)}, = slot[1]")
     for number, (launch, kernel) in enumerate(zip(names, bound.names, strict=True)):

@@ -90,7 +90,7 @@ class Session:
         """A dense copy on the device, in the order of the host array's own strides."""
         import numpy as np
 
-        array = value.array
+        array = np.asarray(value.array)
         broadcast = tuple(
             slice(0, 1) if s == 0 and n > 1 else slice(None)
             for s, n in zip(value.spec.strides, value.spec.shape, strict=True)

@@ -10,16 +10,28 @@ from kgen.runtime.cuda.driver import check, explained
 
 
 class Graph:
-    """An instantiated graph.  ``keep`` is what its kernels read and write, alive as long as it is."""
+    """An instantiated graph.
 
-    def __init__(self, device: int, handle: Any, current: Callable[[], int], keep: object) -> None:
+    ``look`` is called before every launch.  ``keep`` is what the kernels read and write, alive as long as the graph is.
+    """
+
+    def __init__(
+        self, device: int, handle: Any, current: Callable[[], int], look: Callable[[], None], keep: object
+    ) -> None:
         self._device = device
         self._handle = handle
         self._current = current
+        self._look = look
         self._keep = keep
 
     @staticmethod
-    def capture(device: int, queue: Callable[[int], None], current: Callable[[], int], keep: object) -> Graph:
+    def capture(
+        device: int,
+        queue: Callable[[int], None],
+        current: Callable[[], int],
+        look: Callable[[], None],
+        keep: object,
+    ) -> Graph:
         """``queue`` launches on the stream that it is given, which runs nothing."""
         from cuda.bindings import driver
 
@@ -37,7 +49,7 @@ class Graph:
                 driver.cuGraphDestroy(graph)
             finally:
                 driver.cuStreamDestroy(stream)
-        return Graph(device, handle, current, keep)
+        return Graph(device, handle, current, look, keep)
 
     def __call__(self, *, stream: Any = None) -> None:
         """Launch on ``stream``, else on the current stream of the arrays' library."""
@@ -45,6 +57,7 @@ class Graph:
 
         from kgen.runtime.session import stream_handle
 
+        self._look()
         at = self._current() if stream is None else stream_handle(stream)
         with on(self._device), explained("launching a graph"):
             check("cuGraphLaunch", driver.cuGraphLaunch(self._handle, driver.CUstream(at)))
