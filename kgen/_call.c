@@ -62,7 +62,7 @@ typedef struct {
     PyObject *engine, *here, *ran_on;
     Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count, shared_count;
     Py_ssize_t written_count;
-    int out_is_tuple, pointer_is_method, one_result;
+    int out_is_tuple, pointer_is_method, one_result, moves; /* moves: an array may get other memory while it lives */
     int checked[MOST_VALUES], same[MOST_VALUES][2];
     int where[MOST_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
     int place[MOST_OPERANDS];  /* its address modulo 16, or NO_MEMORY */
@@ -417,14 +417,29 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
     return result;
 }
 
-/* --- the same call again: its parameters are ready, and nothing is looked at --------------------------------------- */
+/* --- the same call again: its parameters are ready, and of arrays that stay where they are nothing is looked at ---- */
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     Call *call;
+    Py_ssize_t count;
+    PyObject *values[MOST_VALUES];
+    uint64_t pointers[MOST_OPERANDS];
     unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
 } Again;
+
+/* 1 where the arrays are what and where they were, 0 where not, -1 with an error. */
+static int stayed(Again *self) {
+    Call *call = self->call;
+    int found = call->moves ? recognised(call, self->values) : 1;
+    for (Py_ssize_t i = 0; call->moves && found == 1 && i < call->operands; i++) {
+        uint64_t pointer;
+        found = address(call, self->values[call->where[i]], &pointer);
+        if (found == 1) found = pointer == self->pointers[i];
+    }
+    return found;
+}
 
 static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
     Again *self = (Again *)object;
@@ -434,13 +449,18 @@ static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, Py
         PyErr_SetString(PyExc_TypeError, "an Again takes (stream)");
         return NULL;
     }
+    int found = stayed(self);
+    if (found != 1) return found ? NULL : miss();
     if (self->call->take) memory = memcpy(copy, memory, self->call->bytes); /* another thread may use other scratch */
-    if (find_stream(self->call, args[0], &stream) || start(self->call, stream, memory)) return NULL;
+    if (find_stream(self->call, args[0], &stream) || mark_written(self->call, self->values)) return NULL;
+    if (start(self->call, stream, memory)) return NULL;
     Py_RETURN_NONE;
 }
 
 static void again_dealloc(PyObject *object) {
-    Py_XDECREF(((Again *)object)->call);
+    Again *self = (Again *)object;
+    Py_XDECREF(self->call);
+    for (Py_ssize_t i = 0; i < self->count; i++) Py_DECREF(self->values[i]);
     PyObject_Free(object);
 }
 
@@ -449,7 +469,7 @@ static PyTypeObject AgainType = {
     .tp_name = "kgen._call.Again",
     .tp_basicsize = sizeof(Again),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_doc = "again(stream) launches what call.again(args, out, named) was given; the caller keeps the arrays alive.",
+    .tp_doc = "again(stream) launches what call.again(args, out, named) was given, or says NotImplemented if that moved.",
     .tp_dealloc = again_dealloc,
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(Again, vectorcall),
@@ -458,7 +478,6 @@ static PyTypeObject AgainType = {
 static PyObject *make_again(PyObject *object, PyObject *arguments) {
     Call *self = (Call *)object;
     PyObject *args, *out, *named, *values[MOST_VALUES];
-    uint64_t pointers[MOST_OPERANDS];
     if (!PyArg_ParseTuple(arguments, "O!OO!", &PyTuple_Type, &args, &out, &PyDict_Type, &named)) return NULL;
     if (PyTuple_GET_SIZE(self->fresh)) return miss();
     int found = collect(self, args, out, named, values);
@@ -468,12 +487,14 @@ static PyObject *make_again(PyObject *object, PyObject *arguments) {
     if (!made) return NULL;
     made->vectorcall = again;
     made->call = (Call *)Py_NewRef(object);
-    found = gather(self, values, pointers, made->memory);
+    made->count = PyTuple_GET_SIZE(self->types);
+    for (Py_ssize_t i = 0; i < made->count; i++) made->values[i] = Py_NewRef(values[i]);
+    found = gather(self, values, made->pointers, made->memory);
     if (found != 1) {
         Py_DECREF(made);
         return found ? NULL : miss();
     }
-    write_pointers(self, pointers, made->memory);
+    write_pointers(self, made->pointers, made->memory);
     return (PyObject *)made;
 }
 
@@ -670,7 +691,7 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     static char *known[] = {
         "args", "names", "outs", "out_is_tuple", "types", "alike", "checked", "same", "conditions", "unless", "pointer",
         "pointer_is_method", "where", "place", "apart", "fresh", "mark_written", "written", "results", "one_result",
-        "current", "handle", "failed",
+        "moves", "current", "handle", "failed",
         "engine", "here", "image", "variables", "kernels", "scratch", "launch", "get_context", "set_context", "context", NULL,
     };
     PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_, *scratch_;
@@ -681,11 +702,11 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     if (!self) return NULL;
     self->vectorcall = call;
     if (!PyArg_ParseTupleAndKeywords(
-            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!pOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
+            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!ppOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
             &self->names, &self->outs, &self->out_is_tuple, &PyTuple_Type, &self->types, &alike, &PyTuple_Type, &checked,
             &PyTuple_Type, &same, &PyTuple_Type, &conds, &unless, &self->pointer, &self->pointer_is_method, &PyTuple_Type,
             &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &mark, &PyTuple_Type, &written,
-            &PyTuple_Type, &results_, &self->one_result, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
+            &PyTuple_Type, &results_, &self->one_result, &self->moves, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
             &variables, &PyTuple_Type, &kernels_, &scratch_, &launch_, &get, &set, &context)) {
         self->names = self->types = self->fresh = self->pointer = self->handle = self->failed = NULL;
         self->engine = self->here = NULL;

@@ -37,9 +37,9 @@ class Plan:
         self._on_cuda = device.kind == "cuda"
         self._moves = any(v.adapter is not None and v.adapter.moves for v in call.arrays())
         # The C extension's calls can be made again as they are; generated Python has to be told how.
-        fix = None if self._moves else getattr(again, "again", None)
+        fix = getattr(again, "again", None)
         fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
-        self._native: Callable[[Any], None] | None = None if fixed is NotImplemented else fixed
+        self._native: Callable[[Any], Any] | None = None if fixed is NotImplemented else fixed
 
     @property
     def out(self) -> Any:
@@ -48,15 +48,16 @@ class Plan:
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = None) -> Any:
         """Launch; returns the outputs.  Raises :class:`~kgen.KgenError` (``plan-mismatch``) for other layouts."""
-        if args or out is not None or (self._moves and self._again is not None):
-            return self._swapped(args, out, stream)
         if stream is None:
             stream = self._stream
         elif not self._on_cuda:
             raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
-        if self._native is not None:
-            self._native(stream)
+        if args or out is not None:
+            return self._swapped(args, out, stream)
+        if self._native is not None and self._native(stream) is None:
             return self._out
+        if self._moves and self._again is not None:
+            return self._swapped(args, out, stream)
         self._look()
         self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
         return self._out
@@ -91,10 +92,6 @@ class Plan:
     def _swapped(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
         call = self._call
         args, out = args or call.args, self._out if out is None else out
-        if stream is None:
-            stream = self._stream
-        elif not self._on_cuda:
-            raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
         if self._again is not None:
             result = self._again(args, out, stream, call.named)
             if result is not NotImplemented:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kgen.arrays.base import Adapter, Device
+from kgen.arrays.base import MALFORMED, Adapter, Device
 from kgen.diagnostics import KgenError, error
 
 __all__ = ["Adapter", "Device", "adapter_of"]
@@ -112,14 +112,28 @@ def _find(x: Any) -> Adapter | None:
 def _library(kind: type) -> Callable[[], Adapter] | None:
     """By name, through the bases: a subclass of torch.Tensor may live anywhere."""
     for base in kind.__mro__:
-        top = base.__module__.partition(".")[0]
+        top = _package(base)
         for package, names, make in _LIBRARIES:
             if top == package and base.__name__ in names:
                 return make
     return None
 
 
+def _package(kind: type) -> str:
+    """The top package of a class; ``__module__`` may be anything."""
+    return str(getattr(kind, "__module__", "")).partition(".")[0]
+
+
 def _protocol(x: Any) -> Callable[[], Adapter] | None:
+    try:
+        return _spoken(x)
+    except MALFORMED as problem:
+        message = f"the {type(x).__name__} cannot be asked what it is ({type(problem).__name__}: {problem})"
+        raise error("not-an-array", message, "pass an array of a library that kgen knows") from problem
+
+
+def _spoken(x: Any) -> Callable[[], Adapter] | None:
+    """By the protocol that an object speaks."""
     if hasattr(x, "__cuda_array_interface__") or (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         return _generic
     if hasattr(x, "__array_interface__"):
@@ -134,7 +148,7 @@ def _protocol(x: Any) -> Callable[[], Adapter] | None:
 
 
 def _not_an_array(kind: type) -> KgenError:
-    top = kind.__module__.partition(".")[0]
+    top = _package(kind)
     hint = _NEARLY.get((top, kind.__name__)) or _NEARLY.get((top, ""))
     name = kind.__qualname__ if top == "builtins" else f"{top}.{kind.__name__}"
     accepted = "arrays of torch, CuPy, JAX, Numba and NumPy, and others with DLPack or __cuda_array_interface__"

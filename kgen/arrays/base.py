@@ -257,6 +257,20 @@ def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
     return low, high
 
 
+def check_memory(spec: Spec, address: int) -> None:
+    """Raises :class:`~kgen.KgenError` (``bad-array``) for memory that no array can have; protocols claim anything."""
+    if any(n < 0 for n in spec.shape):
+        raise error("bad-array", f"the array claims a shape of {spec.shape}")
+    low, high = span(spec.shape, spec.strides)
+    first, last = address + low * spec.dtype.size, address + (high + 1) * spec.dtype.size
+    if high >= low and (address == 0 or first < 0 or last > _MEMORY):
+        raise error("bad-array", f"the array claims {last - first} bytes of memory from {max(first, 0):#x} on")
+
+
+MOST_DIMENSIONS = 64  #: of an array, as in NumPy
+_MEMORY = 1 << 63  #: more than any address
+
+
 def is_c_order(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether elements lie in C order without gaps; strides of extents of 1 do not matter."""
     step = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from kgen.arrays.base import CPU, Device, cuda
+from kgen.arrays.base import CPU, MOST_DIMENSIONS, Device, check_memory, cuda
 from kgen.diagnostics import error
 from kgen.dtypes import BFLOAT16, BOOL, BY_NAME, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
 from kgen.spec import Spec, c_strides
@@ -89,14 +89,19 @@ def read_capsule(capsule: Any) -> tuple[Spec, int, Device, bool]:
     dtype = _FROM_CODE.get((code, bits)) if lanes == 1 else None
     if dtype is None:
         raise error("unsupported-dtype", f"kgen has no dtype for DLPack's (code {code}, {bits} bits, {lanes} lanes)")
+    if not 0 <= tensor.rank <= MOST_DIMENSIONS or (tensor.rank and not tensor.shape):
+        raise error("bad-array", f"the DLPack tensor claims {tensor.rank} dimensions")
     shape = tuple(tensor.shape[i] for i in range(tensor.rank))
     strides = tuple(tensor.strides[i] for i in range(tensor.rank)) if tensor.strides else c_strides(shape)
-    address = (tensor.data or 0) + tensor.offset
-    return Spec(shape, dtype, strides), address, device_of(tensor.device.kind, tensor.device.index), readonly
+    spec, address = Spec(shape, dtype, strides), (tensor.data or 0) + tensor.offset
+    check_memory(spec, address)
+    return spec, address, device_of(tensor.device.kind, tensor.device.index), readonly
 
 
 def device_of(kind: int, index: int) -> Device:
     """DLPack's device as kgen's; raises :class:`~kgen.KgenError` for other kinds of device."""
+    if not isinstance(index, int) or not 0 <= index < 1 << 31:
+        raise error("bad-array", f"the array claims to be on device number {index!r:.40}")
     if kind in _ON_CUDA:
         return cuda(index)
     if kind in _ON_HOST:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from kgen.arrays.base import CPU, Defaults, Device, as_python, cuda
+from kgen.arrays.base import CPU, MALFORMED, Defaults, Device, as_python, check_memory, cuda
 from kgen.arrays.dlpack import device_of, read_capsule
 from kgen.arrays.numpy_ import TO_NUMPY, at_address, dtype_of, empty
 from kgen.arrays.owned import OwnedArray
@@ -38,9 +40,9 @@ class GenericAdapter(Defaults):
     def normalise(self, x: Any) -> Any:
         if isinstance(x, View | OwnedArray):
             return x
-        if hasattr(x, "__cuda_array_interface__"):
-            return read_interface(x)
-        return read_dlpack(x)
+        with explained(x, "__cuda_array_interface__"):
+            has_interface = hasattr(x, "__cuda_array_interface__")
+        return read_interface(x) if has_interface else read_dlpack(x)
 
     def spec(self, x: Any) -> Spec:
         found: Spec = self.normalise(x).spec
@@ -96,35 +98,53 @@ def item_at(address: int, spec: Spec, device: Device, stream: int) -> bool | int
 
 def read_interface(x: Any) -> View:
     """A view from ``__cuda_array_interface__``, version 2 or 3."""
-    found = x.__cuda_array_interface__
-    if found.get("mask") is not None:
-        raise error("not-an-array", "a masked array's mask would be lost", "pass the data without it")
-    shape = tuple(int(n) for n in found["shape"])
-    try:
-        kind = np.dtype(str(found["typestr"]).replace("f1", "V1"))  # NumPy cannot read its own name of float8_e5m2
-    except TypeError as problem:
-        raise error("unsupported-dtype", f"kgen has no dtype for `{found['typestr']}`") from problem
-    dtype = _interface_dtype(kind, x)
-    steps = found.get("strides")
-    if steps is None:
-        strides = c_strides(shape)
-    else:
-        if any(s % dtype.size for s in steps):
-            raise error("bad-strides", f"strides of {tuple(steps)} bytes do not fit elements of {dtype.size}")
-        strides = tuple(int(s) // dtype.size for s in steps)
-    address, readonly = found["data"]
-    address = int(address or 0)
-    stream = found.get("stream")
+    with explained(x, "__cuda_array_interface__"):
+        found = x.__cuda_array_interface__
+        if found.get("mask") is not None:
+            raise error("not-an-array", "a masked array's mask would be lost", "pass the data without it")
+        spec = _interface_spec(found, x)
+        address, readonly = found["data"]
+        address = index(address or 0)
+        stream = found.get("stream")
+        stream = None if stream is None else index(stream)
+    check_memory(spec, address)
     if stream == 0:
         raise error("not-an-array", "__cuda_array_interface__ names stream 0, which it forbids as ambiguous")
-    if address and not any(n == 0 for n in shape):
+    if address and 0 not in spec.shape:
         from kgen.runtime.cuda.memory import device_of as device_of_pointer
 
         device = cuda(device_of_pointer(address))
     else:
         device = cuda(0)
     # The protocol's 1 is the legacy default stream, which raw handles call 0; 2 is the same number in both.
-    return View(Spec(shape, dtype, strides), address, device, bool(readonly), x, 0 if stream == 1 else stream)
+    return View(spec, address, device, bool(readonly), x, 0 if stream == 1 else stream)
+
+
+def _interface_spec(found: Any, x: Any) -> Spec:
+    shape = tuple(map(index, found["shape"]))
+    try:
+        kind = np.dtype(str(found["typestr"]).replace("f1", "V1"))  # NumPy cannot read its own name of float8_e5m2
+    except TypeError as problem:
+        raise error("unsupported-dtype", f"kgen has no dtype for `{found['typestr']}`") from problem
+    dtype = _interface_dtype(kind, x)
+    given = found.get("strides")
+    steps = tuple(s * dtype.size for s in c_strides(shape)) if given is None else tuple(map(index, given))
+    if len(steps) != len(shape) or any(s % dtype.size for s in steps):
+        raise error("bad-strides", f"strides of {steps} bytes do not fit {shape} elements of {dtype.size}")
+    return Spec(shape, dtype, tuple(s // dtype.size for s in steps))
+
+
+@contextmanager
+def explained(x: Any, protocol: str) -> Iterator[None]:
+    """What a foreign class raises, or makes kgen raise, as a diagnostic."""
+    try:
+        yield
+    except MALFORMED as problem:
+        what = f"{type(problem).__name__}: {problem}"
+        hint = "pass an array of a library that kgen knows, such as numpy.asarray(x)"
+        raise error(
+            "not-an-array", f"the {type(x).__name__}'s {protocol} cannot be read ({what:.200})", hint
+        ) from problem
 
 
 def _interface_dtype(kind: np.dtype[Any], x: Any) -> DType:
@@ -142,14 +162,13 @@ def _interface_dtype(kind: np.dtype[Any], x: Any) -> DType:
 
 def read_dlpack(x: Any) -> View:
     """A view from ``__dlpack__``; on a GPU, made ready for the legacy default stream, where :meth:`stream` launches."""
-    on_cuda = device_of(*x.__dlpack_device__()).kind == "cuda"
-    arguments = {"stream": 1} if on_cuda else {}
-    try:
+    with explained(x, "__dlpack__"):
+        kind, number = x.__dlpack_device__()
+        on_cuda = device_of(kind, number).kind == "cuda"
+        arguments = {"stream": 1} if on_cuda else {}
         try:
             capsule = x.__dlpack__(max_version=(1, 1), **arguments)
         except TypeError:  # a producer from before DLPack 1.0
             capsule = x.__dlpack__(**arguments)
-    except (BufferError, RuntimeError, ValueError) as problem:
-        raise error("not-an-array", f"the {type(x).__name__} cannot be exported: {problem}") from problem
-    spec, pointer, device, readonly = read_capsule(capsule)
+        spec, pointer, device, readonly = read_capsule(capsule)
     return View(spec, pointer, device, readonly, (capsule, x), 0 if on_cuda else None)

@@ -100,6 +100,7 @@ def native_call(
             written=tuple(slot[local[o.name]] for o in seen.operands if o.writes and not o.fresh),
             results=results,
             one_result=len(results) == 1,
+            moves=seen.adapter.moves,
             current=looked.stream,
             handle=stream_handle,
             failed=bound.failed,

@@ -179,6 +179,22 @@ def check_writable(value: ArrayValue) -> None:
 
 def stream_handle(stream: Any) -> int:
     """The raw handle of a stream: an int, or a torch, CuPy or ``__cuda_stream__`` object."""
+    from kgen.arrays.base import MALFORMED
+
+    try:
+        handle = _handle(stream)
+    except MALFORMED:
+        handle = None
+    if handle is None or not 0 <= handle < 1 << 64:
+        raise error(
+            "bad-stream",
+            f"a {type(stream).__name__} is not a stream" if handle is None else f"{handle:#x} is no stream's handle",
+            "pass an int handle, or a torch, CuPy or __cuda_stream__ object",
+        )
+    return handle
+
+
+def _handle(stream: Any) -> int | None:
     if isinstance(stream, int):
         return stream
     protocol = getattr(stream, "__cuda_stream__", None)
@@ -188,8 +204,4 @@ def stream_handle(stream: Any) -> int:
         found = getattr(stream, attribute, None)
         if found is not None:
             return int(found)
-    raise error(
-        "bad-stream",
-        f"a {type(stream).__name__} is not a stream",
-        "pass an int handle, or a torch, CuPy or __cuda_stream__ object",
-    )
+    return None

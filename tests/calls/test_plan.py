@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -133,3 +135,98 @@ def test_warmup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
         kernel(np.ones(3, np.int8), np.ones(3, np.int8))
     with pytest.raises(kgen.KgenError, match="shape-mismatch"):
         kernel.warmup([(kgen.spec(4, "f32"), kgen.spec(5, "f32"))], progress=False)
+
+
+def moved_numpy() -> Any:
+    """Ways for an array to lose the memory that a plan knows; each gives the array and the change."""
+    small = np.zeros(4, np.float32)
+
+    def replaced(o: Any) -> None:
+        o.__setstate__((1, (4,), np.dtype("f4"), False, small.tobytes()))
+
+    def resized(o: Any) -> None:
+        o.resize(1, refcheck=False)
+
+    def reshaped(o: Any) -> None:
+        o.shape = (100, 10)
+
+    def frozen(o: Any) -> None:
+        o.flags.writeable = False
+
+    return [replaced, resized, reshaped, frozen]
+
+
+@pytest.mark.parametrize("change", moved_numpy(), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("which", ["input", "out"])
+def test_numpy_arrays_that_change(change: Any, which: str) -> None:
+    """An array that is resized, replaced, reshaped or frozen is seen; nothing is read or written where it was."""
+    if which == "input" and change.__name__ == "frozen":
+        pytest.skip("a frozen input is an input")
+    x, out = np.ones(1000, np.float32), np.zeros(1000, np.float32)
+    plan = kgen.jit("out = x * 2", device="cpu").plan(x, out=out)
+    plan()
+    change(x if which == "input" else out)
+    before = out.copy()
+    for _ in range(2):
+        with pytest.raises(kgen.KgenError, match=r"plan-mismatch|read-only"):
+            plan()
+    assert equal(out, before)
+
+
+def test_numpy_arrays_that_move() -> None:
+    """Other memory of the same layout is found where it is now."""
+    x: Any = np.ones(1000, np.float32)
+    out = np.zeros(1000, np.float32)
+    plan = kgen.jit("out = x * 2", device="cpu").plan(x, out=out)
+    x.__setstate__((1, (1000,), np.dtype("f4"), False, np.full(1000, 3, np.float32).tobytes()))
+    plan()
+    assert (out == 6).all()
+
+
+def test_arrays_that_move_under_calls_that_are_taken_apart_anew() -> None:
+    """Where no function recognises the call, here for a NumPy scalar."""
+    x, out = random(1000), np.zeros(1000, np.float32)
+    plan = kgen.jit("param s\nout = x * s", device="cpu").plan(x, s=np.float32(2), out=out)
+    assert equal(plan(), x * 2)
+    out.resize(1, refcheck=False)
+    with pytest.raises(kgen.KgenError, match="plan-mismatch"):
+        plan()
+
+
+def test_tensors_that_move() -> None:
+    """``resize_``, ``set_`` and a storage that shrinks; and a tensor that records gradients since."""
+    torch: Any = pytest.importorskip("torch", reason="these are tensors of torch")
+    kernel = kgen.jit("out = x * 2", device="cpu")
+    changes: list[tuple[Any, str]] = [
+        (lambda t: t.resize_(10**6), "plan-mismatch"),
+        (lambda t: t.set_(torch.zeros(3)), "plan-mismatch"),
+        (lambda t: setattr(t, "data", torch.zeros(3)), "plan-mismatch"),
+        (lambda t: t.untyped_storage().resize_(0), "bad-array"),
+        (lambda t: t.requires_grad_(), "requires-grad"),
+    ]
+    for change, code in changes:
+        for which in (0, 1):
+            arrays = [torch.ones(1000), torch.zeros(1000)]
+            plan = kernel.plan(arrays[0], out=arrays[1])
+            plan()
+            change(arrays[which])
+            with pytest.raises(kgen.KgenError, match=code):
+                plan()
+
+
+def test_arrays_that_are_copied_have_no_plan() -> None:
+    """An unaligned or byte-swapped array is copied by every call, so a plan would never see it change."""
+    kernel = kgen.jit("out = x * 2", device="cpu")
+    unaligned = np.zeros(41, np.uint8)[1:].view(np.float32)
+    for x in (np.ones(10, ">f4"), unaligned):
+        with pytest.raises(kgen.KgenError, match=r"bad-plan.*`x`"):
+            kernel.plan(x)
+    assert equal(kernel.plan(array.array("f", [1, 2]))(), [2, 4])
+
+
+def test_plans_have_no_copy() -> None:
+    """A plan belongs to its arrays; the error says what to copy instead."""
+    plan = kgen.jit("out = x * 2", device="cpu").plan(random(3))
+    for take in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(kgen.KgenError, match=r"bad-plan[^$]*pickle the kernel"):
+            take(plan)
