@@ -6,6 +6,8 @@ y = k(a, b, c)          # torch, CuPy, JAX, Numba or NumPy arrays
 print(k.source(a, b, c))  # the standalone .cu
 """
 
+from typing import TYPE_CHECKING, Any
+
 from kgen.diagnostics import Diagnostic, KgenError
 from kgen.dtypes import (
     BFLOAT16 as bfloat16,
@@ -64,6 +66,23 @@ from kgen.dtypes import (
 from kgen.jit import Kernel, jit
 from kgen.spec import Spec, spec
 from kgen.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from kgen import torch as torch
+else:
+
+    def __getattr__(name: str) -> Any:
+        """``kgen.torch``, when it is first used."""
+        if name == "torch":
+            import importlib
+
+            return importlib.import_module("kgen.torch")
+        raise AttributeError(f"module 'kgen' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "torch"]
+
 
 __all__ = [
     "DType",

@@ -12,7 +12,7 @@ from kgen.banner import Options, banner, chosen_lines, command_line, joined
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.values import kind_of
 from kgen.codegen.emit import Module
-from kgen.diagnostics import error
+from kgen.diagnostics import error, shown
 from kgen.dtypes import FLOAT32, Kind
 from kgen.ir.kernel import Dim, Kernel, Shape
 from kgen.program import Parameter, Program
@@ -55,10 +55,10 @@ def module_ahead(
     ``scalars``: the kinds of Python scalars that stand for inputs and untyped params.  ``arch``: the oldest
     architecture that the file has to run on (None: any).
     """
-    if layout not in LAYOUTS:
-        raise error("bad-layout", f"`{layout}` is not a layout class", f"one of {', '.join(LAYOUTS)}")
-    if not 1 <= rank <= MAX_RANK:
-        raise error("bad-rank", f"rank {rank} is not supported", f"1 to {MAX_RANK} dimensions after merging")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise error("bad-layout", f"{shown(layout)} is not a layout class", f"one of {', '.join(LAYOUTS)}")
+    if not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
+        raise error("bad-rank", f"rank {shown(rank)} is not supported", f"1 to {MAX_RANK} dimensions after merging")
     types = _types(program, _dtypes(program, dtypes, scalars or {}), shapes or {}, scalars or {})
     kernel_shape = tuple((shapes or {}).get("", ()))
     specialised = pipeline.specialise(program, types, kernel_shape)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Any
 
 from kgen.arrays import adapter_of
 from kgen.arrays.base import Adapter, Device
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
-from kgen.diagnostics import Diagnostic, KgenError, error
+from kgen.diagnostics import Diagnostic, KgenError, error, shown
 from kgen.dtypes import Kind
 from kgen.program import Program
 from kgen.runtime.scalars import kind_of_value
@@ -85,6 +87,21 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
     for name, parameter in params.items():
         found.setdefault(name, parameter.default)
     return found
+
+
+def signature_of(program: Program) -> Signature:
+    """How a kernel is called: inputs by position or name, params by name, and the options of every call."""
+    inputs = [a.name for a in program.arguments]
+    by_position = Parameter.POSITIONAL_ONLY if any(map(iskeyword, inputs)) else Parameter.POSITIONAL_OR_KEYWORD
+    found = [Parameter(name, by_position) for name in inputs]
+    for param in program.parameters:
+        if not iskeyword(param.name):
+            default = Parameter.empty if param.default is None else param.default
+            found.append(Parameter(param.name, Parameter.KEYWORD_ONLY, default=default))
+    found += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("out", "stream", "shape")]
+    if any(iskeyword(p.name) for p in program.parameters):  # such as `lambda`, which `**{"lambda": 0.5}` passes
+        found.append(Parameter("named", Parameter.VAR_KEYWORD))
+    return Signature(found)
 
 
 def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> KgenError:
@@ -163,7 +180,7 @@ def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
         if kind > max(dtype.kind, Kind.INT if dtype.kind is Kind.BOOL else dtype.kind):
             raise error(
                 "bad-value",
-                f"`{name}` is declared {dtype} and the value is {value!r}",
+                f"`{name}` is declared {dtype} and the value is {shown(value)}",
                 f"pass a value that {dtype} holds",
             )
         return ScalarValue(name, value, ScalarArg(dtype))

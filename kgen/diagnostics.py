@@ -6,9 +6,11 @@ Stages build :class:`Diagnostic` values and collect them in a :class:`Reporter`;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import wraps
+from typing import Literal, ParamSpec, TypeVar
 
 from kgen.source import Source, Span
 
@@ -102,6 +104,8 @@ def _window(text: str, ruler: str) -> tuple[str, str]:
 class KgenError(Exception):
     """What a user's mistake raises; ``str(error)`` is the rendered text, ``.diagnostics`` the values."""
 
+    __module__ = "kgen"  # where users find it, and what a traceback calls it
+
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         super().__init__(render(self.diagnostics))
@@ -115,6 +119,46 @@ class KgenError(Exception):
         return KgenError, (self.diagnostics,)
 
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function that users call: a :class:`KgenError` leaves it without kgen's own frames."""
+
+    @wraps(function)
+    def called(*args: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return function(*args, **named)
+        except KgenError as problem:
+            shorten(problem)
+            raise
+
+    return called
+
+
+def shorten(problem: KgenError) -> None:
+    """Have a traceback show the caller's lines only; under ``KGEN_DEBUG=1`` it stays whole.
+
+    A bare ``raise`` that follows adds no frame of its own.  What kgen has met and turned into this error goes too.
+    """
+    if os.environ.get("KGEN_DEBUG", "0") not in ("", "0"):
+        return
+    outer = problem.__context__
+    while outer is not None and _is_own(outer):
+        outer = outer.__context__
+    problem.__traceback__ = None
+    problem.__cause__ = None
+    problem.__context__ = outer
+    problem.__suppress_context__ = False
+
+
+def _is_own(problem: BaseException) -> bool:
+    """Whether kgen caught it; what the caller is handling was caught in the caller's frame."""
+    frames = problem.__traceback__
+    return frames is None or str(frames.tb_frame.f_globals.get("__name__")).partition(".")[0] == "kgen"
+
+
 def render(diagnostics: Sequence[Diagnostic]) -> str:
     """All of them, one after another; past twenty, a count."""
     shown = [d.render() for d in diagnostics[:_MAX_SHOWN]]
@@ -122,6 +166,18 @@ def render(diagnostics: Sequence[Diagnostic]) -> str:
     if hidden > 0:
         shown.append(f"... and {hidden} more")
     return "\n".join(shown)
+
+
+_UNSHOWN = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+
+def shown(value: object) -> str:
+    """``repr``, cut short; of what cannot show itself (an integer of 5,000 digits), its type."""
+    try:
+        text = repr(value)
+    except _UNSHOWN:
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def error(code: str, message: str, hint: str | None = None) -> KgenError:

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgen.diagnostics import error
+from kgen.diagnostics import KgenError, error, public, shorten, shown
 
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
+    from inspect import Signature
+
     from kgen.banner import Options
     from kgen.dtypes import DType
     from kgen.explain import Explanation
@@ -19,9 +21,11 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.program import Program
     from kgen.spec import Shape, Spec
 
+_ARCH = re.compile(r"(sm|compute)_[0-9]{2,3}[af]?")
 _PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: what a path looks like and, without `=`, no program
 
 
+@public
 def jit(
     text: str | None = None,
     *,
@@ -52,7 +56,7 @@ def jit(
         raise error("bad-call", f"path= is the path of a file, not {type(path).__name__}", 'such as path="expr.k"')
     for option, value in (("fmad", fmad), ("fast", fast)):
         if not isinstance(value, bool):
-            raise error("bad-call", f"{option}= is True or False, not {value!r:.60}")
+            raise error("bad-call", f"{option}= is True or False, not {shown(value)}")
     if fast and not fmad:
         raise error("bad-call", "fast=True allows contraction and fmad=False forbids it", "leave one of them out")
     if path is not None:
@@ -65,8 +69,19 @@ def jit(
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = pipeline.load(text)
     base = default_base(program) if name is None else named_base(name)
+    return _made(program, base, device, Options(fmad, fast))
+
+
+def _made(program: Program, base: str, device: str | None, options: Options) -> Kernel:
     made = Profiled if os.environ.get("KGEN_NVTX", "0") not in ("", "0") else Kernel
-    return made(program, name=base, device=device, options=Options(fmad, fast))
+    return made(program, name=base, device=device, options=options)
+
+
+def _again(text: str, source: str, base: str, device: str | None, options: Options) -> Kernel:
+    """A kernel that was pickled or copied."""
+    from kgen import pipeline
+
+    return _made(pipeline.load(text, source), base, device, options)
 
 
 def read_program(path: Path) -> str:
@@ -80,8 +95,24 @@ def read_program(path: Path) -> str:
         raise error("unreadable-file", f"cannot read {path}: {why}") from None
 
 
+class _KernelSignature:
+    """``inspect.signature(kernel)`` shows the program's own arguments; the class has the signature of a class."""
+
+    def __get__(self, kernel: Kernel | None, owner: type) -> Signature:
+        if kernel is None:
+            raise AttributeError("__signature__")
+        from kgen.arguments import signature_of
+
+        return signature_of(kernel.program)
+
+
 class Kernel:
-    """A compiled program.  Call it on arrays; ask it for its text, its plan, its result's metadata."""
+    """A compiled program.  Call it on arrays; ask it for its text, its plan, its result's metadata.
+
+    A copy, also by pickle, is the same program, compiled anew where it is called.
+    """
+
+    __signature__ = _KernelSignature()
 
     def __init__(self, program: Program, *, name: str, device: str | None, options: Options) -> None:
         from kgen.execute import Engine
@@ -128,13 +159,22 @@ class Kernel:
         Returns one array, or a tuple for several outputs, in the library of the first array argument; ``inout``
         arguments are updated and not returned.  Raises :class:`~kgen.KgenError`.
         """
-        if shape is None:
-            for quick in self._quick:
-                result = quick(args, out, stream, named)
-                if result is not NotImplemented:
-                    return result
-        return self._engine.call(args, named, out=out, stream=stream, shape=shape)
+        try:
+            if shape is None:
+                for quick in self._quick:
+                    result = quick(args, out, stream, named)
+                    if result is not NotImplemented:
+                        return result
+            return self._engine.call(args, named, out=out, stream=stream, shape=shape)
+        except KgenError as problem:
+            shorten(problem)
+            raise
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        source = self.program.source
+        return _again, (source.text, source.name, self.name, self._engine.device, self.options)
+
+    @public
     def plan(
         self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Plan:
@@ -145,6 +185,7 @@ class Kernel:
         """
         return self._engine.plan(args, named, out=out, stream=stream, shape=shape)
 
+    @public
     def warmup(self, specs: Iterable[Any], *, progress: bool | None = None) -> None:
         """Compile ahead of the calls, several kernels at a time.
 
@@ -152,6 +193,10 @@ class Kernel:
         or a dict by name with params.  ``progress``: show a bar (default: when standard error is a terminal).
         """
         calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        if not isinstance(specs, Iterable) or isinstance(specs, str | dict):
+            raise error(
+                "bad-call", f"warmup() takes a list, not {type(specs).__name__}", "one entry for each call to come"
+            )
         for one in specs:
             if isinstance(one, dict):
                 calls.append(((), one))
@@ -159,11 +204,13 @@ class Kernel:
                 calls.append((one if isinstance(one, tuple) else (one,), {}))
         self._engine.warm_up(calls, sys.stderr.isatty() if progress is None else progress)
 
+    @public
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""
         specs = self._engine.meta(args, named, shape)
         return specs[0] if len(specs) == 1 else specs
 
+    @public
     def source(
         self,
         /,
@@ -182,6 +229,7 @@ class Kernel:
         ``arch`` such as ``"sm_90"``: the oldest architecture that the text has to run on (default: any); what runs here
         is made for the GPU that is here.
         """
+        _check_arch(arch)
         if args or named or shape is not None:
             if dtypes is not None or layout != "any" or rank != 4:
                 raise error(
@@ -196,6 +244,7 @@ class Kernel:
             self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank, arch=arch
         ).text
 
+    @public
     def explain(
         self, /, *args: Any, out: Any = None, shape: Shape | None = None, arch: str | None = None, **named: Any
     ) -> Explanation:
@@ -204,19 +253,30 @@ class Kernel:
         ``arch`` such as ``"sm_90"`` (default: the GPU that is here, if any): what to decide for, and where to count
         registers and memory.
         """
+        _check_arch(arch)
         return self._engine.explain(args, named, shape, out, arch)
 
+    @public
     def cubin(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> bytes:
         """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
+        _check_arch(arch)
         return self._engine.compiled(args, named, shape, "cubin", arch)
 
+    @public
     def ptx(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> str:
         """The PTX text for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
+        _check_arch(arch)
         return self._engine.compiled(args, named, shape, "ptx", arch).decode()
 
     def __repr__(self) -> str:
         returned = ", ".join(self.outputs) or "None"
         return f"<kgen kernel {self.name}({', '.join([*self.inputs, *self.params])}) -> {returned}>"
+
+
+def _check_arch(arch: Any) -> None:
+    """Raises :class:`~kgen.KgenError` (``unknown-arch``); which architectures there are, only NVRTC knows."""
+    if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch)):
+        raise error("unknown-arch", f"{shown(arch)} is no architecture", 'such as arch="sm_90"')
 
 
 class Profiled(Kernel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kgen.diagnostics import error
+from kgen.diagnostics import KgenError, error, public, shorten
 from kgen.runtime.session import stream_handle
 
 if TYPE_CHECKING:
@@ -48,20 +48,25 @@ class Plan:
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = None) -> Any:
         """Launch; returns the outputs.  Raises :class:`~kgen.KgenError` (``plan-mismatch``) for other layouts."""
-        if stream is None:
-            stream = self._stream
-        elif not self._on_cuda:
-            raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
-        if args or out is not None:
-            return self._swapped(args, out, stream)
-        if self._native is not None and self._native(stream) is None:
-            return self._out
-        if self._moves and self._again is not None:
-            return self._swapped(args, out, stream)
-        self._look()
-        self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
+        try:
+            if stream is None:
+                stream = self._stream
+            elif not self._on_cuda:
+                raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
+            if args or out is not None:
+                return self._swapped(args, out, stream)
+            if self._native is not None and self._native(stream) is None:
+                return self._out
+            if self._moves and self._again is not None:
+                return self._swapped(args, out, stream)
+            self._look()
+            self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
+        except KgenError as problem:
+            shorten(problem)
+            raise
         return self._out
 
+    @public
     def graph(self) -> Graph:
         """The plan as a CUDA graph of its own: ``plan.graph()()`` launches all its kernels at once."""
         if not self._on_cuda:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kgen.diagnostics import error
+from kgen.diagnostics import error, public, shown
 from kgen.dtypes import BY_NAME, DType
 
 Shape = int | Sequence[int]  #: extents as callers give them: one, or a sequence of them
@@ -28,6 +28,7 @@ class Spec:
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
 
 
+@public
 def spec(shape: Shape, dtype: object, strides: Sequence[int] | None = None) -> Spec:
     """The metadata of an array.
 
@@ -39,7 +40,7 @@ def spec(shape: Shape, dtype: object, strides: Sequence[int] | None = None) -> S
     extents = as_shape(shape)
     steps = c_strides(extents) if strides is None else _integers(strides)
     if steps is None:
-        raise error("bad-strides", f"strides are integers, not {strides!r:.60}", "in elements, one a dimension")
+        raise error("bad-strides", f"strides are integers, not {shown(strides)}", "in elements, one a dimension")
     if len(steps) != len(extents):
         raise error(
             "bad-strides",
@@ -57,13 +58,13 @@ def as_shape(shape: object) -> tuple[int, ...]:
     """
     extents = _integers(shape)
     if extents is None:
-        raise error("bad-shape", f"a shape is integers, not {shape!r:.60}", "such as 4 or (4, 3)")
+        raise error("bad-shape", f"a shape is integers, not {shown(shape)}", "such as 4 or (4, 3)")
     if any(n < 0 for n in extents):
-        raise error("bad-shape", f"a shape has a negative extent: {extents}", "extents are 0 or more")
+        raise error("bad-shape", f"a shape has a negative extent: {shown(extents)}", "extents are 0 or more")
     if len(extents) > 64:
         raise error("bad-shape", f"{len(extents)} dimensions; at most 64 are supported")
     if 0 not in extents and math.prod(extents) >= 2**63:
-        raise error("bad-shape", f"no array has {math.prod(extents):.3g} elements", "at most 2^63 - 1")
+        raise error("bad-shape", f"no array has a shape of {shown(extents)}", "at most 2^63 - 1")
     return extents
 
 
@@ -102,7 +103,7 @@ def as_dtype(dtype: object) -> DType:
     name = (
         dtype
         if isinstance(dtype, str)
-        else getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+        else getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or shown(dtype)
     )
     found = BY_NAME.get(str(name).removeprefix("torch."))
     if found is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kgen.diagnostics import error
+from kgen.diagnostics import error, public
 from kgen.dtypes import Kind
 from kgen.jit import Kernel, jit
 from kgen.spec import Spec, c_strides
@@ -19,6 +19,7 @@ _SCALARS = {Kind.BOOL: bool, Kind.INT: int, Kind.FLOAT: float}
 _libraries: dict[str, Any] = {}  # torch forgets an operator with the Library object that made it
 
 
+@public
 def op(name: str, program: str | Kernel) -> Any:
     """Register a program as the torch operator ``name`` and return it, to be called on tensors.
 

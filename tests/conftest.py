@@ -11,6 +11,9 @@ import pytest
 # JAX would take three quarters of a GPU's memory for itself, in each of pytest-xdist's processes.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
+# A test that fails shows where in kgen it did.
+os.environ.setdefault("KGEN_DEBUG", "1")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected texts of golden tests")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kgen.diagnostics import error
+from kgen.diagnostics import error, shown
 
 
 def pointer(name: str) -> str:
@@ -111,7 +111,7 @@ def named_base(name: object) -> str:
         hint = "ASCII letters, digits and `_`"
         if isinstance(name, str) and len(name) < 200:
             hint += f", such as `{kernel_base(name)}`"
-        raise error("bad-name", f"a kernel cannot be called {name!r:.60}", hint)
+        raise error("bad-name", f"a kernel cannot be called {shown(name)}", hint)
     return kernel_base(name)
 
 

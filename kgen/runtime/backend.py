@@ -11,7 +11,7 @@ from kgen.arguments import ArrayValue, Value
 from kgen.arrays.base import Device
 from kgen.banner import Options
 from kgen.codegen.emit import Module
-from kgen.diagnostics import KgenError, error
+from kgen.diagnostics import KgenError, error, shown
 from kgen.runtime.bound import Loaded
 from kgen.runtime.frame import Signature
 from kgen.schedule.split import Step
@@ -122,11 +122,11 @@ def default_backend(wanted: str | None) -> HostBackend | CudaBackend:
 
 def parse_device(wanted: object) -> Device:
     """The device that a text names.  Raises :class:`~kgen.KgenError` (``bad-device``)."""
-    if wanted == "cpu":
+    if isinstance(wanted, str) and wanted == "cpu":
         return CPU
     if isinstance(wanted, str) and (found := re.fullmatch(r"cuda(?::([0-9]{1,9}))?", wanted)):
         return Device("cuda", int(found[1] or 0))
-    raise error("bad-device", f"`{wanted}` is not a device", 'one of "cuda", "cuda:1", "cpu"')
+    raise error("bad-device", f"{shown(wanted)} is not a device", 'one of "cuda", "cuda:1", "cpu"')
 
 
 def backend_of(device: Device) -> HostBackend | CudaBackend:

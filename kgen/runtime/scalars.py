@@ -6,7 +6,7 @@ import struct
 import sys
 from typing import Any
 
-from kgen.diagnostics import error
+from kgen.diagnostics import error, shown
 from kgen.dtypes import DType, Kind
 
 _LARGEST = int(sys.float_info.max)
@@ -33,7 +33,7 @@ def pack(name: str, value: Any, dtype: DType) -> bytes:
         if not dtype.int_min <= number <= dtype.int_max:
             raise error(
                 "value-out-of-range",
-                f"`{name}` is {number}, which does not fit {dtype} ({dtype.int_min} to {dtype.int_max})",
+                f"`{name}` is {shown(number)}, which does not fit {dtype} ({dtype.int_min} to {dtype.int_max})",
                 "pass a value that fits, or cast the array operand to a wider dtype",
             )
         return struct.pack(_FORMATS[dtype.name], number)
@@ -46,7 +46,7 @@ def pack(name: str, value: Any, dtype: DType) -> bytes:
 
 def _integer(name: str, value: Any, dtype: DType) -> int:
     if isinstance(value, complex) or (isinstance(value, float) and not value.is_integer()):
-        raise error("bad-value", f"`{name}` is {value!r} and its dtype is {dtype}", "pass a whole number")
+        raise error("bad-value", f"`{name}` is {shown(value)} and its dtype is {dtype}", "pass a whole number")
     return int(value)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,81 @@ def test_wrong_arguments() -> None:
     assert code_of(kernel, X, X, shape=(2, 3)) == "bad-call"
     assert code_of(kernel, X, np.ones((4, 3), "f4")) == "shape-mismatch"
     assert code_of(kernel, X, kgen.spec((2, 3), "f32")) == "not-an-array"
+
+
+WRONG_SOURCES: list[tuple[dict[str, Any], str]] = [
+    ({"rank": "4"}, "bad-rank"),
+    ({"rank": 2.5}, "bad-rank"),
+    ({"rank": None}, "bad-rank"),
+    ({"rank": 10**400}, "bad-rank"),
+    ({"layout": ["any"]}, "bad-layout"),
+    ({"layout": None}, "bad-layout"),
+    ({"arch": 90}, "unknown-arch"),
+    ({"arch": "90"}, "unknown-arch"),
+    ({"arch": "sm_90\n*/ evil"}, "unknown-arch"),
+    ({"arch": "sm_90\n"}, "unknown-arch"),
+    ({"arch": b"sm_90"}, "unknown-arch"),
+]
+
+
+@pytest.mark.parametrize(("options", "code"), WRONG_SOURCES, ids=str)
+def test_wrong_options_of_source(options: dict[str, Any], code: str) -> None:
+    """Of another type, out of range, or text that would go on after a comment."""
+    kernel = kgen.jit("out = x")
+    with pytest.raises(KgenError) as caught:
+        kernel.source(**options)
+    assert caught.value.code == code
+    if "arch" in options:
+        for method in (kernel.source, kernel.explain, kernel.cubin, kernel.ptx):
+            with pytest.raises(KgenError) as caught:
+                method(kgen.spec(3, "f32"), **options)
+            assert caught.value.code == code
+
+
+JUNK: list[Any] = [
+    None, True, -1, 2.5, 1j, 10**5000, float("nan"), "text", "\x1b[31m", b"x", [], (), {}, {"x": 1}, [1, "a"], object(),
+    object, len, X, X.astype(object), np.float32(3), kgen.float32, kgen.spec(3, "f32"), ValueError("x"),
+]  # fmt: skip
+METHODS: dict[str, Callable[[Any, Any], Any]] = {
+    "call": lambda k, v: k(v),
+    "by name": lambda k, v: k(x=v),
+    "param": lambda k, v: k(X, n=v),
+    "out": lambda k, v: k(X, out=v),
+    "stream": lambda k, v: k(X, stream=v),
+    "shape": lambda k, v: k(shape=v),
+    "plan": lambda k, v: k.plan(v),
+    "plan out": lambda k, v: k.plan(X, out=v),
+    "again": lambda k, v: k.plan(X)(v),
+    "again out": lambda k, v: k.plan(X)(out=v),
+    "again stream": lambda k, v: k.plan(X)(stream=v),
+    "meta": lambda k, v: k.meta(v),
+    "meta shape": lambda k, v: k.meta(shape=v),
+    "source": lambda k, v: k.source(v),
+    "dtypes": lambda k, v: k.source(dtypes=v),
+    "dtypes by name": lambda k, v: k.source(dtypes={"x": v}),
+    "layout": lambda k, v: k.source(layout=v),
+    "rank": lambda k, v: k.source(rank=v),
+    "arch": lambda k, v: k.source(arch=v),
+    "explain": lambda k, v: k.explain(v, arch=v),
+    "warmup": lambda k, v: k.warmup(v, progress=False),
+    "warmup of one": lambda k, v: k.warmup([v], progress=False),
+    "spec": lambda k, v: kgen.spec(v, v, v),
+    "spec dtype": lambda k, v: kgen.spec(3, v),
+    "jit": lambda k, v: kgen.jit(v),
+    "path": lambda k, v: kgen.jit(path=v),
+    "device": lambda k, v: kgen.jit("out = x", device=v),
+    "name": lambda k, v: kgen.jit("out = x", name=v),
+    "fmad": lambda k, v: kgen.jit("out = x", fmad=v, fast=v),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_junk_for_every_argument(method: str) -> None:
+    """Whatever is passed, what comes out is a result or a diagnostic."""
+    kernel = kgen.jit("param n: int = 1\nout = x * n", device="cpu")
+    for value in JUNK:
+        with suppress(KgenError):
+            METHODS[method](kernel, value)
 
 
 WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
