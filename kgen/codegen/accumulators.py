@@ -30,6 +30,9 @@ class Accumulator:
     of a part or of a group's elements.  ``fold`` takes a finished part or group ``{x}`` into the state.  ``loop_*``
     replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.  ``within`` merges
     between the threads of a warp where that is simpler than ``merge``, ``lanes`` between so many ``{n}`` at once.
+
+    Threads that merge each other's states end with the same bits: ``merge`` gives the same for a with b as for b with a,
+    whatever is contracted.  Where it does not, ``agree`` makes the states of so many lanes ``{n}`` that of the first.
     """
 
     type: str
@@ -47,9 +50,11 @@ class Accumulator:
     collapse: str = ""
     within: str = ""
     lanes: str = ""
+    agree: str = ""
     helpers: tuple[str, ...] = ()
     merge_helpers: tuple[str, ...] = ()
     lanes_helpers: tuple[str, ...] = ()
+    agree_helpers: tuple[str, ...] = ()
     loop_helpers: tuple[str, ...] = ()
     is_struct: bool = False
     places: str = ""  # the type of where an element is, if updates need to know
@@ -188,7 +193,11 @@ def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
     result = f"{{a}}.distance / {degrees}"
     if attr.kind == "std":
         result = f"{'sqrtf' if target.size == 4 else 'sqrt'}({result})"
-    return _grouped("Moments", "{}", result, "moments_group", target)
+    return replace(
+        _grouped("Moments", "{}", result, "moments_group", target),
+        agree="{a} = of_first<{n}>({a});",
+        agree_helpers=("first_moments",),
+    )
 
 
 def _logsumexp(attr: Reduction, source: DType, target: DType) -> Accumulator:

@@ -80,6 +80,7 @@ _ROWS = (
     Helper("complex_log_sum"),
     Helper("mean_of", ("moments",)),
     Helper("shuffled_moments", ("moments",)),
+    Helper("first_moments", ("moments",)),
     Helper("shuffled_log_sum", ("log_sum",)),
     Helper("shuffled_found", ("found",)),
     Helper("shuffled_complex_log_sum", ("complex_log_sum",)),

@@ -15,7 +15,7 @@ from kgen.codegen.row_access import RowAccess, States
 from kgen.codegen.sections import RowWriter, label_of, touch_of, write_section
 from kgen.codegen.spelling import headers_of
 from kgen.codegen.two_steps import TwoSteps
-from kgen.schedule.reductions import WARP
+from kgen.schedule.reductions import WARP, is_plain
 
 _ROUND_LINES = (
     "declare", "parts", "fold", "collapse", "within", "within_at_once", "merge", "merge_at_once", "shared", "publish",
@@ -111,19 +111,7 @@ class RoundsWriter(RowAccess):
                 parts, fold = self.folding(n)
                 text["parts"] += parts
                 text["fold"] += fold
-            merge = mine.merge.format(a=state, b=mine.shuffled.format(a=state))
-            if mine.within or not mine.lanes:
-                text["within"].append(mine.within.format(a=state) or merge)
-            else:
-                text["within_at_once"].append(mine.lanes.format(a=state, n=min(schedule.threads, WARP)))
-            if schedule.threads > (WARP if mine.within else 1):
-                row_writer.helpers += mine.lanes_helpers or mine.shuffle_helpers
-            if entries > WARP or schedule.split:
-                row_writer.helpers += mine.merge_helpers
-            if mine.lanes:
-                text["merge_at_once"].append(mine.lanes.format(a=state, n=min(entries, WARP)))
-            else:
-                text["merge"].append(merge)
+            self.merging(mine, state, text, row_writer)
             if warps > 1:
                 shared = names.of_reduction(state, "of_warps")
                 both, chosen = ("[2]", "[set]") if schedule.near is not None else ("", "")
@@ -144,6 +132,32 @@ class RoundsWriter(RowAccess):
         return RoundContext(
             reads=tuple(reads), call=call, singles=singles, results=results, arrived=arrived, expected=expected, **found
         )
+
+    def merging(self, mine: Accumulator, state: str, text: dict[str, list[str]], row_writer: RowWriter) -> None:
+        """Adds the lines in which threads merge each other's states, of a warp's and then of all warps' threads."""
+        schedule = self.schedule
+        lanes, entries = min(schedule.threads, WARP), schedule.sharers // WARP
+        merge = mine.merge.format(a=state, b=mine.shuffled.format(a=state))
+        if mine.within or not mine.lanes:
+            text["within"].append(mine.within.format(a=state) or merge)
+        else:
+            text["within_at_once"].append(mine.lanes.format(a=state, n=lanes))
+        if mine.lanes:
+            text["merge_at_once"].append(mine.lanes.format(a=state, n=min(entries, WARP)))
+        else:
+            text["merge"].append(merge)
+        if schedule.threads > (WARP if mine.within else 1):
+            row_writer.helpers += mine.lanes_helpers or mine.shuffle_helpers
+        if entries > WARP or schedule.split:
+            row_writer.helpers += mine.merge_helpers
+        if not mine.agree or is_plain(self.step):  # then only the first lane's result is written
+            return
+        if not mine.within and (schedule.threads <= WARP or schedule.cluster > 1):  # else only the first lane's counts
+            text["within_at_once"].append(mine.agree.format(a=state, n=lanes))
+            row_writer.helpers += mine.agree_helpers if schedule.threads > 1 else ()
+        if entries > 1:
+            text["merge_at_once"].append(mine.agree.format(a=state, n=min(entries, WARP)))
+            row_writer.helpers += mine.agree_helpers
 
     def at_once(self, number: int, mine: Accumulator) -> int | None:
         """The touch of which this takes whole groups, as they are in memory: extremes of halves, sums of bytes."""
