@@ -31,8 +31,8 @@ class Accumulator:
     replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.  ``within`` merges
     between the threads of a warp where that is simpler than ``merge``, ``lanes`` between so many ``{n}`` at once.
 
-    Threads that merge each other's states end with the same bits: ``merge`` gives the same for a with b as for b with a,
-    whatever is contracted.  Where it does not, ``agree`` makes the states of so many lanes ``{n}`` that of the first.
+    Threads that merge each other's states end with the same bits: ``merge`` gives the same for a with b as for b with
+    a, whatever is contracted.  Where it does not, ``agree`` gives so many lanes ``{n}`` the state of the first.
     """
 
     type: str
