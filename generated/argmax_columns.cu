@@ -181,17 +181,17 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         argmax_of_blocks[mine + threadIdx.x] = argmax_shared[threadIdx.x];
         max_of_blocks[mine + threadIdx.x] = max_shared[threadIdx.x];
     }
-    __threadfence();
     __syncthreads();
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
+        __threadfence();  // what all threads of this block leave is seen by others before its arrival
         is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // and theirs after it
     }
     __syncthreads();
     if (!is_last) {
         return;
     }
-    __threadfence();
     Found<float, int> argmax_whole = Found<float, int>{__int_as_float(0xff800000 /* -inf */), 0};
     float max_whole = __int_as_float(0xff800000 /* -inf */);
     // Reads do not wait for merges: several are on their way at once.

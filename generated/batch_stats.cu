@@ -144,14 +144,14 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
         var_of_blocks[row * gridDim.y + blockIdx.y] = var_acc;
-        __threadfence();
+        __threadfence();  // what this block leaves is seen by others before its arrival
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // and theirs after it
     }
     __syncthreads();
     if (!is_last) {
         return;
     }
-    __threadfence();
     var_acc = Moments<float>{};
     for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         merge(var_acc, var_of_blocks[row * gridDim.y + b]);

@@ -234,17 +234,17 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         mean_of_blocks[mine + threadIdx.x] = mean_shared[threadIdx.x];
         var_of_blocks[mine + threadIdx.x] = var_shared[threadIdx.x];
     }
-    __threadfence();
     __syncthreads();
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
+        __threadfence();  // what all threads of this block leave is seen by others before its arrival
         is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // and theirs after it
     }
     __syncthreads();
     if (!is_last) {
         return;
     }
-    __threadfence();
     Sum<float> mean_whole{};
     Moments<float> var_whole = Moments<float>{};
     // Reads do not wait for merges: several are on their way at once.

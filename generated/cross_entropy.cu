@@ -75,7 +75,8 @@ static __device__ __forceinline__ void add_group(LogSum<float>& all, const float
     all.sum = all.sum * expf(before - origin(all)) + sum;
 }
 
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
+// that all lanes get the same bits.
 template <int Lanes>
 static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
 {
@@ -84,7 +85,7 @@ static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
     }
-    a.sum *= expf(before - origin(a));
+    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
     #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);

@@ -77,6 +77,14 @@ static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d
             __shfl_xor_sync(0xffffffffu, a.distance, d)};
 }
 
+// What the first of so many lanes holds.  All of them have merged the same sets, but each in an order of its own, which
+// shows in the last bits.
+template <int Lanes, typename T>
+static __device__ __forceinline__ Moments<T> of_first(const Moments<T>& a)
+{
+    return {a.count, __shfl_sync(0xffffffffu, a.mean, 0, Lanes), __shfl_sync(0xffffffffu, a.distance, 0, Lanes)};
+}
+
 // Begins to await so many bytes from blocks of the cluster, once the last ones have arrived.  For one thread.
 static __device__ __forceinline__ void expect_more(unsigned long long& arrived, unsigned int bytes)
 {
@@ -304,6 +312,7 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
         for (int d = 16; d > 0; d /= 2) {
             merge(var_acc, shuffled(var_acc, d));
         }
+        var_acc = of_first<32>(var_acc);
         const float mean_v = var_acc.mean;
         const float var_v = var_acc.distance / (float)layout.width;
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias

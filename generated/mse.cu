@@ -107,14 +107,14 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
         mean_of_blocks[row * gridDim.y + blockIdx.y] = mean_acc;
-        __threadfence();
+        __threadfence();  // what this block leaves is seen by others before its arrival
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // and theirs after it
     }
     __syncthreads();
     if (!is_last) {
         return;
     }
-    __threadfence();
     mean_acc = 0.0f;
     for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         mean_acc += mean_of_blocks[row * gridDim.y + b];

@@ -56,9 +56,10 @@ static __device__ __forceinline__ float divide(float a, float b, float r, bool& 
         return a / b;
     }
     // 2^-66 <= |q| < 2^119: nothing is lost on the way (P. Markstein, 1990).
-    const float q = a * r;
-    quick = quick & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | (a == 0));
-    return fmaf(fmaf(-q, b, a), r, q);
+    const float q = a * r, near = fmaf(fmaf(-q, b, a), r, q);
+    const bool is_zero = a == 0;
+    quick = quick & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
+    return is_zero ? q : near;  // -0 / b is -0, to which nothing may be added
 }
 
 // Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they

@@ -108,7 +108,8 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
 #endif
 }
 
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
+// that all lanes get the same bits.
 template <int Lanes>
 static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
 {
@@ -117,7 +118,7 @@ static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
     }
-    a.sum *= expf(before - origin(a));
+    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
     #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);

@@ -105,7 +105,8 @@ static __device__ __forceinline__ float raised_exp(float x)
 #endif
 }
 
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
+// that all lanes get the same bits.
 template <int Lanes>
 static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
 {
@@ -114,7 +115,7 @@ static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
     }
-    a.sum *= expf(before - origin(a));
+    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
     #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);

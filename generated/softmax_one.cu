@@ -88,7 +88,8 @@ static __device__ __forceinline__ T total(const LogSum<T>& a)
     return a.sum + (a.peak - a.peak);
 }
 
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.
+// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
+// that all lanes get the same bits.
 template <int Lanes>
 static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
 {
@@ -97,7 +98,7 @@ static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
     }
-    a.sum *= expf(before - origin(a));
+    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
     #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) {
         a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
@@ -180,14 +181,14 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
         exp_sum_of_blocks[row * gridDim.y + blockIdx.y] = exp_sum_acc;
-        __threadfence();
+        __threadfence();  // what this block leaves is seen by others before its arrival
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // and theirs after it
     }
     __syncthreads();
     if (!is_last) {
         return;
     }
-    __threadfence();
     exp_sum_acc = LogSum<float>{__int_as_float(0xff800000 /* -inf */), 0.0f};
     for (unsigned int b = lane; b < gridDim.y; b += 1024) {
         merge(exp_sum_acc, exp_sum_of_blocks[row * gridDim.y + b]);
