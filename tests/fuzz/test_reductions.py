@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -124,31 +124,50 @@ def assert_given(program: Program, kernel: kgen.Kernel, where: str, *, exact_siz
     return got
 
 
-def run(programs: Sequence[Program], sanitize: str | None = None, *, exact_size: bool = False) -> int:
-    """All of these, compiled together, into outputs of every sort; how many of them were not refused."""
+def assert_all_given(program: Program, kernels: Mapping[str, kgen.Kernel], *, exact_size: bool) -> None:
+    """Every kernel with the outputs that it is for; the first twice, alike."""
+    first, second = (assert_given(program, kernels["new"], "new", exact_size=exact_size) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.tobytes() == other.tobytes(), f"another answer the second time: {program}"
+    for where in list(kernels)[1:]:
+        assert_given(program, kernels[where], where, exact_size=exact_size)
+
+
+Around = Callable[[], AbstractContextManager[None]]
+
+
+def run(
+    programs: Sequence[Program],
+    sanitize: str | None = None,
+    *,
+    exact_size: bool = False,
+    around: Sequence[Around] = (),
+) -> int:
+    """All of these, compiled together, into outputs of every sort; how many of them were not refused.
+
+    ``around``: for each program, what its calls are made in.
+    """
     batch = Batch(sanitize)
-    accepted: list[tuple[Program, dict[str, kgen.Kernel]]] = []
+    accepted: list[tuple[Program, dict[str, kgen.Kernel], Around]] = []
     with np.errstate(all="ignore"):
         with collecting(batch):
             for number, program in enumerate(programs):
+                within = around[number] if around else nullcontext
                 sorts = OUTS if sanitize is None else OUTS[:2]
                 kernels = {w: kgen.jit(program.text, device="cpu", name=f"{w[0]}{number}", fmad=False) for w in sorts}
                 try:
                     for where, kernel in kernels.items():
-                        with suppress(Collected):
+                        with suppress(Collected), within():
                             assert_given(program, kernel, where, exact_size=exact_size)
-                    accepted.append((program, kernels))
+                    accepted.append((program, kernels, within))
                 except KgenError as problem:
                     if not is_refused(problem):
                         raise
         batch.compile()
         with running(batch):
-            for program, kernels in accepted:
-                first, second = (assert_given(program, kernels["new"], "new", exact_size=exact_size) for _ in range(2))
-                for one, other in zip(first, second, strict=True):
-                    assert one.tobytes() == other.tobytes(), f"another answer the second time: {program}"
-                for where, kernel in list(kernels.items())[1:]:
-                    assert_given(program, kernel, where, exact_size=exact_size)
+            for program, kernels, within in accepted:
+                with within():
+                    assert_all_given(program, kernels, exact_size=exact_size)
     return len(accepted)
 
 
