@@ -46,7 +46,7 @@ def test_helpers_and_files_agree() -> None:
         for dtype in (FLOAT32, FLOAT64, *((COMPLEX64, COMPLEX128) if kind in COMPLEX_KINDS else ())):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
             used |= {*found.helpers, *found.merge_helpers, *found.lanes_helpers, *found.loop_helpers}
-            used |= {*found.shuffle_helpers}
+            used |= {*found.shuffle_helpers, *found.agree_helpers}
     used |= {
         LOAD_SHIFTED,
         SHIFT_BLOCKS,
