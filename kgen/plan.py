@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import KgenError, error, public, shorten
-from kgen.runtime.session import stream_handle
+from kgen.runtime.session import check_writable, stream_handle
 
 if TYPE_CHECKING:
     from kgen.execute import Prepared
@@ -57,8 +57,6 @@ class Plan:
                 return self._swapped(args, out, stream)
             if self._native is not None and self._native(stream) is None:
                 return self._out
-            if self._moves and self._again is not None:
-                return self._swapped(args, out, stream)
             self._look()
             self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
         except KgenError as problem:
@@ -83,7 +81,7 @@ class Plan:
         raise error("bad-plan", "a plan belongs to its arrays and to this process, so it has no copy", hint)
 
     def _look(self) -> None:
-        """See that no array has moved, or takes part in gradients, since its address was written down."""
+        """See that every array is what and where it was when its address was written down, and say what changes."""
         if self._moves:
             for value, pointer in self._call.placed():
                 adapter = value.adapter
@@ -92,6 +90,8 @@ class Plan:
                 if adapter.pointer(array) != pointer or adapter.spec(array) != value.spec:
                     message = f"`{value.name}` is not where it was, or of another layout"
                     raise error("plan-mismatch", message, "make another plan")
+            for value in self._call.written():
+                check_writable(value)
         self._call.mark_written()
 
     def _swapped(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:

@@ -174,13 +174,17 @@ def test_numpy_arrays_that_change(change: Any, which: str) -> None:
 
 
 def test_numpy_arrays_that_move() -> None:
-    """Other memory of the same layout is found where it is now."""
+    """Other memory of the same layout is an error, too."""
     x: Any = np.ones(1000, np.float32)
-    out = np.zeros(1000, np.float32)
-    plan = kgen.jit("out = x * 2", device="cpu").plan(x, out=out)
+    held = x[:], np.zeros(1000, np.float32)
+    plan = kgen.jit("out = x * 2", device="cpu").plan(x, out=held[1])
     x.__setstate__((1, (1000,), np.dtype("f4"), False, np.full(1000, 3, np.float32).tobytes()))
-    plan()
-    assert (out == 6).all()
+    address = x.ctypes.data
+    if address == held[0].ctypes.data:
+        pytest.skip("the same memory was given out again")
+    with pytest.raises(kgen.KgenError, match="plan-mismatch"):
+        plan()
+    assert not held[1].any()
 
 
 def test_arrays_that_move_under_calls_that_are_taken_apart_anew() -> None:
