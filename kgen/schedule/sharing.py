@@ -251,11 +251,14 @@ class _Placement:
             rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
             if any(rows.place(tracer.ops[n].shape) is None for n in others):
                 return None
+            moved = tracer.run(rows, others)
+            if moved.fused:  # it would read what the order of kernels has not reckoned with
+                return None
             if flat:
                 kernel = Joint(rows)
-                kernel.take(tracer.run(rows, others), others)
+                kernel.take(moved, others)
             else:
-                trace = tracer.run(rows, others)
+                trace = moved
         if not tracer.chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
             return None  # a row that needs a result would share the kernel that finds it
         mine = {o: axes for o, axes in trace.writes.items() if o in updated}

@@ -96,6 +96,11 @@ def simulated(seeds: Iterable[int]) -> None:
                     ) from problem
 
 
+def test_found() -> None:
+    """What longer runs have found: an update that joined a kernel where it could have reduced what it updates."""
+    simulated([20_582])
+
+
 def run(programs: Sequence[Program]) -> None:
     """All of these, compiled together; updated arguments are compared, too."""
     batch = Batch()
