@@ -17,6 +17,7 @@ from kgen.source import Source, Span
 Severity = Literal["error", "lint"]
 
 _MAX_SHOWN = 20  # a 1 MB program with an error on every line still gives a readable report
+_MAX_BITS = 128  # of an integer that a message writes out
 _MAX_WIDTH = 160  # longer lines are shown through a window around the marks
 
 
@@ -172,7 +173,9 @@ _UNSHOWN = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeErro
 
 
 def shown(value: object) -> str:
-    """``repr``, cut short; of what cannot show itself (an integer of 5,000 digits), its type."""
+    """``repr``, cut short; of what cannot show itself, its type."""
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return f"an integer of {value.bit_length():,} bits"
     try:
         text = repr(value)
     except _UNSHOWN:

@@ -13,7 +13,7 @@ from typing import Literal
 #: keep       promote; integers stay (the op, or nothing where it is the identity on integers)
 #: predicate  like float, the result is bool
 #: integer    one integer argument, the result is int32
-#: ordered    an int32 first (``jn``, ``yn``) or second (``ldexp``) argument beside a float
+#: ordered    an integer first (``jn``, ``yn``) or second (``ldexp``) argument beside a float
 #: operator   the binary or unary operator of the same meaning
 #: prelude    a ``def`` of ``prelude.k``; what ``float`` functions are of complex numbers is in ``complex.k``
 #: lifted     a ``def`` of ``prelude.k``, of floats: integers and bool become float32
@@ -62,7 +62,7 @@ FUNCTIONS: dict[str, Function] = {
         "normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv "
         "j0 j1 y0 y1 cyl_bessel_i0 cyl_bessel_i1 i0=cyl_bessel_i0 i1=cyl_bessel_i1 logb",
     ),
-    **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot fmod copysign nextafter fdim fmin fmax"),
+    **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot copysign nextafter fdim"),
     **_rows("float", (3,), "fma norm3d rnorm3d"),
     **_rows("float", (4,), "norm4d rnorm4d"),
     **_rows("keep", (1,), "floor ceil trunc fix=trunc"),
@@ -93,7 +93,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows("special", (2,), "logical_xor maximum minimum", is_complex=True),
     **_rows("special", (3,), "where select=where", is_complex=True),
     **_rows("special", (1,), "real imag conj conjugate=conj angle", is_complex=True),
-    **_rows("special", (2,), "complex"),
+    **_rows("special", (2,), "complex fmod fmin fmax"),
     **_rows("special", (1,), "index"),
     **_rows("special", (1, 2), "size"),
     **_rows("special", (1,), "expand", is_complex=True),

@@ -57,8 +57,16 @@ FUNCTIONS: dict[str, Operation] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "asinh": math.asinh, "acosh": math.acosh,
     "atanh": math.atanh, "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "cbrt": math.cbrt,
-    "atan2": math.atan2, "hypot": math.hypot, "copysign": math.copysign, "fmod": math.fmod,
+    "atan2": math.atan2, "hypot": math.hypot, "copysign": math.copysign,
 }  # fmt: skip
+
+
+def fmod(a: Any, b: Any) -> Any:
+    """C's remainder, which has the sign of ``a``; whole numbers stay whole."""
+    if not isinstance(a, int) or not isinstance(b, int):
+        return math.fmod(a, b)
+    rest = abs(a) % abs(b)
+    return -rest if a < 0 else rest
 
 
 class LiteralError(ValueError):

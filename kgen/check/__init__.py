@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from kgen.check.context import Context
 from kgen.check.expressions import Late, Scope, lower, named, place_of, uses_place
-from kgen.check.values import ArgType, ArrayArg, ScalarArg, Typed, Value, WeakArg, WeakScalar
+from kgen.check.values import ArgType, ArrayArg, Deferred, ScalarArg, Typed, Value, WeakArg
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.kernel import Access, Dim, Kernel, Op, Operand, Role, Shape
@@ -122,7 +122,7 @@ class _Checker:
 
     def _weak(self, name: str, kind: Kind, declared: DType | None, span: Span) -> Value | None:
         if declared is None:
-            return WeakScalar(kind, "scalar", span, name)
+            return Deferred(kind, lambda dtype, _: self.ctx.scalar(name, dtype.compute, dtype, span), span)
         if kind > declared.kind:
             self.reporter.error(
                 "dtype-mismatch", f"`{name}` is declared {declared} and the value is {kind.name.lower()}", span,
@@ -145,8 +145,7 @@ class _Checker:
         value = self._right_hand_side(statement.value)
         if value is None:
             self.names[statement.name] = None
-            return
-        if statement.name not in self.updated:
+        elif statement.name not in self.updated:
             self._output(statement, value)
         elif statement.name in self.numbers:  # else the argument itself is in error
             self._update(statement, value)
@@ -163,7 +162,7 @@ class _Checker:
 
     def _output(self, statement: Assign, value: Value) -> None:
         declared = self.declared[statement.name]
-        typed = self.ctx.typed(value, None)
+        typed = self.ctx.typed(value, self._met(value, self.out_dtypes.get(statement.name)))
         if typed is not None and declared is not None:
             typed = self._declared(statement, value, declared)
         if typed is None:
@@ -187,9 +186,7 @@ class _Checker:
 
     def _update(self, statement: Assign, value: Value) -> None:
         operand = self.operands[self.numbers[statement.name]]
-        typed = self.ctx.typed(
-            value, operand.dtype if not isinstance(value, Typed) and value.kind <= operand.dtype.kind else None
-        )
+        typed = self.ctx.typed(value, self._met(value, operand.dtype))
         if typed is None:
             return
         joined = self.ctx.dims.broadcast(operand.shape, typed.shape)
@@ -206,6 +203,10 @@ class _Checker:
         if not self._same_kind(typed.dtype, operand.dtype, f"`{statement.name}`", statement):
             return
         self._store(statement, typed, operand.dtype, operand.shape, "inout")
+
+    def _met(self, value: Value, dtype: DType | None) -> DType | None:
+        """The dtype that a weak value takes from the array it is stored to, where its kind allows."""
+        return None if dtype is None or isinstance(value, Typed) or value.kind > dtype.kind else dtype
 
     def _fits(self, own: Shape, value: Shape, joined: Shape) -> bool:
         """The broadcast of both is the argument's own shape."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kgen import literals
 from kgen.check import operators
 from kgen.check.complex import complex_function, magnitude
 from kgen.check.context import Context, lift
+from kgen.check.numbers import all_weak, extremum, fmod, is_complex, promoted
 from kgen.check.shapes import expand, index, size
-from kgen.check.values import Literal, Typed, Value, WeakScalar
-from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT64, INT32, Kind
+from kgen.check.values import Deferred, Literal, Typed, Value
+from kgen.check.weak import fits
+from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT64, INT32, INT64, UINT32, Kind
 from kgen.functions import FUNCTIONS, Function
+from kgen.ir.kernel import CastMode
 from kgen.syntax.tree import Call
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ def call(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         from kgen.check.reductions import reduction
 
         return reduction(ctx, scope, node)
-    if not function.is_complex and any(map(_is_complex, args)):
+    if not function.is_complex and any(map(is_complex, args)):
         ctx.error(
             "no-function",
             f"`{node.function}` is not defined for complex numbers",
@@ -45,49 +48,40 @@ def call(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     return _RULES[function.rule](ctx, scope, node, function, args)
 
 
-def _is_complex(value: Value) -> bool:
-    return value.dtype.is_complex if isinstance(value, Typed) else value.kind is Kind.COMPLEX
-
-
 def _float(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """Promote; integers and bool become float32."""
     fold = literals.FUNCTIONS.get(function.target)
     if fold is not None and all(isinstance(a, Literal) and not isinstance(a.value, complex) for a in args):
         return operators.literal(ctx, fold, [a for a in args if isinstance(a, Literal)], node.span)
-    weak = [a for a in args if not isinstance(a, Typed)]
-    if len(weak) == len(args) and all(a.kind in (Kind.INT, Kind.FLOAT) for a in weak):
-        return WeakScalar(Kind.FLOAT, function.target, node.span, args=tuple(weak))
-    values = _promoted(ctx, node, args, to_float=True)
-    if values is None:
-        return None
+    weak = all_weak(args)
+    if weak is not None and function.target != "ilogb":
+        kind = max(Kind.FLOAT, *(a.kind for a in weak))
+        rule = partial(_float_typed, ctx, node, function)
+        return operators.deferred(ctx, kind, rule, weak, node.function_span, node.span)
+    values = promoted(ctx, node, args, to_float=True)
+    return None if values is None else _float_typed(ctx, node, function, *values)
+
+
+def _float_typed(ctx: Context, node: Call, function: Function, *values: Typed) -> Typed | None:
     if values[0].dtype.is_complex:
-        return complex_function(ctx, function.target, values, node.span)
+        return complex_function(ctx, function.target, list(values), node.span)
     result = ctx.op(function.target, values, values[0].dtype, node.function_span, span=node.span)
     if result is not None and function.target == "ilogb":
         return Typed(INT32, result.id, result.shape, node.span)
     return result
 
 
-def _promoted(ctx: Context, node: Call, args: Args, *, to_float: bool) -> list[Typed] | None:
-    dtype = ctx.common(args, node.function_span)
-    if dtype is None:
-        return None
-    if to_float:
-        dtype = lift(dtype)
-    values = [ctx.typed(a, dtype) for a in args]
-    return None if any(v is None for v in values) else [v for v in values if v is not None]
-
-
 def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """``abs sign floor ceil trunc round``: integers stay integers."""
     first = args[0]
-    if isinstance(first, WeakScalar) and first.kind in (Kind.INT, Kind.FLOAT):
-        if first.kind is Kind.INT and function.target not in ("abs", "sign"):
-            return first
-        return WeakScalar(first.kind, function.target, node.span, args=(first,))
-    value = ctx.typed(args[0])
-    if value is None:
-        return None
+    if isinstance(first, Deferred) and first.kind in (Kind.INT, Kind.FLOAT):
+        rule = partial(_keep_typed, ctx, node, function)
+        return operators.deferred(ctx, first.kind, rule, [first], node.function_span, node.span)
+    value = ctx.typed(first)
+    return None if value is None else _keep_typed(ctx, node, function, value)
+
+
+def _keep_typed(ctx: Context, node: Call, function: Function, value: Typed) -> Typed | None:
     name = function.target
     dtype = value.dtype
     if dtype.is_bool:
@@ -95,7 +89,7 @@ def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args
             "no-function",
             f"`{node.function}` is not defined for bool",
             node.function_span,
-            marks=(args[0].span,),
+            marks=(value.span,),
             hint="cast it: cast<int>(b)",
         )
         return None
@@ -119,7 +113,7 @@ def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args
     if name == "abs" and dtype.is_int and not dtype.signed:
         if ctx.site is None:
             ctx.reporter.lint(
-                "abs-of-unsigned", f"`abs` of {dtype} changes nothing", node.function_span, marks=(args[0].span,)
+                "abs-of-unsigned", f"`abs` of {dtype} changes nothing", node.function_span, marks=(value.span,)
             )
         return value
     return ctx.op(name, [value], dtype, node.function_span, span=node.span)
@@ -127,7 +121,7 @@ def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args
 
 def _predicate(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """``isnan`` and its kin: a bool."""
-    values = _promoted(ctx, node, args, to_float=True)
+    values = promoted(ctx, node, args, to_float=True)
     if values is None:
         return None
     value = values[0]
@@ -153,22 +147,27 @@ def _integer(ctx: Context, scope: Scope, node: Call, function: Function, args: A
 
 
 def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
-    """``jn(n, x)``, ``yn(n, x)``, ``ldexp(x, n)``: an int32 beside a float."""
+    """``jn(n, x)``, ``yn(n, x)``, ``ldexp(x, n)``: an integer beside a float."""
     order, other = (1, 0) if function.target == "ldexp" else (0, 1)
     given = args[order]
-    n = ctx.typed(given, INT32 if not isinstance(given, Typed) and given.kind <= Kind.INT else None)
-    values = _promoted(ctx, node, [args[other]], to_float=True)
+    if not isinstance(given, Typed) and given.kind <= Kind.INT:
+        n = ctx.typed(given, INT32 if fits(given, INT32) else INT64)
+    else:
+        n = ctx.typed(given)
+    values = promoted(ctx, node, [args[other]], to_float=True)
     if n is None or values is None:
         return None
-    if not n.dtype.is_int or n.dtype.size > 4 or n.dtype.name == "uint32":
+    if not n.dtype.is_int:
         ctx.error(
             "no-function",
-            f"`{node.function}` needs an int32 {'order' if order == 0 else 'exponent'}, not {n.dtype}",
+            f"`{node.function}` needs an integer {'order' if order == 0 else 'exponent'}, not {n.dtype}",
             node.function_span,
             marks=(args[order].span,),
             hint="write cast<int>(n)",
         )
         return None
+    if n.dtype.size > 4 or n.dtype is UINT32:  # beyond int32 every result is that of its ends
+        n = Typed(INT32, ctx.cast(n.id, INT32, n.span, CastMode("rz", True)), n.shape, n.span)
     pair = [ctx.convert(n, INT32), values[0]]
     if order == 1:
         pair.reverse()
@@ -204,51 +203,7 @@ def _reduction(ctx: Context, scope: Scope, node: Call, function: Function, args:
             node.keywords[0].span, hint=f"reduce one array: {node.function}(x, axis=0)",
         )  # fmt: skip
         return None
-    return _extremum(ctx, node, node.function, args)
-
-
-def _extremum_of(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """``min`` or ``max`` of Python numbers, in which NaN wins and -0.0 is below +0.0."""
-
-    def extremum(*values: Any) -> Any:
-        nan = next((v for v in values if v != v), None)
-        return choose(values, key=lambda v: (v, math.copysign(1, v))) if nan is None else nan
-
-    return extremum
-
-
-_EXTREMUM = {"min": _extremum_of(min), "max": _extremum_of(max)}
-
-
-def _extremum(ctx: Context, node: Call, name: str, args: Args) -> Value | None:
-    if all(isinstance(a, Literal) for a in args):
-        return operators.literal(ctx, _EXTREMUM[name], [a for a in args if isinstance(a, Literal)], node.span)
-    weak = [a for a in args if not isinstance(a, Typed)]
-    if len(weak) == len(args) and all(a.kind in (Kind.INT, Kind.FLOAT) for a in weak):
-        folded = weak[0]
-        for other in weak[1:]:
-            folded = WeakScalar(max(folded.kind, other.kind), name, node.span, args=(folded, other))
-        return folded
-    values = _promoted(ctx, node, args, to_float=False)
-    if values is None:
-        return None
-    dtype = values[0].dtype
-    if dtype.is_complex:
-        ctx.error(
-            "no-function",
-            f"`{node.function}` is not defined for complex numbers",
-            node.function_span,
-            marks=[a.span for a in args],
-            hint="complex numbers have no order",
-        )
-        return None
-    if ctx.shape_of(values, node.function_span) is None:
-        return None
-    op = name if not dtype.is_bool else {"min": "and", "max": "or"}[name]
-    result: Typed | None = values[0]
-    for value in values[1:]:
-        result = result and ctx.op(op, [result, value], dtype, node.function_span, span=node.span)
-    return result
+    return extremum(ctx, node, node.function, args)
 
 
 def _special(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
@@ -265,7 +220,7 @@ def _logical_xor(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | 
 
 
 def _complex(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
-    values = _promoted(ctx, node, args, to_float=True)
+    values = promoted(ctx, node, args, to_float=True)
     shape = None if values is None else ctx.shape_of(values, node.function_span)
     if values is None or shape is None:
         return None
@@ -281,20 +236,23 @@ def _part(name: str) -> Callable[[Context, Scope, Call, Args], Value | None]:
         if value.imag is None:
             if name in ("real", "conj"):
                 return value
-            zero = ctx.const(0 if value.dtype.kind < Kind.FLOAT else 0.0, value.dtype, node.span)
-            return Typed(value.dtype, zero.id, value.shape, node.span)
+            return ctx.const(0 if value.dtype.kind < Kind.FLOAT else 0.0, value.dtype, node.span, value.shape)
         if name == "conj":
             return Typed(
                 value.dtype, value.id, value.shape, node.span, ctx.builder.op("neg", (value.imag,), span=node.span)
             )
-        return Typed(value.dtype.real, value.id if name == "real" else value.imag, value.shape, node.span)
+        number = value.id if name == "real" else value.imag
+        if ctx.builder.ops[number].shape != value.shape:  # the other part has more axes
+            whole = ctx.builder.op("complex", (value.id, value.imag), dtype=value.dtype, span=node.span)
+            number = ctx.builder.op(name, (whole,), dtype=value.dtype.real, span=node.span)
+        return Typed(value.dtype.real, number, value.shape, node.span)
 
     return rule
 
 
 def _angle(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     """``atan2(im, re)``; of a real number, 0 or pi, and NaN of NaN."""
-    values = _promoted(ctx, node, args, to_float=True)
+    values = promoted(ctx, node, args, to_float=True)
     if values is None:
         return None
     value = values[0]
@@ -307,7 +265,7 @@ def _angle(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
 
 
 def _elementwise_extremum(name: str) -> Callable[[Context, Scope, Call, Args], Value | None]:
-    return lambda ctx, scope, node, args: _extremum(ctx, node, name, args)
+    return lambda ctx, scope, node, args: extremum(ctx, node, name, args)
 
 
 _RULES: dict[str, Callable[[Context, Scope, Call, Function, Args], Value | None]] = {
@@ -328,6 +286,9 @@ _SPECIAL: dict[str, Callable[[Context, Scope, Call, Args], Value | None]] = {
     "logical_xor": _logical_xor,
     "maximum": _elementwise_extremum("max"),
     "minimum": _elementwise_extremum("min"),
+    "fmax": _elementwise_extremum("fmax"),
+    "fmin": _elementwise_extremum("fmin"),
+    "fmod": fmod,
     "real": _part("real"),
     "imag": _part("imag"),
     "conj": _part("conj"),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kgen.check.context import Context
 from kgen.check.operators import condition
-from kgen.check.values import Literal, Typed, Value, WeakScalar
+from kgen.check.values import Typed, Value
+from kgen.check.weak import fits
 from kgen.dtypes import BOOL, COMPLEX128, DEFAULT_OF_KIND, FLOAT64, INT64, UINT64, DType, Kind
 from kgen.ir.kernel import CastMode
 from kgen.syntax.tree import Bitcast, Cast, TypeName
@@ -70,8 +71,7 @@ def _exact(ctx: Context, operand: Value, dtype: DType | None) -> Typed | None:
     if isinstance(operand, Typed):
         return operand
     if operand.kind is Kind.INT:
-        big = isinstance(operand, Literal) and isinstance(operand.value, int) and operand.value > INT64.int_max
-        return ctx.typed(operand, UINT64 if big else INT64)
+        return ctx.typed(operand, UINT64 if fits(operand, UINT64) and not fits(operand, INT64) else INT64)
     if operand.kind is Kind.FLOAT:
         return ctx.typed(operand, FLOAT64)
     if operand.kind is Kind.COMPLEX:
@@ -81,7 +81,7 @@ def _exact(ctx: Context, operand: Value, dtype: DType | None) -> Typed | None:
     return ctx.typed(operand, BOOL)
 
 
-def bitcast(ctx: Context, scope: Scope, node: Bitcast, operand: Value | WeakScalar) -> Typed | None:
+def bitcast(ctx: Context, scope: Scope, node: Bitcast, operand: Value) -> Typed | None:
     """The operand's bits, as stored in memory, read as another dtype of the same width."""
     dtype = named_dtype(scope, node.type)
     value = ctx.typed(operand)

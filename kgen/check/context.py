@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgen.check.dims import Dims
-from kgen.check.values import Literal, Typed, Value, WeakScalar
-from kgen.diagnostics import Reporter
+from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
+from kgen.check.weak import as_float, held_in, wider
+from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import (
     COMPLEX64,
     COMPLEX128,
     DEFAULT_OF_KIND,
     FLOAT32,
     FLOAT64,
-    INT16,
-    INT32,
-    INT64,
-    UINT64,
     DType,
     Kind,
     promote,
 )
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Op, Reduction, Scalar, Shape
+from kgen.ir.kernel import CastMode, Op, Reduction, Scalar, Shape, to_bits
 from kgen.source import Span
 
 DEFAULT_ROUNDING = CastMode("rne", False)
 TO_INTEGER = CastMode("rz", False)
-_INTEGERS = (INT16, INT32, INT64, UINT64)
 _MOST_SEEN = 64  # ops that a lint looks at
 
 
@@ -41,8 +37,7 @@ class Context:
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
-    _weak: dict[tuple[int, DType], Typed] = field(default_factory=dict)
-    _alive: list[WeakScalar] = field(default_factory=list)  # keeps the ids used as keys above from being reused
+    _made: dict[tuple[Deferred, DType], Typed] = field(default_factory=dict)
     _said: set[tuple[str, Span, str]] = field(default_factory=set)
 
     @property
@@ -108,15 +103,8 @@ class Context:
                 return self.convert(value, dtype)
             case Literal():
                 return self._literal(value, dtype)
-            case WeakScalar():
-                if dtype.is_complex and value.kind is not Kind.COMPLEX:
-                    real = self._weak_scalar(value, dtype.real)
-                    return real and self.convert(real, dtype)
-                if value.kind is Kind.INT and value.op != "scalar" and dtype is not INT64:
-                    # Whole-number arithmetic of weak values is exact; only its result takes the dtype.
-                    exact = self._weak_scalar(value, INT64)
-                    return exact and self.convert(exact, dtype)
-                return self._weak_scalar(value, dtype)
+            case Deferred():
+                return self._deferred(value, dtype)
 
     def convert(self, value: Typed, dtype: DType) -> Typed:
         """A typed value in another dtype's compute registers, as promotion does it: no narrow rounding."""
@@ -152,63 +140,104 @@ class Context:
     def _literal(self, literal: Literal, dtype: DType) -> Typed | None:
         value = literal.value
         if dtype.is_complex:
-            z = complex(value)
+            try:
+                z = complex(value)
+            except OverflowError:
+                self._too_large(literal, dtype)
+                return None
             parts = [self.builder.const(part, dtype.real) for part in (z.real, z.imag)]
             return Typed(dtype, parts[0], (), literal.span, parts[1])
         if dtype.is_int:
             number = int(value.real) if isinstance(value, complex) else int(value)
             if not dtype.int_min <= number <= dtype.int_max:
-                wider = _wider(number, dtype)
+                larger = wider(number, dtype)
                 self.error(
                     "literal-out-of-range",
-                    f"{number} does not fit {dtype}, which holds {dtype.int_min} to {dtype.int_max}",
+                    f"{shown(number)} does not fit {dtype}, which holds {dtype.int_min} to {dtype.int_max}",
                     literal.span,
                     hint="no integer dtype holds both: write it as a float, 1e20 say, or a literal that fits"
-                    if wider is None
-                    else f"write cast<{wider}>(...) around the array operand, or a literal that fits",
+                    if larger is None
+                    else f"write cast<{larger}>(...) around the array operand, or a literal that fits",
                 )
                 return None
             return Typed(dtype, self.builder.const(number, dtype), (), literal.span)
         if dtype.is_bool:
             return Typed(dtype, self.builder.const(bool(value), dtype), (), literal.span)
         try:
-            number_f = float(value.real) if isinstance(value, complex) else float(value)
+            number_f = as_float(value, dtype)
         except OverflowError:
-            self.error("literal-out-of-range", f"this integer is too large for {dtype}", literal.span)
+            self._too_large(literal, dtype)
             return None
         return Typed(dtype, self.builder.const(number_f, dtype.compute), (), literal.span)
 
-    def _weak_scalar(self, root: WeakScalar, dtype: DType) -> Typed | None:
-        """Each leaf takes ``dtype`` and the operations run in it, operands before what uses them."""
-        stack: list[WeakScalar] = [root]
+    def _too_large(self, literal: Literal, dtype: DType) -> None:
+        self.error(
+            "literal-out-of-range",
+            f"this integer is too large for {dtype}",
+            literal.span,
+            hint="write `inf` if that is meant",
+        )
+
+    def defer(
+        self,
+        kind: Kind,
+        rule: Rule,
+        args: Sequence[Weak],
+        at: Span,
+        span: Span,
+        *,
+        whole: bool = False,
+        beside: Sequence[Typed] = (),
+    ) -> Deferred | None:
+        """A weak value for ``rule`` to make of ``args`` once its dtype is known; None after a shape error.
+
+        ``beside``: typed values that the rule reads as well, such as a condition.
+        """
+        shape = self.shape_of([*beside, *args], at)
+        return None if shape is None else Deferred(
+            kind, rule, self.site or span, tuple(args), shape, whole, site=self.site
+        )  # fmt: skip
+
+    def _deferred(self, root: Deferred, dtype: DType) -> Typed | None:
+        """Make it in this dtype, operands before what uses them."""
+        stack: list[tuple[Deferred, DType]] = [(root, dtype)]
         while stack:
-            node = stack[-1]
-            if (id(node), dtype) in self._weak:
-                stack.pop()
-                continue
-            waiting = [a for a in node.args if isinstance(a, WeakScalar) and (id(a), dtype) not in self._weak]
-            if waiting:
+            node, wanted = stack[-1]
+            held = held_in(node, wanted)
+            waiting = [(a, held) for a in node.args if isinstance(a, Deferred) and (a, held) not in self._made]
+            if waiting and stack[-1] not in self._made:
                 stack.extend(waiting)
                 continue
-            made = self._weak_node(node, dtype)
-            if made is None:
-                return None
-            self._alive.append(node)
-            self._weak[id(node), dtype] = made
             stack.pop()
-        return self._weak[id(root), dtype]
+            if (node, wanted) not in self._made:
+                made = self._make(node, held)
+                if made is None:
+                    return None
+                self._made[node, wanted] = self.convert(made, wanted)
+        return self._made[root, dtype]
 
-    def _weak_node(self, node: WeakScalar, dtype: DType) -> Typed | None:
-        if node.op == "scalar":
-            return self.scalar(node.name, dtype.compute, dtype, node.span)
-        args: list[Typed] = []
-        for arg in node.args:
-            made = self._literal(arg, dtype) if isinstance(arg, Literal) else self._weak[id(arg), dtype]
-            if made is None:
-                return None
-            args.append(made)
-        number = self.builder.op(node.op, [a.id for a in args], dtype=dtype.compute, span=node.span)
-        return Typed(dtype, number, (), node.span)
+    def _make(self, node: Deferred, dtype: DType) -> Typed | None:
+        outer, self.site = self.site, self.site or node.site
+        try:
+            args: list[Typed] = []
+            for arg in node.args:
+                made = self._literal(arg, dtype) if isinstance(arg, Literal) else self._made[arg, dtype]
+                if made is None:
+                    return None
+                args.append(made)
+            found = node.rule(dtype, args)
+        finally:
+            self.site = outer
+        if not isinstance(found, Typed):
+            return None
+        return found if node.label is None else self.named(found, node.label)
+
+    def named(self, value: Typed, name: str) -> Typed:
+        """Put the user's name on the op that holds the value, for readers of the IR and the CUDA text."""
+        op = self.builder.ops[value.id]
+        if value.imag is None and op.label is None and op.name not in ("const", "scalar", "load"):
+            self.builder.ops[value.id] = replace(op, label=name)
+        return value
 
     def scalar(self, name: str, held: DType, dtype: DType, span: Span) -> Typed:
         """A by-value argument passed as ``held``, as a value of ``dtype``."""
@@ -227,7 +256,7 @@ class Context:
 
     # --- operations -------------------------------------------------------------------------------
 
-    def shape_of(self, values: Sequence[Typed], at: Span) -> Shape | None:
+    def shape_of(self, values: Sequence[Value], at: Span) -> Shape | None:
         """The broadcast shape of operands, or None after a shape error that marks the two that clash."""
         shape: Shape = ()
         for position, value in enumerate(values):
@@ -240,7 +269,7 @@ class Context:
             shape = joined
         return shape
 
-    def _shape_error(self, left: Typed, right: Typed, axis: int, at: Span) -> None:
+    def _shape_error(self, left: Value, right: Value, axis: int, at: Span) -> None:
         here, there = self.dims.extent(left.shape[axis]), self.dims.extent(right.shape[axis])
         shapes = self.dims.show(left.shape), self.dims.show(right.shape)
         rank = max(len(left.shape), len(right.shape))
@@ -259,7 +288,7 @@ class Context:
             or "broadcasting needs equal sizes or 1",
         )
 
-    def _hint_of_rank(self, left: Typed, right: Typed) -> str | None:
+    def _hint_of_rank(self, left: Value, right: Value) -> str | None:
         """Where the axes of one operand are the first ones of the other."""
         low, high = sorted((left, right), key=lambda v: len(v.shape))
         rank = len(low.shape)
@@ -271,13 +300,13 @@ class Context:
         call = f"`expand({text if text.isidentifier() else 'array'}, axis={axes[0] if len(axes) == 1 else axes})`"
         return f"broadcasting aligns the last dimensions: {call} puts axes of size 1 behind those of an array"
 
-    def _hint_of_reduction(self, value: Typed) -> str | None:
-        attr = self.builder.ops[value.id].attr
+    def _hint_of_reduction(self, value: Value) -> str | None:
+        attr = self.builder.ops[value.id].attr if isinstance(value, Typed) else None
         if isinstance(attr, Reduction) and not attr.keepdims and value.shape:
             return "broadcasting needs equal sizes or 1: keepdims=true keeps the reduced axis as one of size 1"
         return None
 
-    def _name_of(self, value: Typed, which: str) -> str:
+    def _name_of(self, value: Value, which: str) -> str:
         """The text of an operand, quoted, when it is short enough to name it."""
         text = " ".join(self.reporter.source.text[value.span.start : value.span.end].split())
         return f"`{text}`" if len(text) <= 24 else f"the {which} operand"
@@ -337,8 +366,9 @@ class Context:
             stack += [a for a in op.args if a not in seen and self.builder.ops[a].shape == value.shape]
         return None
 
-    def const(self, value: bool | int | float, dtype: DType, span: Span) -> Typed:
-        return Typed(dtype, self.builder.const(value, dtype.compute), (), span)
+    def const(self, value: bool | int | float, dtype: DType, span: Span, shape: Shape = ()) -> Typed:
+        held = dtype.compute
+        return Typed(dtype, self.builder.add(Op("const", (), held, shape, to_bits(value, held))), shape, span)
 
 
 def lift(dtype: DType) -> DType:
@@ -350,9 +380,3 @@ def _cast_to_write(a: DType, b: DType) -> str:
     if a.is_fp8 or b.is_fp8:
         return "write cast<float>(...) around the fp8 operand"
     return "write cast<int64>(...) around the uint64 operand, or cast<uint64>(...) around the other"
-
-
-def _wider(number: int, dtype: DType) -> DType | None:
-    """The smallest integer dtype that holds a literal and every value of ``dtype``."""
-    low, high = min(number, dtype.int_min), max(number, dtype.int_max)
-    return next((t for t in _INTEGERS if t.int_min <= low and high <= t.int_max), None)

@@ -11,7 +11,7 @@ from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
-from kgen.check.values import Literal, Typed, Value
+from kgen.check.values import Deferred, Literal, Typed, Value
 from kgen.functions import CONSTANTS, FUNCTIONS
 from kgen.ir.kernel import Shape
 from kgen.prelude import prelude_def
@@ -77,12 +77,10 @@ class Late:
 
 
 def named(ctx: Context, value: Value | None, name: str) -> Value | None:
-    """Put the user's name on the op that holds the value, for readers of the IR and the CUDA text."""
-    if isinstance(value, Typed) and value.imag is None:
-        op = ctx.builder.ops[value.id]
-        if op.label is None and op.name not in ("const", "scalar", "load"):
-            ctx.builder.ops[value.id] = replace(op, label=name)
-    return value
+    """The value of a let, which takes the let's name."""
+    if isinstance(value, Typed):
+        return ctx.named(value, name)
+    return replace(value, label=name) if isinstance(value, Deferred) and value.args else value
 
 
 def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
@@ -313,4 +311,4 @@ def place_of(ctx: Context, scope: Scope, root: Expr) -> Shape | None:
     value = lower(ctx, replace(scope, place=None), root)
     if value is None:
         return None
-    return value.shape if isinstance(value, Typed) else ()
+    return value.shape

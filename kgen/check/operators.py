@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kgen import literals
 from kgen.check.complex import complex_binary, complex_function
 from kgen.check.context import Context, lift
-from kgen.check.values import Literal, Typed, Value, WeakScalar
+from kgen.check.values import Deferred, Literal, Typed, Value, Weak
+from kgen.check.weak import fits
 from kgen.dtypes import BOOL, INT64, UINT64, DType, Kind, promote
 from kgen.source import Span
 
@@ -33,10 +34,6 @@ def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> V
         return _logical(ctx, op, a, b, at, span)
     if op == "**":
         return power(ctx, a, b, at, span)
-    if not isinstance(a, Typed) and not isinstance(b, Typed):
-        weak = _weak_binary(op, a, b, span)
-        if weak is not None:
-            return weak
     dtype = ctx.common([a, b], at)
     if dtype is None:
         return None
@@ -44,6 +41,8 @@ def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> V
     if name is None:
         _no_operator(ctx, op, dtype, a, b, at)
         return None
+    if not isinstance(a, Typed) and not isinstance(b, Typed):
+        return deferred(ctx, dtype.kind, lambda x, y: binary(ctx, op, x, y, at, span), [a, b], at, span)
     if dtype.is_complex:
         return _complex_binary(ctx, name, a, b, dtype, at, span)
     left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
@@ -98,12 +97,11 @@ def _no_operator(ctx: Context, op: str, dtype: DType, a: Value, b: Value, at: Sp
     ctx.error("no-operator", f"`{op}` is not defined for {dtype}", at, marks=(a.span, b.span), hint=hint)
 
 
-def _weak_binary(op: str, a: Literal | WeakScalar, b: Literal | WeakScalar, span: Span) -> WeakScalar | None:
-    """Weak operands give a weak result where arithmetic allows it; anything else takes its kind's default dtype."""
-    kind = max(a.kind, b.kind)
-    if op not in _ARITHMETIC or kind in (Kind.BOOL, Kind.COMPLEX):
-        return None
-    return WeakScalar(Kind.FLOAT if op == "/" else kind, _ARITHMETIC[op], span, args=(a, b))
+def deferred(
+    ctx: Context, kind: Kind, rule: Callable[..., Value | None], args: Sequence[Weak], at: Span, span: Span
+) -> Deferred | None:
+    """What an operator gives of weak values, which is weak: whole numbers are exact, others run in what they meet."""
+    return ctx.defer(kind, lambda _, values: rule(*values), args, at, span, whole=kind <= Kind.INT)
 
 
 def literal(ctx: Context, operation: literals.Operation, args: Sequence[Literal], span: Span) -> Literal | None:
@@ -122,22 +120,23 @@ def unary(ctx: Context, op: str, a: Value, at: Span, span: Span) -> Value | None
     if op == "not":
         truth = condition(ctx, a)
         return None if truth is None else ctx.op("not", [truth], BOOL, at, span=span)
-    if isinstance(a, WeakScalar) and op in "+-" and a.kind in (Kind.INT, Kind.FLOAT):
-        return a if op == "+" else WeakScalar(a.kind, "neg", span, args=(a,))
+    if isinstance(a, Deferred) and (a.kind <= Kind.INT if op == "~" else a.kind > Kind.BOOL):
+        return deferred(ctx, a.kind, lambda x: _unary_typed(ctx, op, x, at, span), [a], at, span)
     value = ctx.typed(a)
-    if value is None:
-        return None
+    return None if value is None else _unary_typed(ctx, op, value, at, span)
+
+
+def _unary_typed(ctx: Context, op: str, value: Typed, at: Span, span: Span) -> Typed | None:
     dtype = value.dtype
     if op == "~":
         if dtype.kind > Kind.INT:
-            ctx.error(
-                "no-operator", f"`~` is not defined for {dtype}", at, marks=(a.span,), hint="it needs integers or bools"
-            )
+            hint = "it needs integers or bools"
+            ctx.error("no-operator", f"`~` is not defined for {dtype}", at, marks=(value.span,), hint=hint)
             return None
         return ctx.op("not", [value], dtype, at, span=span)
     if dtype.is_bool:
-        hint = _unary_bool(ctx, op, a.span)
-        ctx.error("no-operator", f"unary `{op}` is not defined for bool", at, marks=(a.span,), hint=hint)
+        hint = _unary_bool(ctx, op, value.span)
+        ctx.error("no-operator", f"unary `{op}` is not defined for bool", at, marks=(value.span,), hint=hint)
         return None
     if op == "+":
         return value
@@ -191,8 +190,10 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     """One comparison; integers compare by value whatever their signs."""
     if isinstance(a, Literal) and isinstance(b, Literal):
         return literal(ctx, literals.COMPARE[op], [a, b], span)
-    # Weak whole-number arithmetic compares by its exact value, whatever the other side's dtype.
-    a, b = _exact_integer(ctx, a, b), _exact_integer(ctx, b, a)
+    beyond = _beyond(ctx, op, a, b, span)
+    if beyond is not None:
+        return beyond
+    a, b = _by_value(ctx, a, b), _by_value(ctx, b, a)
     if (
         isinstance(a, Typed)
         and isinstance(b, Typed)
@@ -222,12 +223,25 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     return Typed(BOOL, both, real.shape, span)
 
 
-def _exact_integer(ctx: Context, a: Value, other: Value) -> Value:
-    if not isinstance(a, WeakScalar) or a.op == "scalar" or a.kind is not Kind.INT:
+def _beyond(ctx: Context, op: str, a: Value, b: Value, span: Span) -> Typed | None:
+    """An integer array against a literal that its dtype does not hold: one answer for every element."""
+    for array, other in ((a, b), (b, a)):
+        if isinstance(array, Typed) and array.dtype.is_int and isinstance(other, Literal) and other.kind is Kind.INT:
+            if fits(other, array.dtype):
+                return None
+            element = array.dtype.int_min  # any does
+            values = (element, other.value) if array is a else (other.value, element)
+            return ctx.const(literals.COMPARE[op](*values), BOOL, span, array.shape)
+    return None
+
+
+def _by_value(ctx: Context, a: Value, other: Value) -> Value:
+    """A weak whole number beside an integer array: in int64 unless it is sure to fit the array's dtype."""
+    if not isinstance(a, Deferred) or a.kind is not Kind.INT or not isinstance(other, Typed) or not other.dtype.is_int:
         return a
-    if not isinstance(other, Typed) or not other.dtype.is_int:
-        return a
-    return ctx.typed(a, INT64) or a
+    # A Python number beside uint64 is taken as uint64: no dtype holds both.
+    scalar = not a.args and other.dtype is UINT64
+    return a if scalar or fits(a, other.dtype) else ctx.typed(a, INT64) or a
 
 
 def _compare_mixed_signs(ctx: Context, op: str, a: Typed, b: Typed, at: Span, span: Span) -> Typed | None:
@@ -254,24 +268,26 @@ def select(ctx: Context, c: Value, a: Value, b: Value, at: Span, span: Span) -> 
     dtype = ctx.common([a, b], at)
     if truth is None or dtype is None:
         return None
+    if not isinstance(a, Typed) and not isinstance(b, Typed):
+        kind = max(a.kind, b.kind)
+        return ctx.defer(kind, lambda _, x: _choose(ctx, truth, x[0], x[1], at, span), [a, b], at, span, beside=[truth])
     left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
-    if left is None or right is None:
-        return None
-    chosen_real = ctx.op("where", [truth, left, right], dtype, at, span=span)
-    if chosen_real is None or left.imag is None or right.imag is None:
-        return chosen_real
-    imag = ctx.builder.op("where", (truth.id, left.imag, right.imag), shape=chosen_real.shape, span=span)
-    return Typed(dtype, chosen_real.id, chosen_real.shape, span, imag)
+    return None if left is None or right is None else _choose(ctx, truth, left, right, at, span)
+
+
+def _choose(ctx: Context, truth: Typed, left: Typed, right: Typed, at: Span, span: Span) -> Typed | None:
+    """Of two values of one dtype."""
+    chosen = ctx.op("where", [truth, left, right], left.dtype, at, span=span)
+    if chosen is None or left.imag is None or right.imag is None:
+        return chosen
+    imag = ctx.builder.op("where", (truth.id, left.imag, right.imag), shape=chosen.shape, span=span)
+    return Typed(left.dtype, chosen.id, chosen.shape, span, imag)
 
 
 def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | None:
     """``a ** b``: small literal whole exponents multiply, 0.5 is sqrt, the rest is pow."""
     if isinstance(a, Literal) and isinstance(b, Literal):
         return literal(ctx, literals.BINARY["**"], [a, b], span)
-    if isinstance(a, WeakScalar) and not isinstance(b, Typed):
-        weak = _weak_power(a, b, span)
-        if weak is not None:
-            return weak
     dtype = ctx.common([a, b], at)
     if dtype is None:
         return None
@@ -288,6 +304,10 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
             hint=_negative_power(ctx, a.span, exponent),
         )
         return None
+    if not isinstance(a, Typed) and not isinstance(b, Typed):
+        # The power that a literal says is part of the rule.
+        args = [a] if isinstance(b, Literal) else [a, b]
+        return deferred(ctx, dtype.kind, lambda x, y=b: power(ctx, x, y, at, span), args, at, span)
     base = ctx.typed(a, dtype)
     if base is None:
         return None
@@ -297,33 +317,12 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
         if dtype.is_complex:
             return complex_function(ctx, "sqrt", [base], span)
         return ctx.op("sqrt", [base], dtype, at, span=span)
-    power = ctx.typed(b, dtype)
-    if power is None:
+    raised = ctx.typed(b, dtype)
+    if raised is None:
         return None
     if dtype.is_complex:
-        return complex_binary(ctx, "pow", base, power, at, span)
-    return ctx.op("pow", [base, power], dtype, at, span=span)
-
-
-def _weak_power(a: WeakScalar, b: Literal | WeakScalar, span: Span) -> WeakScalar | None:
-    """A power of a Python scalar stays weak, where it has one meaning in every dtype that it may take."""
-    exponent = _whole(b)
-    if a.kind not in (Kind.INT, Kind.FLOAT) or b.kind not in (Kind.INT, Kind.FLOAT):
-        return None
-    if exponent is None or not 1 <= abs(exponent) <= MAX_POWER:
-        return WeakScalar(Kind.FLOAT, "pow", span, args=(a, b)) if Kind.FLOAT in (a.kind, b.kind) else None
-    kind = max(a.kind, b.kind)
-    result: WeakScalar | None = None
-    square, n = a, abs(exponent)
-    while n:
-        if n & 1:
-            result = square if result is None else WeakScalar(kind, "mul", span, args=(square, result))
-        n >>= 1
-        if n:
-            square = WeakScalar(kind, "mul", span, args=(square, square))
-    if exponent > 0 or result is None:
-        return result
-    return WeakScalar(Kind.FLOAT, "div", span, args=(Literal(1, span), result)) if kind is Kind.FLOAT else None
+        return complex_binary(ctx, "pow", base, raised, at, span)
+    return ctx.op("pow", [base, raised], dtype, at, span=span)
 
 
 def _whole(b: Value) -> int | None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from kgen.check.context import Context, lift
 from kgen.check.operators import condition
-from kgen.check.shapes import axes, integer, keyword
+from kgen.check.shapes import axes, keyword
 from kgen.check.values import Typed, Value
 from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType
-from kgen.functions import FUNCTIONS
+from kgen.functions import CONSTANTS, FUNCTIONS
 from kgen.ir.kernel import Dim, Reduction, Shape
 from kgen.ir.reductions import COMPLEX_KINDS
-from kgen.syntax.tree import Call, Number, TypeName
+from kgen.literals import evaluate
+from kgen.syntax.tree import Call, Keyword, Number, Tuple, TypeName
 
 if TYPE_CHECKING:
     from kgen.check.expressions import Scope
@@ -65,10 +66,7 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     over = _axes(ctx, node, value.shape)
     keepdims = _flag(ctx, node, "keepdims")
     correction = keyword(node, "correction")
-    degrees = 0 if correction is None else integer(ctx, correction.value, "correction")
-    if correction is not None and degrees is not None and abs(degrees) >= _MOST:
-        ctx.error("bad-keyword", "correction= is below 2^31", correction.span, hint="0 or 1, as in NumPy's ddof")
-        return None
+    degrees = 0 if correction is None else _correction(ctx, correction)
     if dtype is None or over is None or keepdims is None or degrees is None:
         return None
     if kind in ("argmin", "argmax") and len(over) not in (1, len(value.shape)):
@@ -142,6 +140,17 @@ def _axes(ctx: Context, node: Call, shape: tuple[Dim, ...]) -> tuple[int, ...] |
     if word is None:
         return tuple(range(len(shape)))
     return axes(ctx, word.value, len(shape), f"shape {ctx.dims.show(shape)}")
+
+
+def _correction(ctx: Context, word: Keyword) -> int | float | None:
+    """``correction=``: a literal number, which ``resolve`` has seen to."""
+    assert not isinstance(word.value, Tuple | TypeName)
+    value = evaluate(word.value, CONSTANTS)
+    assert isinstance(value, int | float)
+    if not abs(value) < _MOST:
+        ctx.error("bad-keyword", "correction= is below 2^31", word.span, hint="0 or 1, as in NumPy's ddof")
+        return None
+    return int(value) if value == int(value) else value
 
 
 def _flag(ctx: Context, node: Call, name: str) -> bool | None:

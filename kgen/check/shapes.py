@@ -40,21 +40,25 @@ def keyword(node: Call, name: str) -> Keyword | None:
 
 
 def axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) -> tuple[int, ...] | None:
-    """``axis=``: a literal int or tuple, normalised to non-negative, ascending."""
+    """``axis=``: a literal int or tuple, normalised to non-negative, ascending.
+
+    A scalar counts as one axis of one element, as in NumPy: 0 and -1 name it, and nothing is reduced.
+    """
+    count = max(rank, 1)
     items = value.items if isinstance(value, Tuple) else (value,)
     found: list[int] = []
     for item in items:
         axis = integer(ctx, item, "an axis")
         if axis is None:
             return None
-        if not -rank <= axis < rank:
+        if not -count <= axis < count:
             ctx.error("bad-axis", f"axis {axis} is out of range for {shown}", item.span, hint=_range_hint(rank))
             return None
-        if axis % rank in found:
+        if axis % count in found:
             ctx.error("bad-axis", f"axis {axis} is named twice", item.span, hint="name each axis once; -1 is the last")
             return None
-        found.append(axis % rank)
-    return tuple(sorted(found))
+        found.append(axis % count)
+    return tuple(sorted(found)) if rank else ()
 
 
 def _range_hint(rank: int) -> str:
@@ -98,7 +102,7 @@ def size(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         return None
     shape = scope.place
     if len(node.args) == 2:
-        shape = args[0].shape if isinstance(args[0], Typed) else ()
+        shape = args[0].shape
     if shape is None:
         return ctx.const(1, INT64, node.span)
     right = _dimension(ctx, node, shape, axis, node.args[-1].span)

@@ -1,12 +1,13 @@
-"""What an expression is while it is being typed: a literal, a weak scalar, or a typed value."""
+"""What an expression is while it is being typed: a literal, another weak value, or a typed one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.dtypes import DType, Kind
 from kgen.ir.kernel import Shape
-from kgen.program import Weak
+from kgen.program import Weak as Number
 from kgen.source import Span
 
 
@@ -39,26 +40,16 @@ ArgType = ArrayArg | ScalarArg | WeakArg
 class Literal:
     """An expression of literals only: one Python value, exact."""
 
-    value: Weak
+    value: Number
     span: Span
+
+    @property
+    def shape(self) -> Shape:
+        return ()
 
     @property
     def kind(self) -> Kind:
         return kind_of(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class WeakScalar:
-    """A weak value known only at the call: a Python scalar, or an operation on weak values.
-
-    ``op`` is ``scalar`` (``name`` says which) or a row of the op table; it gets a dtype when it meets one.
-    """
-
-    kind: Kind
-    op: str
-    span: Span
-    name: str = ""
-    args: tuple[WeakScalar | Literal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,29 @@ class Typed:
     imag: int | None = None
 
 
-Value = Literal | WeakScalar | Typed
+Rule = Callable[[DType, list[Typed]], "Value | None"]  #: called with the dtype to take and the operands in it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deferred:
+    """A weak value that is no literal: a Python scalar, or what is computed from weak values.
+
+    It has a kind and no width.  ``rule`` makes it once the dtype is known that it meets, from ``args`` in that dtype.
+    ``whole``: arithmetic of whole numbers or bools, which is exact; only what it gives takes the dtype.
+    """
+
+    kind: Kind
+    rule: Rule
+    span: Span
+    args: tuple[Weak, ...] = ()
+    shape: Shape = ()
+    whole: bool = False
+    label: str | None = None  # the let's name
+    site: Span | None = None  # the call of the prelude that it was made in
+
+
+Weak = Literal | Deferred
+Value = Weak | Typed
 
 
 def kind_of(value: object) -> Kind:

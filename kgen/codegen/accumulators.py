@@ -189,7 +189,11 @@ def _grouped(struct: str, init: str, result: str, helper: str, dtype: DType) -> 
 
 def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
     c_type = register_type(target)
-    degrees = f"({c_type})max({{count}} - {attr.correction}, {{zero}})" if attr.correction else f"({c_type}){{count}}"
+    degrees = f"({c_type}){{count}}"
+    if isinstance(attr.correction, float):
+        degrees = f"({c_type})fmax((double){{count}} - {attr.correction!r}, 0.0)"
+    elif attr.correction:
+        degrees = f"({c_type})max({{count}} - {attr.correction}, {{zero}})"
     result = f"{{a}}.distance / {degrees}"
     if attr.kind == "std":
         result = f"{'sqrtf' if target.size == 4 else 'sqrt'}({result})"

@@ -143,6 +143,15 @@ def _division(symbol: str, signed: str, unsigned: str) -> Row:
     return row
 
 
+def _remainder(use: Use) -> Spelling:
+    """``fmod`` of integers: C's ``%`` where that is defined."""
+    if literal_value(use.args[1]) not in (None, 0, -1):
+        return Spelling(infix("%", *use.args))
+    if not use.of.signed:
+        return ROWS["mod"](use)
+    return Spelling(call(f"trunc_mod<{register_type(use.of)}>", use.args), ("trunc_mod",))
+
+
 def _shift_left(use: Use) -> Spelling:
     value, amount = use.args
     literal = literal_value(amount)
@@ -236,6 +245,7 @@ _EXACT: dict[str, Row] = {
     "div": _infix("/"),
     "floordiv": _by_kind(ints=_division("/", "floor_div", "div_or_zero"), floats=_template("float_floor_div")),
     "mod": _by_kind(ints=_division("%", "floor_mod", "mod_or_zero"), floats=_template("float_floor_mod")),
+    "fmod": _by_kind(ints=_remainder, floats=_function("fmod")),
     "neg": _by_kind(ints=_int_neg, floats=lambda use: Spelling(prefix("-", use.args[0]))),
     "abs": _by_kind(ints=_int_abs, floats=_function("fabs")),
     "sign": _by_kind(ints=_int_sign, floats=_template("float_sign")),
@@ -272,7 +282,7 @@ _EXACT: dict[str, Row] = {
 
 #: The ops that are a function of CUDA's math library under their own name.
 _FUNCTIONS = """
-    floor ceil trunc copysign nextafter fmod fdim logb ilogb ldexp sqrt rsqrt cbrt rcbrt
+    floor ceil trunc copysign nextafter fdim logb ilogb ldexp sqrt rsqrt cbrt rcbrt
     exp exp2 exp10 expm1 log log2 log10 log1p
     sin cos tan sinpi cospi asin acos atan sinh cosh tanh asinh acosh atanh atan2
     erf erfc erfinv erfcinv erfcx lgamma tgamma normcdf normcdfinv

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.dtypes import FLOAT64, INT64, DType
+from kgen.dtypes import FLOAT64, DType
 from kgen.ir import exact, special
-from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
+from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape, odd_float
 from kgen.ir.reductions import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
 
@@ -122,9 +122,8 @@ def _scalar(frame: Frame, op: Op) -> Array:
 def _held(value: object, dtype: DType) -> Array:
     """A Python or NumPy scalar as a 0-d array, rounded once."""
     if dtype.is_float and isinstance(value, bool | int | float):
-        if isinstance(value, int) and abs(value) < 1 << 63:  # by way of float64 it could be rounded twice
-            return cast(np.asarray(int(value), np.int64), INT64, dtype, CastMode("rne", False))
-        return cast(np.asarray(float(value)), FLOAT64, dtype, CastMode("rne", False))
+        wide = odd_float(value) if isinstance(value, int) and dtype is not FLOAT64 else float(value)
+        return cast(np.asarray(wide), FLOAT64, dtype, CastMode("rne", False))
     return np.asarray(value, numpy_dtype(dtype))
 
 
@@ -250,7 +249,7 @@ _EXACT: dict[str, Callable[..., Array]] = {
     "signbit": np.signbit,
     "copysign": np.copysign,
     "nextafter": np.nextafter,
-    "fmod": np.fmod,
+    "fmod": exact.fmod,
     "fdim": exact.fdim,
     "logb": exact.logb,
     "ilogb": exact.ilogb,

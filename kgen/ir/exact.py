@@ -118,6 +118,15 @@ def ffs(x: Array) -> Array:
     return bit_length(bits & (~bits + bits.dtype.type(1))).astype(np.int32)
 
 
+def fmod(x: Array, y: Array) -> Array:
+    """C's remainder, with the sign of ``x``; of integers by 0 it is 0."""
+    if is_float(x):
+        return np.fmod(x, y)
+    floored = np.remainder(x, y)
+    away = (floored != 0) & ((x < 0) != (y < 0))
+    return np.where(away, floored - y, floored)
+
+
 def fdim(x: Array, y: Array) -> Array:
     return np.where(np.isnan(x) | np.isnan(y), x + y, np.where(x > y, x - y, x.dtype.type(0)))
 

@@ -7,6 +7,7 @@ NumPy, aligned at the last axis.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, field
 from typing import Literal
@@ -65,7 +66,7 @@ class Reduction:
     kind: str
     axes: tuple[int, ...]
     keepdims: bool
-    correction: int = 0
+    correction: int | float = 0
 
 
 #: Reductions that have no value for an empty axis.
@@ -115,8 +116,21 @@ def to_bits(value: bool | int | float, dtype: DType) -> int:
     Floats are rounded to nearest even; integers must be in range.  float32 and wider only.
     """
     if dtype.name == "float32":
-        return int.from_bytes(_f32(float(value)), "little")
+        return int.from_bytes(_f32(odd_float(value) if isinstance(value, int) else value), "little")
     return int.from_bytes(struct.pack("<" + _FORMATS[dtype.name], value), "little")
+
+
+def odd_float(value: int) -> float:
+    """The float64 that rounds on to any narrower float as the integer itself does.
+
+    Digits beyond 53 bits only leave a mark in the last one.  Raises OverflowError where float64 ends.
+    """
+    extra = abs(value).bit_length() - 53
+    if extra <= 0:
+        return float(value)
+    kept = abs(value) >> extra
+    kept |= kept << extra != abs(value)
+    return math.copysign(math.ldexp(kept, extra), value)
 
 
 def from_bits(bits: int, dtype: DType) -> bool | int | float:

@@ -99,7 +99,7 @@ OPS: dict[str, OpRow] = {
     "signbit": OpRow(1, "f", "bool"),
     "copysign": OpRow(2, "f"),
     "nextafter": OpRow(2, "f"),
-    "fmod": OpRow(2, "f"),
+    "fmod": OpRow(2, "if"),  # the sign of the first argument; of integers by 0 it is 0
     "fdim": OpRow(2, "f"),
     "logb": OpRow(1, "f"),
     "ilogb": OpRow(1, "f", "int32"),

@@ -134,7 +134,11 @@ def _access(word: str, operands: list[Operand]) -> Access:
 def _reduction(words: list[str]) -> Reduction:
     named = dict(word.split("=") for word in words[1:] if "=" in word)
     axes = tuple(int(axis) for axis in named.get("axes", "").split())
-    return Reduction(words[0], axes, "keepdims" in words, int(named.get("correction", "0")))
+    return Reduction(words[0], axes, "keepdims" in words, _number(named.get("correction", "0")))
+
+
+def _number(word: str) -> int | float:
+    return float(word) if "." in word or "e" in word else int(word)
 
 
 def constant_bits(word: str, dtype: DType) -> int:

@@ -93,13 +93,13 @@ def _mean(rows: Array) -> Any:
     return np.sum(rows, axis=-1) / rows.shape[-1]
 
 
-def _var(rows: Array, correction: int) -> Any:
+def _var(rows: Array, correction: float) -> Any:
     """About the mean; as in NumPy, a divisor that falls below 0 is 0."""
     distance = rows - np.asarray(_mean(rows))[..., None]
     return np.sum(distance * distance, axis=-1) / rows.dtype.type(max(rows.shape[-1] - correction, 0))
 
 
-def _logsumexp(rows: Array, _: int) -> Any:
+def _logsumexp(rows: Array, _: float) -> Any:
     if rows.shape[-1] == 0:
         return np.full(rows.shape[:-1], -np.inf, rows.dtype)
     peak = np.max(rows, axis=-1, keepdims=True)
@@ -107,7 +107,7 @@ def _logsumexp(rows: Array, _: int) -> Any:
     return np.log(np.sum(np.exp(rows - finite), axis=-1)) + finite[..., 0]
 
 
-def _exp_sum(rows: Array, _: int) -> Any:
+def _exp_sum(rows: Array, _: float) -> Any:
     return np.sum(np.exp(rows - np.max(rows, axis=-1, keepdims=True)), axis=-1)
 
 
@@ -126,7 +126,7 @@ _COMPLEX: dict[str, Callable[[Array], Any]] = {
     "logsumexp": _complex_logsumexp,
 }
 
-_FLOATS: dict[str, Callable[[Array, int], Any]] = {
+_FLOATS: dict[str, Callable[[Array, float], Any]] = {
     "sum": lambda rows, _: np.sum(rows, axis=-1),
     "prod": lambda rows, _: np.prod(rows, axis=-1),
     "mean": lambda rows, _: _mean(rows),

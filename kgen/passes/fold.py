@@ -18,11 +18,13 @@ from typing import Any
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
 from kgen.ir.kernel import CastMode, Kernel, Op, to_bits
+from kgen.literals import fmod
 from kgen.passes.rewrite import constant, rewrite
 
 _INTS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "abs": abs,
     "floordiv": lambda a, b: a // b if b else 0, "mod": lambda a, b: a % b if b else 0,
+    "fmod": lambda a, b: fmod(a, b) if b else 0,
     "min": min, "max": max, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": operator.invert,
 }  # fmt: skip
 

@@ -51,8 +51,9 @@ class Bindings:
             case Inout(names=names):
                 for declared in names:
                     self._bind(declared.name, "inout", declared.span, position)
-            case Param(name=declared):
-                self._bind(declared.name, "param", declared.span, position)
+            case Param(parameters=parameters):
+                for one in parameters:
+                    self._bind(one.name.name, "param", one.name.span, position)
             case Def():
                 if self._bind(statement.name, "def", statement.name_span, position):
                     self.defs[statement.name] = statement

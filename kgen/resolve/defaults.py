@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 
-from kgen.diagnostics import Reporter
+from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import DType, Kind
 from kgen.literals import LiteralError, evaluate
 from kgen.program import Parameter, Weak
 from kgen.source import Span
-from kgen.syntax.tree import Param
-
-_SHOWN = 40  # characters of a value in a message
+from kgen.syntax.tree import Parameter as Declared
 
 
-def parameter(statement: Param, constants: Mapping[str, float], reporter: Reporter) -> Parameter:
-    """The parameter of a ``param`` line."""
-    name, default = statement.name, statement.default
+def parameter(declared: Declared, constants: Mapping[str, float], reporter: Reporter) -> Parameter:
+    """One parameter of a ``param`` line."""
+    name, default = declared.name, declared.default
     dtype = name.type.dtype if name.type is not None else None
     value: Weak | None = None
     if default is not None:
@@ -41,18 +39,18 @@ def _fit(value: Weak, dtype: DType, span: Span, reporter: Reporter) -> Weak:
     kind = Kind.BOOL if isinstance(value, bool) else Kind.INT if isinstance(value, int) else None
     kind = kind if kind is not None else Kind.FLOAT if isinstance(value, float) else Kind.COMPLEX
     report = reporter.error
-    shown = _show(value)
+    text = shown(value).lower() if isinstance(value, bool) else shown(value)
     if dtype.is_bool and kind is not Kind.BOOL:
-        report("bad-default", f"the default {shown} is no bool", span, hint="write `true` or `false`")
+        report("bad-default", f"the default {text} is no bool", span, hint="write `true` or `false`")
     elif kind > dtype.kind:
         hint = f"write a default of type {dtype}, or declare a wider type"
-        report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
+        report("bad-default", f"the default {text} does not fit {dtype}", span, hint=hint)
     elif dtype.is_int and not dtype.int_min <= int(value.real) <= dtype.int_max:
         hint = f"{dtype} holds {dtype.int_min} to {dtype.int_max}"
-        report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
+        report("bad-default", f"the default {text} does not fit {dtype}", span, hint=hint)
     elif dtype.kind >= Kind.FLOAT and any(_overflow(dtype.real) <= abs(x) != inf for x in (value.real, value.imag)):
         hint = f"{dtype.real} holds up to {_largest(dtype.real):g}"
-        report("bad-default", f"the default {shown} does not fit {dtype}", span, hint=hint)
+        report("bad-default", f"the default {text} does not fit {dtype}", span, hint=hint)
     else:
         return _convert(value, dtype)
     return value
@@ -64,11 +62,6 @@ def _convert(value: Weak, dtype: DType) -> Weak:
     if dtype.is_bool:
         return bool(value)
     return int(value.real) if dtype.is_int else float(value.real)
-
-
-def _show(value: Weak) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _largest(dtype: DType) -> float:

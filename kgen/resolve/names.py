@@ -93,8 +93,8 @@ class _Resolver:
             case Inout(names=names):
                 for declared in names:
                     self._argument(declared, "inout")
-            case Param():
-                self.parameters.append(parameter(statement, self.constants, self.reporter))
+            case Param(parameters=parameters):
+                self.parameters += [parameter(one, self.constants, self.reporter) for one in parameters]
             case Def():
                 self._walk(statement.body, position, statement)
             case Let():

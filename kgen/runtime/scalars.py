@@ -8,6 +8,7 @@ from typing import Any
 
 from kgen.diagnostics import error, shown
 from kgen.dtypes import DType, Kind
+from kgen.ir.kernel import odd_float
 
 _LARGEST = int(sys.float_info.max)
 _FORMATS = {
@@ -41,7 +42,8 @@ def pack(name: str, value: Any, dtype: DType) -> bytes:
         return struct.pack("<?", bool(value))
     if isinstance(value, complex):
         raise error("bad-value", f"`{name}` is complex and its dtype is {dtype}", "pass value.real")
-    return _float(float(value), dtype)
+    wide = odd_float(value) if isinstance(value, int) and dtype.size < 8 else float(value)
+    return _float(wide, dtype)
 
 
 def _integer(name: str, value: Any, dtype: DType) -> int:

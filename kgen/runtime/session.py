@@ -170,11 +170,30 @@ def check_writable(value: ArrayValue) -> None:
             "leave out= away: the result is a new array",
         )
     if not value.adapter.writable(value.original):
+        _refuse_copied(value)
         raise error(
             "read-only",
             f"`{value.name}` is a {value.adapter.name} array that cannot be written to in place",
-            "pass a writable, aligned array",
+            "pass a writable array",
         )
+
+
+def _refuse_copied(value: ArrayValue) -> None:
+    """Arrays that NumPy may write to and kernels only read, from a copy."""
+    array = value.original
+    if not getattr(getattr(array, "flags", None), "writeable", False):
+        return
+    if not array.dtype.isnative:
+        raise error(
+            "unsupported-dtype",
+            f"`{value.name}` has the other byte order ({array.dtype.str}), in which kernels do not write",
+            "pass an array of this machine's byte order, and copy it over",
+        )
+    raise error(
+        "misaligned",
+        f"`{value.name}` has elements that are not at multiples of their {array.itemsize} bytes",
+        "pass an aligned array, and copy it over",
+    )
 
 
 def stream_handle(stream: Any) -> int:

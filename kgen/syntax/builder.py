@@ -50,8 +50,12 @@ class Builder:
         return tree.Inout(span=_between(children[0], children[-1]), names=_nodes(children))
 
     def param(self, children: list[Any]) -> tree.Param:
-        default = children[3] if len(children) > 2 else None
-        return tree.Param(span=_between(children[0], children[-1]), name=children[1], default=default)
+        return tree.Param(span=_between(children[0], children[-1]), parameters=_nodes(children))
+
+    def parameter(self, children: list[Any]) -> tree.Parameter:
+        name, default = children[0], children[2] if len(children) > 1 else None
+        span = Span(name.span.start, (default or name).span.end)
+        return tree.Parameter(span=span, name=name, default=default)
 
     def def_(self, children: list[Any]) -> tree.Def:
         name, *params = _names(children)

@@ -96,16 +96,12 @@ def input_line(c: Context) -> Problem | None:
         if c.near(-2).text == ":":
             named = f"{brief(c.near(-3).text)}: {brief(before.text)}"
             message, hint = "a comma is missing", f"write `{word} {named}, {brief(c.token.text)}`"
-            if word == "param":
-                message, hint = "a statement ends with its line", "write a `param` line for each"
         elif before.text in BY_NAME or before.text in _C_WORDS:
             kind = before.text if before.text in BY_NAME else "float"
             message, hint = "the type follows the name", f"write `{word} {brief(c.token.text)}: {kind}`"
         else:
             message, hint = "a comma is missing", f"write `{word} {brief(before.text)}, {brief(c.token.text)}`"
         return Problem("syntax", message, hint, marks=(span(before),))
-    if word == "param" and c.token.text == ",":
-        return Problem("syntax", "`param` declares one name", "write a `param` line for each")
     if word != "param" and c.token.text == "=":
         hint = f"`param {brief(before.text)} = ...` declares a scalar with a default"
         return Problem("syntax", f"an `{word}` is an array and has no default", hint)

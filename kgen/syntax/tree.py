@@ -154,11 +154,18 @@ class Inout(Node):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Param(Node):
-    """``param alpha: float = 1.0``; ``default`` is a literal expression."""
+class Parameter(Node):
+    """One scalar of a ``param`` line; ``default`` is a literal expression."""
 
     name: Declared
     default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Param(Node):
+    """``param alpha: float = 1.0, beta``."""
+
+    parameters: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

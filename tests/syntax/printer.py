@@ -23,6 +23,7 @@ from kgen.syntax.tree import (
     Name,
     Number,
     Param,
+    Parameter,
     Statement,
     Tree,
     Tuple,
@@ -83,6 +84,11 @@ def _declared(declared: Declared) -> str:
     return declared.name if declared.type is None else f"{declared.name}:{show(declared.type)}"
 
 
+def _parameter(parameter: Parameter) -> str:
+    default = f"={show(parameter.default)}" if parameter.default is not None else ""
+    return f"{_declared(parameter.name)}{default}"
+
+
 def show_statement(node: Statement) -> str:
     match node:
         case Input():
@@ -90,8 +96,7 @@ def show_statement(node: Statement) -> str:
         case Inout():
             return f"(inout {' '.join(map(_declared, node.names))})"
         case Param():
-            default = f" {show(node.default)}" if node.default is not None else ""
-            return f"(param {_declared(node.name)}{default})"
+            return f"(param {' '.join(map(_parameter, node.parameters))})"
         case Def():
             return f"(def {node.name} [{' '.join(map(_declared, node.params))}] {show(node.body)})"
         case Let():
