@@ -109,7 +109,8 @@ def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> Kg
     spans = {a.name: a.span for a in program.arguments} | {p.name: p.span for p in program.parameters}
     names = [*spans, *(o.name for o in program.outputs), *(s.name for s in program.statements), *program.defs]
     stem = missing[0].rstrip(_DIGITS)  # beta2 is not a mistyped beta1
-    meant = [n for n in dict.fromkeys(names) if n not in missing and n.rstrip(_DIGITS) != stem]
+    lost = set(missing)
+    meant = [n for n in dict.fromkeys(names) if n not in lost and n.rstrip(_DIGITS) != stem]
     near = difflib.get_close_matches(missing[0], meant, 1, cutoff=0.7)
     message = f"`{'`, `'.join(missing[:10])}` {'is' if len(missing) == 1 else 'are'} not given"
     if near and missing[0] not in {p.name for p in program.parameters}:

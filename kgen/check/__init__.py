@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from kgen.check.context import Context
 from kgen.check.expressions import Late, Scope, lower, named, place_of, uses_place
+from kgen.check.limits import TooLarge, too_many_arguments
 from kgen.check.values import ArgType, ArrayArg, Deferred, ScalarArg, Typed, Value, WeakArg
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
@@ -74,15 +75,22 @@ class _Checker:
         self.declared = {o.name: o.dtype for o in program.outputs}
 
     def run(self) -> Checked:
+        problem = too_many_arguments(self.program)
+        if problem is not None:
+            self.reporter.error("too-many-parameters", problem, None, hint="split the program into several")
+            self.reporter.raise_errors()
         for argument in self.program.arguments:
             self._argument(argument.name, argument.role, argument.dtype, argument.span)
         for parameter in self.program.parameters:
             self._argument(parameter.name, "input", parameter.dtype, parameter.span)
         for statement in self.program.statements:
-            if isinstance(statement, Let):
-                self._let(statement)
-            else:
-                self._assign(statement)
+            try:
+                self._statement(statement)
+            except TooLarge as problem:
+                message = f"the program is too large: {problem}"
+                hint = "split it into several; a let is computed once, a def wherever it is called"
+                self.reporter.error("program-too-large", message, statement.name_span, hint=hint)
+                break
         self.reporter.raise_errors()
         return Checked(self._finish(), self.program.lints + self.reporter.lints)
 
@@ -132,6 +140,12 @@ class _Checker:
         return self.ctx.scalar(name, declared, declared, span)
 
     # --- statements -------------------------------------------------------------------------------
+
+    def _statement(self, statement: Let | Assign) -> None:
+        if isinstance(statement, Let):
+            self._let(statement)
+        else:
+            self._assign(statement)
 
     def _let(self, statement: Let) -> None:
         if uses_place(self.program.defs, self.late, statement.value):

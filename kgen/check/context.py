@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kgen.check.dims import Dims
+from kgen.check.limits import Inlined, LimitedBuilder
 from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
 from kgen.check.weak import as_float, held_in, wider
 from kgen.diagnostics import Reporter, shown
@@ -33,7 +34,9 @@ class Context:
     """One specialisation under way."""
 
     reporter: Reporter
-    builder: Builder = field(default_factory=Builder)
+    builder: Builder = field(default_factory=LimitedBuilder)
+    inlined: Inlined = field(default_factory=Inlined)
+    reduces: bool = False  # whether there is a reduction, for lints
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
@@ -325,7 +328,8 @@ class Context:
 
         ``at`` is where a shape error points, ``span`` the text of the whole expression.
         """
-        self._lint_reduced(values, at)
+        if self.reduces:
+            self._lint_reduced(values, at)
         shape = self.shape_of(values, at)
         if shape is None:
             return None

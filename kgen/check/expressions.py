@@ -89,6 +89,8 @@ def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
         late.at(ctx, scope.place)
     done: dict[int, Value | None] = {}
     for node in _operands_first(scope, root):
+        if scope.depth:
+            ctx.inlined.add()
         done[id(node)] = _value(ctx, scope, node, done)
     return done[id(root)]
 

@@ -84,6 +84,7 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
 
     def reduced(part: int, kind: str, dtype: DType) -> int:
         attr = Reduction(kind, over, keepdims, degrees)
+        ctx.reduces = True
         return ctx.builder.op("reduce", (part,), dtype=dtype.compute, shape=shape, attr=attr, span=node.span)
 
     if source.imag is None:

@@ -13,6 +13,7 @@ from kgen.source import Span
 from kgen.syntax.tree import Call, Def, Keyword, Number, Tuple, TypeName
 
 _MAX_SHOWN = 60  # characters of a name in a message
+_MOST_LOOKED_UP = 20  # unknown names that hints are looked for
 
 #: Names of other libraries and habits -> what to write.
 _ELSEWHERE: dict[str, str] = {
@@ -74,6 +75,7 @@ class CallChecker:
         self.reporter = reporter
         self.defs = defs
         self.constants = constants
+        self.unknown: set[str] = set()
 
     def user(self, node: Call, definition: Def) -> None:
         """A call of a ``def`` of the program."""
@@ -108,12 +110,11 @@ class CallChecker:
 
     def _unknown(self, node: Call) -> None:
         name = node.function
-        self.reporter.error(
-            "unknown-function",
-            f"there is no function `{name[:_MAX_SHOWN]}`",
-            node.function_span,
-            hint=self._nearest(name),
-        )
+        self.unknown.add(name)
+        # Looking for what was meant takes long, and no report shows as many.
+        hint = self._nearest(name) if len(self.unknown) <= _MOST_LOOKED_UP else _define(name)
+        message = f"there is no function `{name[:_MAX_SHOWN]}`"
+        self.reporter.error("unknown-function", message, node.function_span, hint=hint)
 
     def _nearest(self, name: str) -> str:
         if name in BY_NAME:
@@ -129,8 +130,7 @@ class CallChecker:
         near = near or get_close_matches(name[:_MAX_SHOWN], [*known, *_ELSEWHERE], n=1, cutoff=0.8)
         if near and near[0] not in known:
             return f"for `{near[0]}`: {_ELSEWHERE[near[0]]}"
-        define = f"define it first: `def {name[:_MAX_SHOWN]}(x) = ...`; to multiply write `*`"
-        return f"did you mean `{near[0]}`?" if near else define
+        return f"did you mean `{near[0]}`?" if near else _define(name)
 
     def _wrong_count(self, node: Call, arity: tuple[int, ...], hint: str | None, marks: list[Span]) -> None:
         given = len(node.args)
@@ -232,6 +232,10 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
             return isinstance(literal, int | float) and not isinstance(literal, bool)
         case _:
             return False
+
+
+def _define(name: str) -> str:
+    return f"define it first: `def {name[:_MAX_SHOWN]}(x) = ...`; to multiply write `*`"
 
 
 def evaluate_quietly(node: Call, constants: Mapping[str, float]) -> bool:

@@ -1,0 +1,47 @@
+"""How large a program may get: what is above takes minutes to compile, or never ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.ir.builder import Builder
+from kgen.ir.kernel import Op
+from kgen.program import Program
+
+MOST_OPS = 1 << 14  # about a minute for a host compiler
+MOST_INLINED = 1 << 17  # nodes of defs, a few seconds of typing
+MOST_ARGUMENTS = 1024  # CUDA's 4,096 bytes of parameters hold 512 pointers; several kernels share the others
+
+
+class TooLarge(Exception):
+    """The program grows beyond a limit; the message says which."""
+
+
+@dataclass(slots=True)
+class Inlined:
+    """How many nodes of defs were typed."""
+
+    count: int = 0
+
+    def add(self) -> None:
+        self.count += 1
+        if self.count > MOST_INLINED:
+            raise TooLarge(f"its defs, written out where they are called, have more than {MOST_INLINED:,} parts")
+
+
+class LimitedBuilder(Builder):
+    """Stops a program whose defs multiply, long before memory ends."""
+
+    def add(self, op: Op) -> int:
+        number = super().add(op)
+        if number >= MOST_OPS:
+            raise TooLarge(f"it has more than {MOST_OPS:,} different operations")
+        return number
+
+
+def too_many_arguments(program: Program) -> str | None:
+    """What is wrong with the count of arrays and params, if anything."""
+    count = len(program.arguments) + len(program.parameters) + len(program.outputs)
+    if count <= MOST_ARGUMENTS:
+        return None
+    return f"the program has {count:,} arrays and params; at most {MOST_ARGUMENTS:,} are possible"
