@@ -131,7 +131,7 @@ RULES = {
     "keep": "Integers stay integers.",
     "predicate": "The result is `bool`.",
     "integer": "Of integers: they read the bits, and give `int32`.",
-    "ordered": "With an `int32` beside a float: first for `jn` and `yn`, second for `ldexp`.",
+    "ordered": "With an integer beside a float: first for `jn` and `yn`, second for `ldexp`.",
     "operator": "Operators under another name.",
     "special": "With rules of their own: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
