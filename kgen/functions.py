@@ -95,7 +95,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows("special", (1,), "real imag conj conjugate=conj angle", is_complex=True),
     **_rows("special", (2,), "complex fmod fmin fmax"),
     **_rows("special", (1,), "index"),
-    **_rows("special", (1, 2), "size"),
+    **_rows("special", (1, 2), "size", is_complex=True),
     **_rows("special", (1,), "expand", is_complex=True),
     **_rows("prelude", (1,), "relu relu6 hardtanh"),
     **_rows(

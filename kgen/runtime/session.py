@@ -78,7 +78,7 @@ class Session:
         self.memory[value.name] = Array(spec.shape, spec.strides, spec.dtype.size, pointer)
         if self.staging is not None:
             return self._staged(value, writes, read)
-        if spec.dtype.size > 1 and pointer % spec.dtype.size:
+        if spec.dtype.size > 1 and pointer % spec.dtype.size and 0 not in spec.shape:
             raise error(
                 "misaligned",
                 f"`{value.name}` starts at {pointer:#x}, not at a multiple of its elements' {spec.dtype.size} bytes",

@@ -195,6 +195,9 @@ def test_out_that_is_only_unaligned() -> None:
         run("inout p; p = 2 * p", unaligned)
     with pytest.raises(kgen.KgenError, match="unsupported-dtype"):
         run("out = x", F16, out=np.zeros(3, ">f4"))
+    nothing = np.ndarray((0,), np.float64, np.zeros(17, np.uint8), 1)  # aligned, says NumPy
+    assert run("out = x + 1", nothing).shape == (0,)
+    assert run("out = x", np.zeros(0), out=nothing) is nothing
     frozen = np.zeros(3, np.float32)
     frozen.flags.writeable = False
     with pytest.raises(kgen.KgenError, match="read-only"):

@@ -32,6 +32,13 @@ class Recipe:
     offset: int = 0
     seed: int = 0
     values: tuple[str, ...] | None = None  # of a shrunk array: its elements' bytes, as hexadecimal
+    swapped: bool = False  # the other byte order
+    unaligned: bool = False  # elements at odd addresses
+
+    @property
+    def writable(self) -> bool:
+        """Whether kernels can write to it: one place an element, and no copy of it."""
+        return not (self.swapped or self.unaligned or 0 in self.steps)
 
 
 def dense(dtype: DType, shape: tuple[int, ...], seed: int = 0) -> Recipe:
@@ -48,7 +55,11 @@ def random_recipe(rng: Random, dtype: DType, shape: tuple[int, ...], *, writable
         choices = [1, 1, 2, 3, -1, -2] + ([] if writable else [0])
         steps = [rng.choice(choices) for _ in shape]
     offset = rng.choice((0, 0, 0, 1, 2, 3, 5))
-    return Recipe(dtype, shape, tuple(order), tuple(steps), offset, rng.randrange(1 << 30))
+    recipe = Recipe(dtype, shape, tuple(order), tuple(steps), offset, rng.randrange(1 << 30))
+    if writable or rng.random() > 0.05:
+        return recipe
+    swaps = dtype.size > 1 and np.dtype(numpy_dtype(dtype)).isbuiltin == 1
+    return replace(recipe, swapped=True) if swaps and rng.random() < 0.5 else replace(recipe, unaligned=True)
 
 
 def build(recipe: Recipe, exact_size: bool = False) -> Array:
@@ -70,7 +81,23 @@ def build(recipe: Recipe, exact_size: bool = False) -> Array:
         data = np.frombuffer(bytes.fromhex("".join(recipe.values)), np.uint8).view(kind)
         target = array if 0 not in recipe.steps else flat
         target[...] = np.resize(data, target.size).reshape(target.shape)
-    return array
+    if recipe.swapped:
+        array = array.astype(array.dtype.newbyteorder())
+    return _unaligned(array) if recipe.unaligned else array
+
+
+def _unaligned(array: Array) -> Array:
+    """A copy one byte behind an aligned address."""
+    memory = np.empty(array.nbytes + 17, np.uint8)
+    start = (-memory.ctypes.data) % 16 + 1
+    moved: Array = np.ndarray(array.shape, array.dtype, memory, start)
+    moved[...] = array
+    return moved
+
+
+def native(array: Array) -> Array:
+    """The same values as kernels read them."""
+    return array if array.dtype.isnative and array.flags.aligned else array.astype(array.dtype.newbyteorder("="))
 
 
 def _strided(array: Array, places: tuple[slice, ...]) -> Array:

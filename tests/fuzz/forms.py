@@ -41,7 +41,14 @@ POWERS = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "0.5", "-1", "-2", "-3"]
 LITERALS = [
     "0", "1", "2", "3", "7", "100", "300", "70000", "0.5", "1.5", "-1.0", "0.1", "1e-3", "-3",
     "2.5e10", "pi", "e", "inf", "nan", "true", "false", "2j", "0x1f", "-0.0",
+    "256", "-129", "(2 ** 64)",
 ]  # fmt: skip
+CHOICE = "({0} ? {1} : {2})"
+#: What makes weak values of weak ones.
+WEAK = {
+    *(f"({{0}} {op} {{1}})" for op in "+-*"), "(-{0})", "abs({0})", "clip({0}, {1}, {2})", "clamp({0}, {1}, {2})",
+    *(f"{name}({{0}}, {{1}})" for name in ("min", "max", "fmin", "fmax", "minimum", "maximum", "add", "multiply")),
+}  # fmt: skip
 
 #: Functions of the table that are not elementwise (min and max of several arguments are), or that need literals.
 _APART = {"index", "size", "expand"}

@@ -7,7 +7,6 @@ that is made is accepted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -17,21 +16,8 @@ from hypothesis import strategies as st
 from kgen.dtypes import BOOL, DEFAULT_OF_KIND, DTYPES, INT64, DType, Kind
 
 from .arrays import Recipe, random_recipe
-from .forms import LITERALS, OPERATORS, POWERS, UNARY, casts, functions, spelled, typed
-from .program import Call, Node, Statement
-
-
-def _key(node: Node) -> tuple[object, str]:
-    return (node.type if isinstance(node.type, DType) else str(int(node.type)), node.text if node.literal else "")
-
-
-def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    rank = max(map(len, shapes), default=0)
-    out = [1] * rank
-    for shape in shapes:
-        for i, n in enumerate(reversed(shape)):
-            out[-1 - i] = n if n != 1 else out[-1 - i]
-    return tuple(out)
+from .forms import CHOICE, LITERALS, OPERATORS, POWERS, UNARY, WEAK, casts, functions, spelled, typed
+from .program import Call, Node, Statement, broadcast, key
 
 
 class Generator:
@@ -50,6 +36,13 @@ class Generator:
         self.pool: list[Node] = []
 
     def _shape(self) -> tuple[int, ...]:
+        roll = self.rng.random()
+        if self.exact and roll < 0.03:  # tiles and their edges
+            rows = self.rng.choice((33, 64, 65, 100, 128, 257, 1000, 4096))
+            return (rows, self.rng.choice([n for n in (32, 63, 64, 96, 130, 255, 1024, 4096) if n * rows <= 1 << 18]))
+        if roll < 0.08:
+            rank = self.rng.choice((5, 6, 7, 8))
+            return tuple(self.rng.choice((1, 2, 2, 3)) for _ in range(rank))
         rank = self.rng.choice((0, 1, 1, 1, 2, 2, 2, 3, 3, 4))
         if rank == 1 and self.rng.random() < 0.3:
             return (self.rng.choice((255, 257, 1000, 1024, 1031, 2049)),)
@@ -78,6 +71,10 @@ class Generator:
             self._place()
         if len(self.shape) >= 2 and rng.random() < 0.15:
             self._expanded("v")
+        arrays = [n for n, v in self.inputs.items() if isinstance(v, Recipe) and v.shape]
+        if arrays and rng.random() < 0.1:
+            name = rng.choice(arrays)
+            self.pool.append(Node(f"size({name}, {rng.randrange(-1, len(self.inputs[name].shape))})", type=INT64))
 
     def _input(self, name: str, dtype: DType, first: bool) -> None:
         rng = self.rng
@@ -141,7 +138,7 @@ class Generator:
         if text.startswith("-"):
             text = f"({text})"
         kind = Kind.COMPLEX if text == "2j" else Kind.BOOL if text in ("true", "false") else Kind.FLOAT
-        if text.strip("()-").isdigit() or text.startswith("0x"):
+        if text.strip("()-").isdigit() or text.startswith("0x") or "2 **" in text:
             kind = Kind.INT
         return Node(text, type=kind, literal=True)
 
@@ -161,7 +158,7 @@ class Generator:
         if kind < 0.88:
             return rng.choice(casts()), 1
         if kind < 0.96:
-            return "({0} ? {1} : {2})", 3
+            return CHOICE, 3
         first, second = rng.choice(("<", "<=", "==", "!=")), rng.choice(("<", "<=", ">", "=="))
         return f"({{0}} {first} {{1}} {second} {{2}})", 3
 
@@ -174,13 +171,15 @@ class Generator:
 
     def _apply(self, form: str, args: list[Node]) -> Node | None:
         """The node, or None where the types or sizes do not suit."""
+        if form == CHOICE and not isinstance(args[1].type, DType) and not isinstance(args[2].type, DType):
+            return self._choice(args)
         if all(not isinstance(a.type, DType) for a in args):
             return self._weak(form, args)
-        found = typed(form, tuple(_key(a) for a in args))
+        found = typed(form, tuple(key(a) for a in args))
         if found is None or (self.exact and not found[1]):
             return None
         node = Node(
-            form, tuple(args), found[0], _broadcast([a.shape for a in args]), max(a.needs for a in args),
+            form, tuple(args), found[0], broadcast([a.shape for a in args]), max(a.needs for a in args),
             found[1] and all(a.exact for a in args),
         )  # fmt: skip
         return node if len(node.text) <= 300 else None
@@ -188,18 +187,33 @@ class Generator:
     def _weak(self, form: str, args: list[Node]) -> Node | None:
         """Arithmetic of weak values stays weak; other things made of them are left out."""
         kinds = [Kind(int(a.type)) for a in args if not isinstance(a.type, DType)]
-        if form not in ("({0} + {1})", "({0} - {1})", "({0} * {1})") or not Kind.INT <= max(kinds) <= Kind.FLOAT:
+        if form not in WEAK or not Kind.INT <= max(kinds) <= Kind.FLOAT or all(a.literal for a in args):
             return None
+        return Node(form, tuple(args), max(kinds), broadcast([a.shape for a in args]), max(a.needs for a in args))
+
+    def _choice(self, args: list[Node]) -> Node | None:
+        """A choice between weak values is weak, whatever the condition is."""
         if all(a.literal for a in args):
             return None
-        return Node(form, tuple(args), max(kinds))
+        kind = max(Kind(int(a.type)) for a in args[1:] if not isinstance(a.type, DType))
+        shape, needs = broadcast([a.shape for a in args]), max(a.needs for a in args)
+        return Node(CHOICE, tuple(args), kind, shape, needs, all(a.exact for a in args))
+
+    def _as_typeof(self) -> Node | None:
+        """``cast<typeof(x)>`` of something."""
+        arrays = [n for n, v in self.inputs.items() if isinstance(v, Recipe)]
+        if not arrays:
+            return None
+        name = self.rng.choice(arrays)
+        node = self._apply(f"cast<{self.inputs[name].dtype}>({{0}})", [self._operand(allow_literal=False)])
+        return node and replace(node, form=f"cast<typeof({name})>({{0}})")
 
     def _step(self) -> None:
         rng = self.rng
         for _ in range(20):
             form, count = self._form()
             args = [self._operand(allow_literal=count > 1) for _ in range(count)]
-            node = self._apply(form, args)
+            node = self._as_typeof() if rng.random() < 0.02 else self._apply(form, args)
             if node is not None:
                 break
         else:
@@ -219,7 +233,13 @@ class Generator:
         if not node.args or "typeof" in node.form:
             return node
         self.defs.append(f"def {name}({', '.join(letters)}) = {node.form.format(*letters)}")
-        return replace(node, form=f"{name}({', '.join(f'{{{i}}}' for i in range(len(node.args)))})")
+        called = ", ".join(f"{{{i}}}" for i in range(len(node.args)))
+        if self.rng.random() < 0.3:  # by way of another, which hands its parameters on in another order
+            turned = ", ".join(reversed(letters))
+            self.defs.append(f"def {name}_{name}({turned}) = {name}({', '.join(letters)})")
+            called = ", ".join(f"{{{i}}}" for i in reversed(range(len(node.args))))
+            name = f"{name}_{name}"
+        return replace(node, form=f"{name}({called})")
 
     # --- outputs ----------------------------------------------------------------------------------
 
@@ -248,12 +268,15 @@ class Generator:
             if rng.random() < 0.3:
                 self.pool.append(outputs[-1])
         inout = self._inout(statements)
+        reduced = None if inout else self._reduced()
+        if reduced is not None:
+            statements.append(Statement("reduced", reduced))
         if not names and not inout:
             first = self.leaf
             statements.append(Statement("out", first))
             names, outputs = ["out"], [Node("out", (), first.type, self.shape if self.no_arrays else first.shape)]
         used = "\n".join([s.text for s in statements])
-        outs = self._outs(outputs, inout) if rng.random() < 0.3 and names else None
+        outs = self._outs(outputs, inout) if rng.random() < 0.3 and names and reduced is None else None
         inputs = (
             self.inputs
             if rng.random() < 0.05
@@ -263,10 +286,30 @@ class Generator:
             inputs = self.inputs  # something has to give the shape
         if outs is not None:
             outs = tuple(o if not isinstance(o, str) or o in inputs else None for o in outs)
+        fast = rng.random() < 0.05
         return Call(
             tuple(statements), dict(inputs), {n: t for n, t in self.declared.items() if n in inputs}, inout,
             tuple(self.params), tuple(self.defs), outs, self.shape if self.no_arrays else None, seed,
+            fmad=fast or rng.random() < 0.3, fast=fast,
         )  # fmt: skip
+
+    def _reduced(self) -> Node | None:
+        """A reduction with one defined result, as an output of its own beside the others."""
+        rng = self.rng
+        suited = [n for n in self.pool if isinstance(n.type, DType) and n.shape and 0 not in n.shape and not n.needs]
+        if self.no_arrays or not suited or rng.random() > 0.08:
+            return None
+        node = rng.choice(suited)
+        assert isinstance(node.type, DType)
+        axis, keepdims = rng.randrange(-len(node.shape), len(node.shape)), rng.random() < 0.5
+        names = ["any", "all", "count_nonzero"]
+        names += ["min", "max", "argmin", "argmax"] * (node.type.kind <= Kind.FLOAT)
+        names += ["sum", "prod"] * (node.type.kind <= Kind.INT)
+        form = f"{rng.choice(names)}({{0}}, axis={axis}{', keepdims=true' * keepdims})"
+        found = typed(form.replace(f"axis={axis}", "axis=-1"), (key(node),))
+        shape = list(node.shape)
+        shape[axis : axis + 1 or None] = [1] * keepdims
+        return found and Node(form, (node,), found[0], tuple(shape), 0, node.exact)
 
     def _one_function(self) -> None:
         """An inexact function of what there is, straight to the output (or through one cast)."""
@@ -294,7 +337,7 @@ class Generator:
         rng = self.rng
         if rng.random() > 0.15:
             return ()
-        arrays = {n: v for n, v in self.inputs.items() if isinstance(v, Recipe) and 0 not in v.steps and n != "v"}
+        arrays = {n: v for n, v in self.inputs.items() if isinstance(v, Recipe) and v.writable and n != "v"}
         rng.shuffle(self.pool)
         for name, recipe in arrays.items():
             for node in self.pool:
@@ -315,7 +358,7 @@ class Generator:
             kind = node.type.kind
             same = [
                 n for n, v in self.inputs.items()
-                if isinstance(v, Recipe) and v.shape == node.shape and 0 not in v.steps and v.dtype.kind >= kind
+                if isinstance(v, Recipe) and v.shape == node.shape and v.writable and v.dtype.kind >= kind
                 and n not in inout and n not in outs
             ]  # fmt: skip
             roll = rng.random()

@@ -25,6 +25,7 @@ from kgen.program import Program
 from kgen.runtime.scalars import pack
 
 from .arrays import Array
+from .contraction import contracted
 from .forms import is_inexact
 from .program import Arguments
 
@@ -46,7 +47,7 @@ class Expected:
     name: str
     value: Array
     compared: Array  # False where the bits of a NaN decide
-    samples: tuple[Array, ...]  # further values, of inexact programs
+    samples: tuple[Array, ...]  # further values, of inexact programs and with contraction
     inexact: int  # how many inexact ops it is made of
 
 
@@ -56,12 +57,13 @@ class Reference:
 
     kernel: Kernel
     expected: dict[str, Expected]
+    contracts: bool = True  # what contraction gives is among the samples, if that was asked for
 
 
-def reference(program: Program, arguments: Arguments) -> Reference:
-    """Type and evaluate a call.  Raises :class:`~kgen.KgenError` where it is refused.
+def reference(program: Program, arguments: Arguments, *, contract: bool = False) -> Reference:
+    """Type and evaluate a call; ``contract``: products may go into sums.
 
-    Raises AssertionError if optimising changes a single bit.
+    Raises :class:`~kgen.KgenError` where it is refused, AssertionError if optimising changes a single bit.
     """
     values = describe(program, bind(program, list(arguments.inputs.values()), arguments.params))
     types = {name: type_of(value) for name, value in values.items()}
@@ -79,11 +81,17 @@ def reference(program: Program, arguments: Arguments) -> Reference:
     scalars = {n: v.value for n, v in values.items() if isinstance(v, ScalarValue)}
     for scalar in kernel.scalars:
         pack(scalar.name, scalars[scalar.name], scalar.dtype)  # raises where it does not fit
-    return Reference(kernel, _expected(kernel, arrays, scalars, shape if no_arrays else None))
+    variants = contracted(kernel) if contract else []
+    expected = _expected(kernel, arrays, scalars, shape if no_arrays else None, variants or [])
+    return Reference(kernel, expected, contracts=variants is not None)
 
 
 def _expected(
-    kernel: Kernel, arrays: dict[str, Array], scalars: dict[str, Any], shape: tuple[int, ...] | None
+    kernel: Kernel,
+    arrays: dict[str, Array],
+    scalars: dict[str, Any],
+    shape: tuple[int, ...] | None,
+    variants: Sequence[Kernel],
 ) -> dict[str, Expected]:
     names = [o.name for o in kernel.operands if o.role != "input"]
 
@@ -107,8 +115,9 @@ def _expected(
     if any(behind.values()):
         runs = [run(kernel, _moved(way)) for way in (1, -1, 2, -2, 3, 4, 5, 6)]
         samples = [tuple(each) for each in zip(*flipped, *runs, strict=True)]
-    rows = zip(names, plain, compared, samples, strict=True)
-    return {n: Expected(n, a, mask, more if behind[n] else (), behind[n]) for n, a, mask, more in rows}
+    fused = [run(variant) for variant in variants]
+    rows = zip(names, plain, compared, samples, *fused, strict=True)
+    return {n: Expected(n, a, mask, (*(more if behind[n] else ()), *f), behind[n]) for n, a, mask, more, *f in rows}
 
 
 def _inexact_behind(kernel: Kernel) -> dict[str, int]:
@@ -244,6 +253,8 @@ def accepted(expected: Expected, got: Array) -> Array:
         return good
     for sample in expected.samples:
         good |= same(sample, got)
+    if not expected.inexact:
+        return np.asarray(good)
     if got.dtype.kind == "c":
         # An error of one part shows in the other after a product.
         both = [[part(s) for s in (expected.value, *expected.samples)] for part in (np.real, np.imag)]

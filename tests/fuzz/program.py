@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,20 @@ class Node:
     @property
     def text(self) -> str:
         return self.form.format(*(a.text for a in self.args)) if self.args else self.form
+
+
+def key(node: Node) -> tuple[object, str]:
+    """What its type depends on, for what is made of it."""
+    return (node.type if isinstance(node.type, DType) else str(int(node.type)), node.text if node.literal else "")
+
+
+def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    rank = max(map(len, shapes), default=0)
+    out = [1] * rank
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape)):
+            out[-1 - i] = n if n != 1 else out[-1 - i]
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,8 @@ class Call:
     outs: tuple[Recipe | str | None, ...] | None = None
     shape: tuple[int, ...] | None = None
     seed: int = 0
+    fmad: bool = False
+    fast: bool = False
 
     @property
     def text(self) -> str:
@@ -93,7 +110,7 @@ class Call:
         lines += [f"{name} = {value!r}" for _, name, value in self.params if value is not None]
         lines += [f"out = {self.outs!r}"] if self.outs is not None else []
         lines += [f"shape = {self.shape}"] if self.shape is not None else []
-        return "\n".join([*lines, f"--- seed {self.seed}"])
+        return "\n".join([*lines, f"--- seed {self.seed}, fmad={self.fmad}, fast={self.fast}"])
 
 
 @dataclass(frozen=True, slots=True)

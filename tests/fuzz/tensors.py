@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, native
 from .program import Arguments
 
 _BYTES = {1: "uint8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}
@@ -20,7 +20,7 @@ def on_torch(torch: Any, arguments: Arguments, device: str) -> Arguments:
         if not isinstance(value, np.ndarray):
             return value
         if id(value) not in made:
-            made[id(value)] = to_tensor(torch, value, device)
+            made[id(value)] = to_tensor(torch, native(value), device)
         return made[id(value)]
 
     inputs = {name: convert(value) for name, value in arguments.inputs.items()}
