@@ -47,9 +47,9 @@ def test_every_function_comes_up() -> None:
 
 
 def test_programs_are_varied() -> None:
-    """Layouts, argument kinds and statement kinds all come up in a few hundred programs."""
+    """Layouts, argument kinds and statement kinds all come up in some hundred programs."""
     seen: Counter[str] = Counter()
-    for seed in range(300):
+    for seed in range(600):
         call = generate(seed)
         text = call.text
         seen.update(
@@ -67,14 +67,24 @@ def test_programs_are_varied() -> None:
                 "expand(",
                 "?",
                 "**",
+                "typeof(",
+                "reduced = ",
             )
             if word in text
         )
+        seen["size of an array"] += "size(" in text and ", " in text.split("size(")[1].split(")")[0]
+        seen["nested defs"] += any("_f" in line for line in call.defs)
+        seen["contraction"] += call.fmad
+        seen["fast"] += call.fast
         seen["out="] += call.outs is not None
         seen["in place"] += any(isinstance(o, str) for o in call.outs or ())
         seen["shape="] += call.shape is not None
         recipes = [r for r in call.inputs.values() if not isinstance(r, bool | int | float | complex)]
         seen["scalar input"] += len(recipes) < len(call.inputs)
+        seen["swapped"] += any(r.swapped for r in recipes)
+        seen["unaligned"] += any(r.unaligned for r in recipes)
+        seen["above rank 4"] += any(len(r.shape) > 4 for r in recipes)
+        seen["large"] += any(len(r.shape) == 2 and min(r.shape) >= 32 for r in recipes)
         seen["misaligned"] += any(r.offset for r in recipes)
         seen["backwards"] += any(s < 0 for r in recipes for s in r.steps)
         seen["stride 0"] += any(s == 0 for r in recipes for s in r.steps)
@@ -82,4 +92,4 @@ def test_programs_are_varied() -> None:
         seen["empty"] += any(0 in r.shape for r in recipes)
         seen["0-d"] += any(r.shape == () for r in recipes)
     assert min(seen.values()) >= 3, seen
-    assert len(seen) == 22, seen
+    assert len(seen) == 32, seen
