@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +19,16 @@ from kgen.spec import Spec
 jax: Any = pytest.importorskip("jax", reason="jax is not installed")
 jnp: Any = pytest.importorskip("jax.numpy", reason="jax is not installed")
 
+#: The CPU, also where JAX sees a GPU.
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
+
 NARROW = [t for t in DTYPES if not (t.size == 8 and not t.is_complex) and t.size < 16]
+
+
+@pytest.fixture
+def on_the_cpu() -> Iterator[None]:
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
 
 
 def adapter() -> Any:
