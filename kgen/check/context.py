@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kgen.check.dims import Dims
 from kgen.check.limits import Inlined, LimitedBuilder
 from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
-from kgen.check.weak import as_float, held_in, wider
+from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import (
     COMPLEX64,
@@ -35,7 +35,7 @@ class Context:
 
     reporter: Reporter
     builder: Builder = field(default_factory=LimitedBuilder)
-    inlined: Inlined = field(default_factory=Inlined)
+    written_out: Inlined = field(default_factory=Inlined)
     reduces: bool = False  # whether there is a reduction, for lints
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
@@ -207,7 +207,8 @@ class Context:
         while stack:
             node, wanted = stack[-1]
             held = held_in(node, wanted)
-            waiting = [(a, held) for a in node.args if isinstance(a, Deferred) and (a, held) not in self._made]
+            below = [(a, operand_in(a, held)) for a in node.args if isinstance(a, Deferred)]
+            waiting = [one for one in below if one not in self._made]
             if waiting and stack[-1] not in self._made:
                 stack.extend(waiting)
                 continue
@@ -224,7 +225,8 @@ class Context:
         try:
             args: list[Typed] = []
             for arg in node.args:
-                made = self._literal(arg, dtype) if isinstance(arg, Literal) else self._made[arg, dtype]
+                own = operand_in(arg, dtype)
+                made = self._literal(arg, own) if isinstance(arg, Literal) else self._made[arg, own]
                 if made is None:
                     return None
                 args.append(made)

@@ -90,7 +90,7 @@ def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     done: dict[int, Value | None] = {}
     for node in _operands_first(scope, root):
         if scope.depth:
-            ctx.inlined.add()
+            ctx.written_out.add()
         done[id(node)] = _value(ctx, scope, node, done)
     return done[id(root)]
 

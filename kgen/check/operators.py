@@ -270,7 +270,12 @@ def select(ctx: Context, c: Value, a: Value, b: Value, at: Span, span: Span) -> 
         return None
     if not isinstance(a, Typed) and not isinstance(b, Typed):
         kind = max(a.kind, b.kind)
-        return ctx.defer(kind, lambda _, x: _choose(ctx, truth, x[0], x[1], at, span), [a, b], at, span, beside=[truth])
+
+        def rule(dtype: DType, values: list[Typed]) -> Typed | None:
+            left, right = (ctx.convert(value, dtype) for value in values)
+            return _choose(ctx, truth, left, right, at, span)
+
+        return ctx.defer(kind, rule, [a, b], at, span, beside=[truth])
     left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
     return None if left is None or right is None else _choose(ctx, truth, left, right, at, span)
 

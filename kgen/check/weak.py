@@ -38,6 +38,11 @@ def held_in(node: Deferred, dtype: DType) -> DType:
     return dtype if node.kind is Kind.COMPLEX else dtype.real
 
 
+def operand_in(arg: Weak, dtype: DType) -> DType:
+    """The dtype of an operand of a value in ``dtype``: beside complex ones a real one stays real."""
+    return dtype if arg.kind is Kind.COMPLEX else dtype.real
+
+
 def as_float(value: Number, dtype: DType) -> float:
     """To be rounded to ``dtype``, once."""
     if isinstance(value, int) and dtype is not FLOAT64:

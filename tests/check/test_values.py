@@ -52,6 +52,16 @@ def test_weak_choices_in_float64(text: str, expected: Any) -> None:
     same(run(text, F64), np.asarray(expected, np.float64))
 
 
+def test_weak_complex_values() -> None:
+    """Params of complex numbers are computed with in complex128 where they meet it; real ones beside them stay real."""
+    z = F64 + 0j
+    same(run("param k = 0.1j\nout = z * (k * 2)", z), z * (0.1j * 2))
+    same(run("param k = 0.1j\nout = 0 * z + (real(z) > 0 ? k : 0.3)", z), 0 * z + np.array([0.1j, 0.1j, 0.3]))
+    same(run("param k = 1j, r = 2.0\nout = z + k * r ** 2", z), z + 4j)
+    infinite = run("param k = 1 + 1j, r = 2.0\nout = z + k * r", z, r=float("inf"))
+    assert infinite.tolist() == [complex(np.inf, np.inf)] * 3  # no imaginary part of r, whose product would be NaN
+
+
 def test_a_weak_choice_takes_the_dtype_it_is_stored_in() -> None:
     """``out=`` and ``inout`` are met like any other array."""
     out = np.zeros(3)
