@@ -229,7 +229,8 @@ def again(one: Prepared, *, planned: bool = True) -> None:
     for _ in range(2):
         restore(one)
         verify(one, invoke(one))
-    if planned:
+    copied = any(isinstance(r, Recipe) and (r.swapped or r.unaligned) for r in one.call.inputs.values())
+    if planned and not copied:  # a plan takes nothing that every call would copy
         restore(one)
         plan = one.kernel.plan(*one.arguments.inputs.values(), **one.arguments.keywords)
         verify(one, plan())
