@@ -224,6 +224,7 @@ FUNCTIONS: Rows = [
     ("out = index(0) + a", "a=f16", "f16"),
     ("out = index(0)", "", "i64"),
     ("out = size(a, 0)", "a=f16", "i64"),
+    ("out = size(a, 0)", "a=c64", "i64"),
     ("out = a + size(0)", "a=i8", "i64"),
 ]
 
