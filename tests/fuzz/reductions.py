@@ -32,8 +32,8 @@ OF_COMPLEX = ("sum", "mean", "prod", "var", "std", "norm", "count_nonzero", "any
 Sort = Literal["plain", "special", "exact"]
 
 #: What programs may have beside what all have: arguments that are updated, and axes that are inserted.
-UPDATES = False
-EXPANDS = False
+UPDATES = True
+EXPANDS = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Sha
         usual = _share(step, here, width, size, itemsizes, along=along, target=target)
         # Single elements at the ends of a row go to a thread each.
         singles = 0 if here.lead is None else 2 * here.group + 2 * max(16, here.group)
-        if threads < singles or not along or (cluster > 1 and is_plain(step)):
+        if threads < singles or not along or not width or (cluster > 1 and is_plain(step)):
             return usual
         if not held:
             return Share(threads, 0, block=threads)
