@@ -31,6 +31,7 @@ _FLAGS = (
     "-fno-rtti",
     "-fno-math-errno",
     "-fno-trapping-math",
+    "-frounding-math",  # without it GCC 12 takes 0 - x for -x where x cannot be -0.0: 0 - 0 would be -0.0
     "-fsigned-char",
     "-fno-strict-aliasing",  # vectors of halves move as words
     "-ffp-contract=off",  # no fused multiply-add that the text does not ask for

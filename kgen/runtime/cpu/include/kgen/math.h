@@ -16,19 +16,27 @@
 #define __powf(...) powf(__VA_ARGS__)
 #define __sincosf(...) sincosf(__VA_ARGS__)
 
+// Where glibc's functions of double are off by more than an ulp or two, those of long double are rounded instead.
 // lgamma itself writes a global sign: a data race.
 static inline double kgen_lgamma(double x) {
   int sign;
-  return lgamma_r(x, &sign);
+  return (double)lgammal_r(x, &sign);
 }
 #define lgamma(...) kgen_lgamma(__VA_ARGS__)
 #define lgammaf(...) ((float)kgen_lgamma((double)(__VA_ARGS__)))
-#define tgammaf(...) ((float)tgamma((double)(__VA_ARGS__)))
-#define erfcf(...) ((float)erfc((double)(__VA_ARGS__)))
-#define j0f(...) ((float)j0((double)(__VA_ARGS__)))
-#define j1f(...) ((float)j1((double)(__VA_ARGS__)))
-#define y0f(...) ((float)y0((double)(__VA_ARGS__)))
-#define y1f(...) ((float)y1((double)(__VA_ARGS__)))
+#define tgamma(...) ((double)tgammal((long double)(__VA_ARGS__)))
+#define tgammaf(...) ((float)tgammal((long double)(__VA_ARGS__)))
+#define erfc(...) ((double)erfcl((long double)(__VA_ARGS__)))
+#define erfcf(...) ((float)erfcl((long double)(__VA_ARGS__)))
+#define tanhf(...) ((float)tanh((double)(__VA_ARGS__)))
+#define j0(...) ((double)j0l((long double)(__VA_ARGS__)))
+#define j1(...) ((double)j1l((long double)(__VA_ARGS__)))
+#define y0(...) ((double)y0l((long double)(__VA_ARGS__)))
+#define y1(...) ((double)y1l((long double)(__VA_ARGS__)))
+#define j0f(...) ((float)j0l((long double)(__VA_ARGS__)))
+#define j1f(...) ((float)j1l((long double)(__VA_ARGS__)))
+#define y0f(...) ((float)y0l((long double)(__VA_ARGS__)))
+#define y1f(...) ((float)y1l((long double)(__VA_ARGS__)))
 
 // CUDA overloads the C names for float; <math.h> alone would silently compute in double.
 #define KGEN_OVERLOAD(NAME) \
@@ -97,8 +105,8 @@ static inline long long abs(long long x) {
     return (float)NAME((double)x, (double)y, (double)z, (double)w);            \
   }
 
-static inline double kgen_rsqrt(double x) { return 1.0 / sqrt(x); }
-static inline double rcbrt(double x) { return 1.0 / cbrt(x); }
+static inline double kgen_rsqrt(double x) { return (double)(1.0L / sqrtl(x)); }
+static inline double rcbrt(double x) { return (double)(1.0L / cbrtl(x)); }
 KGEN_FLOAT_OF(kgen_rsqrt)
 KGEN_FLOAT_OF(rcbrt)
 
@@ -107,12 +115,13 @@ namespace kgen {
 
 inline double sine_of_turns(double x, int quadrant) {
   if (!(fabs(x) < HUGE_VAL)) return NAN;
-  const double halves = rint(2.0 * fmod(x, 2.0)), rest = (fmod(x, 2.0) - 0.5 * halves) * 3.14159265358979323846;
+  const double turns = fmod(x, 2.0), halves = rint(2.0 * turns);
+  const long double rest = (turns - 0.5 * halves) * 3.14159265358979323846264L;
   switch (((int)halves + quadrant) & 3) {
-    case 0: return sin(rest);
-    case 1: return cos(rest);
-    case 2: return -sin(rest);
-    default: return -cos(rest);
+    case 0: return (double)sinl(rest);
+    case 1: return (double)cosl(rest);
+    case 2: return (double)-sinl(rest);
+    default: return (double)-cosl(rest);
   }
 }
 

@@ -25,10 +25,24 @@ inline float greater_float(float x, float y) { return greater(x, y); }
 #define fmin(...) kgen::lesser(__VA_ARGS__)
 #define fmax(...) kgen::greater(__VA_ARGS__)
 
+// glibc's own of double are off by up to 3 ulp, CUDA's by 1.
+#define KGEN_ROUNDED(NAME)                                                                  \
+  namespace kgen {                                                                          \
+  inline double rounded_##NAME(double x) { return (double)NAME##l((long double)x); }        \
+  inline float rounded_##NAME(float x) { return NAME##f(x); }                               \
+  }
+KGEN_ROUNDED(cbrt)
+KGEN_ROUNDED(exp10)
+KGEN_ROUNDED(log10)
+#undef KGEN_ROUNDED
+#define cbrt(...) kgen::rounded_cbrt(__VA_ARGS__)
+#define exp10(...) kgen::rounded_exp10(__VA_ARGS__)
+#define log10(...) kgen::rounded_log10(__VA_ARGS__)
+
 // CUDA's Bessel functions have no negative orders.
 namespace kgen {
-inline double bessel_j(int n, double x) { return n < 0 ? NAN : jn(n, x); }
-inline double bessel_y(int n, double x) { return n < 0 ? NAN : yn(n, x); }
+inline double bessel_j(int n, double x) { return n < 0 ? NAN : (double)jnl(n, (long double)x); }
+inline double bessel_y(int n, double x) { return n < 0 ? NAN : (double)ynl(n, (long double)x); }
 inline float bessel_j_float(int n, float x) { return (float)bessel_j(n, x); }
 inline float bessel_y_float(int n, float x) { return (float)bessel_y(n, x); }
 }  // namespace kgen

@@ -9,9 +9,8 @@ inline double polynomial(const double* coefficients, int degree, double x) {
   return sum;
 }
 
-// The normal quantile of p, given p - 1/2 and the smaller of p and 1 - p: each exact where it matters.
 // M. Wichura, algorithm AS 241 (PPND16), relative error about 1e-16.  Half the least double is a tail as well.
-inline double normal_quantile(double centred, long double tail) {
+inline double near_quantile(double centred, long double tail) {
   static const double near_top[] = {3.3871328727963666080e0,  1.3314166789178437745e2, 1.9715909503065514427e3,
                                     1.3731693765509461125e4,  4.5921953931549871457e4, 6.7265770927008700853e4,
                                     3.3430575583588128105e4,  2.5090809287301226727e3};
@@ -55,13 +54,15 @@ inline double normal_quantile(double centred, long double tail) {
   return centred < 0 ? -x : x;
 }
 
-constexpr double sqrt_half = 0.70710678118654752440, sqrt_half_rest = -4.8336466567264567e-17;
-constexpr double two_over_sqrt_pi = 1.12837916709551257390;
+constexpr long double sqrt_half = 0.707106781186547524400844L, sqrt_pi = 1.772453850905516027298167L;
 
-// exp(x * x), with the rounding error of the square made good.
-inline double exp_of_square(double x) {
-  const double square = x * x, rest = fma(x, x, -square), result = exp(square);
-  return result < HUGE_VAL ? result + result * rest : result;
+// The normal quantile of p, given p - 1/2 and the smaller of p and 1 - p: each exact where it matters.  A step of Newton's
+// method in long double follows the approximation.
+inline long double normal_quantile(double centred, long double tail) {
+  const long double x = near_quantile(centred, tail), slope = expl(-0.5L * x * x) / (sqrt_pi / sqrt_half);
+  if (fabs(centred) <= 0.425) return x - (0.5L * erfl(x * sqrt_half) - centred) / slope;
+  const long double far = fabsl(x) + (0.5L * erfcl(fabsl(x) * sqrt_half) - tail) / slope;
+  return centred < 0 ? -far : far;
 }
 
 // The modified Bessel function of the first kind, order 0 or 1, of x >= 0.
@@ -73,25 +74,24 @@ inline double bessel_i(int order, double x) {
     return (double)sum;
   }
   if (x > 720.0) return HUGE_VAL;
-  double term = 1, sum = 1;  // the asymptotic series, whose terms fall below 1e-20 here before they grow
-  for (int k = 1; fabs(term) > 1e-18 && k < 60; k++) {
-    const double odd = 2 * k - 1;
-    sum += term *= (odd * odd - 4.0 * order) / (8.0 * x * k);
+  long double term = 1, sum = 1;  // the asymptotic series, whose terms fall below 1e-20 here before they grow
+  for (int k = 1; fabsl(term) > 1e-20L && k < 60; k++) {
+    const long double odd = 2 * k - 1;
+    sum += term *= (odd * odd - 4.0L * order) / (8.0L * x * k);
   }
-  const double root = exp(0.5 * x);  // exp(x) overflows before the result does
-  return root * (sum / sqrt(6.28318530717958647693 * x)) * root;
+  return (double)(expl(x) * (sum / sqrtl(6.283185307179586476925287L * x)));
 }
 
 }  // namespace kgen
 
 static inline double normcdfinv(double p) {
   if (!(p > 0.0 && p < 1.0)) return p == 0.0 ? -HUGE_VAL : p == 1.0 ? HUGE_VAL : NAN;
-  return kgen::normal_quantile(p - 0.5, p < 0.5 ? p : 1.0 - p);
+  return (double)kgen::normal_quantile(p - 0.5, p < 0.5 ? p : 1.0 - p);
 }
 
 static inline double erfinv(double x) {
   if (!(fabs(x) < 1.0)) return fabs(x) == 1.0 ? copysign(HUGE_VAL, x) : NAN;
-  return kgen::normal_quantile(0.5 * x, 0.5 * (1.0 - fabs(x))) * kgen::sqrt_half;
+  return (double)(kgen::normal_quantile(0.5 * x, 0.5 * (1.0 - fabs(x))) * kgen::sqrt_half);
 }
 
 static inline double erfcinv(double x) {
@@ -101,24 +101,15 @@ static inline double erfcinv(double x) {
 
 // exp(x * x) * erfc(x)
 static inline double erfcx(double x) {
-  if (x < 10.0) {
-    const double scale = kgen::exp_of_square(x);
-    return scale < HUGE_VAL ? scale * erfc(x) : scale;
-  }
+  if (x < 10.0) return (double)(expl((long double)x * x) * erfcl(x));
   if (!(x < HUGE_VAL)) return x != x ? x : 0.0;
-  const double step = 0.5 / x / x;
-  double term = 1, sum = 1;
+  const long double step = 0.5L / x / x;
+  long double term = 1, sum = 1;
   for (int k = 1; k < 18; k++) sum += term *= -(2 * k - 1) * step;
-  return sum / x * (0.5 * kgen::two_over_sqrt_pi);
+  return (double)(sum / (x * kgen::sqrt_pi));
 }
 
-static inline double normcdf(double x) {
-  if (!(fabs(x) < 40.0)) return x != x ? x : x > 0 ? 1.0 : 0.0;
-  // In the tail erfc amplifies an error of its argument: what x / sqrt(2) loses is put back through the derivative.
-  const double argument = -x * kgen::sqrt_half;
-  const double lost = fma(-x, kgen::sqrt_half, -argument) - x * kgen::sqrt_half_rest;
-  return 0.5 * (erfc(argument) - kgen::two_over_sqrt_pi * exp(-argument * argument) * lost);
-}
+static inline double normcdf(double x) { return (double)(0.5L * erfcl(-x * kgen::sqrt_half)); }
 
 static inline double cyl_bessel_i0(double x) { return isinf(x) ? HUGE_VAL : kgen::bessel_i(0, fabs(x)); }
 static inline double cyl_bessel_i1(double x) { return isinf(x) ? x : copysign(kgen::bessel_i(1, fabs(x)), x); }
