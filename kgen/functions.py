@@ -114,7 +114,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     **_rows("prelude", (3,), "clip clamp=clip"),
     **_rows("lifted", (3,), "smoothstep"),
-    **_rows("prelude", (3,), "lerp mix=lerp", is_complex=True),
+    **_rows("lifted", (3,), "lerp mix=lerp", is_complex=True),
     **_rows(
         "reduction",
         (1,),

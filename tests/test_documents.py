@@ -15,6 +15,7 @@ import pytest
 
 import kgen
 from kgen.functions import FUNCTIONS, KEYWORDS
+from tests.accuracy.document import accuracy_section
 from tests.test_architecture import PACKAGE, ROOT, modules
 
 Bless = Callable[[Path, str], None]
@@ -135,7 +136,7 @@ RULES = {
     "operator": "Operators under another name.",
     "special": "With rules of their own: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
-    "lifted": "Likewise, of floats: integers and bools become `float32` first.",
+    "lifted": "Likewise, of floats: integers and bools become `float32` first, beside `float64` that.",
     "reduction": "Over axes; `min` and `max` of several arguments are elementwise.",
 }
 
@@ -157,7 +158,7 @@ def function_table() -> str:
             notes = ", ".join(filter(None, _notes(first, rule, target, arity[0])))
             out.append(f"| `{first}` | {', '.join(f'`{o}`' for o in others)} | {counts} | {notes} |")
         out.append("")
-    return "\n".join(out)
+    return "\n".join(out) + "\n" + accuracy_section()
 
 
 def _notes(name: str, rule: str, target: str, arguments: int) -> Iterator[str]:
@@ -169,10 +170,16 @@ def _notes(name: str, rule: str, target: str, arguments: int) -> Iterator[str]:
             rf"^def {name}(\(.*)$", (PACKAGE / "prelude.k").read_text(encoding="utf-8"), re.MULTILINE
         )
         assert definition
-        yield f"`{definition[1]}`"
+        yield _definition(definition[1])
     yield ", ".join(f"`{keyword}=`" for keyword in sorted(KEYWORDS.get(name, ())))
     if FUNCTIONS[name].is_complex and _takes_complex(name, arguments):
         yield "*z*"
+
+
+def _definition(text: str) -> str:
+    """The parameters and what they give: the comment, where there is one, which says it plainly."""
+    written, _, meaning = text.partition("  # ")
+    return f"`{written.partition(' = ')[0]} = {meaning}`" if meaning else f"`{written}`"
 
 
 def _takes_complex(name: str, arguments: int) -> bool:

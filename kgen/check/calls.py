@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from kgen import literals
 from kgen.check import operators
 from kgen.check.complex import complex_function, magnitude
-from kgen.check.context import Context, lift
+from kgen.check.context import Context
 from kgen.check.numbers import all_weak, extremum, fmod, is_complex, promoted
 from kgen.check.shapes import expand, index, size
 from kgen.check.values import Deferred, Literal, Typed, Value
 from kgen.check.weak import fits
-from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT64, INT32, INT64, UINT32, Kind
+from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT32, Kind
 from kgen.functions import FUNCTIONS, Function
 from kgen.ir.kernel import CastMode
+from kgen.prelude import prelude_def
 from kgen.syntax.tree import Call
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ def _float(ctx: Context, scope: Scope, node: Call, function: Function, args: Arg
 def _float_typed(ctx: Context, node: Call, function: Function, *values: Typed) -> Typed | None:
     if values[0].dtype.is_complex:
         return complex_function(ctx, function.target, list(values), node.span)
+    if function.target == "nextafter" and values[0].dtype.is_narrow:
+        from kgen.check.nextafter import narrow_nextafter
+
+        return narrow_nextafter(ctx, values[0], values[1], node)
     result = ctx.op(function.target, values, values[0].dtype, node.function_span, span=node.span)
     if result is not None and function.target == "ilogb":
         return Typed(INT32, result.id, result.shape, node.span)
@@ -185,12 +190,16 @@ def _operator(ctx: Context, scope: Scope, node: Call, function: Function, args: 
 def _prelude(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     from kgen.check.expressions import inline_prelude
 
-    return inline_prelude(ctx, function.target, args, node.span)
+    of_complex = f"_c{function.target}"  # where numbers without an order need another definition
+    name = of_complex if any(map(is_complex, args)) and prelude_def(of_complex) else function.target
+    return inline_prelude(ctx, name, args, node.span)
 
 
 def _lifted(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
-    """A prelude function of floats: arrays of integers and bool become float32 before anything is done to them."""
-    lifted = [ctx.convert(a, lift(a.dtype)) if isinstance(a, Typed) else a for a in args]
+    """A prelude function of floats: arrays of integers and bool become floats before anything is done to them."""
+    doubles = any(isinstance(a, Typed) and a.dtype in (FLOAT64, COMPLEX128) for a in args)
+    whole = FLOAT64 if doubles else FLOAT32  # beside float64 an integer keeps its digits, as in promotion
+    lifted = [ctx.convert(a, whole) if isinstance(a, Typed) and a.dtype.kind < Kind.FLOAT else a for a in args]
     return _prelude(ctx, scope, node, function, lifted)
 
 
