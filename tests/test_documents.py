@@ -122,6 +122,13 @@ def test_documents_name_no_machine() -> None:
         assert not re.search(r"index-url|(?<![\w.])/(home|root|work)/", path.read_text(encoding="utf-8")), path
 
 
+def test_what_is_installed_is_kgen_cuda() -> None:
+    """No document and no hint says to install ``kgen``, which is another project on PyPI."""
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / ".ci" / "run", *PACKAGE.rglob("*.py")]
+    for path in texts:
+        assert not re.search(r"pip install[^\n`&]*\bkgen\b(?!-cuda)", path.read_text(encoding="utf-8")), path
+
+
 def test_function_table_is_current(bless: Bless) -> None:
     """``docs/functions.md`` is written from ``kgen/functions.py`` (``pytest --bless`` renews it)."""
     bless(ROOT / "docs" / "functions.md", function_table())

@@ -46,7 +46,7 @@ def _print(findings: list[Finding]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"kgen {VERSION}", title_justify="left", box=None)
+    table = Table(title=f"kgen {VERSION} (distribution kgen-cuda)", title_justify="left", box=None)
     for heading in ("", "what", "found", "needed for"):
         table.add_column(heading)
     for f in findings:
@@ -75,7 +75,7 @@ def _ask(what: str, needed_for: str, question: Callable[[], str]) -> Finding:
         first = problem.diagnostics[0]
         return Finding(what, False, first.message, needed_for, first.hint)
     except ImportError as problem:
-        return Finding(what, False, str(problem), needed_for, "install kgen again, with its dependencies")
+        return Finding(what, False, str(problem), needed_for, "pip install --force-reinstall kgen-cuda")
 
 
 def _gpu() -> Finding:

@@ -138,7 +138,7 @@ def test_no_compiler_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> Non
         toolchain.find()
     assert caught.value.code == "no-host-compiler"
     assert "apt install g++" in str(caught.value)
-    assert "kgen[cpu]" in str(caught.value)
+    assert "kgen-cuda[cpu]" in str(caught.value)
 
 
 @pytest.mark.parametrize("chosen", ["no-such-compiler", "'unclosed", " "])

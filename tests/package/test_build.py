@@ -129,7 +129,7 @@ def test_what_the_wheel_holds(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top.split("-")[0] for top in tops} == {"kgen"}
+    assert {top.split("-")[0] for top in tops} == {"kgen", "kgen_cuda"}
     for wanted in (
         "kgen/py.typed",
         "kgen/prelude.k",
@@ -191,6 +191,16 @@ def test_no_extension_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(Uncompiled) as caught:
         compile_extension(tmp_path / "x.c", tmp_path)
     assert chosen.split()[-1].strip("'") in str(caught.value)
+
+
+def test_the_distribution_has_a_name_of_its_own(built: Path) -> None:
+    """``kgen`` is another project on PyPI; the import name and the command stay ``kgen``."""
+    assert [path.name.partition("-")[0] for path in sorted(built.iterdir())] == ["kgen_cuda", "kgen_cuda"]
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        info = next(n.partition("/")[0] for n in archive.namelist() if ".dist-info/" in n)
+        assert "\nName: kgen-cuda\n" in archive.read(f"{info}/METADATA").decode()
+        assert "kgen = kgen.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
 
 
 def test_the_same_tree_gives_the_same_wheel(built: Path, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def find() -> Toolchain:
         "no C++ compiler for the CPU target: looked for $KGEN_CXX, "
         + ", ".join(_ON_PATH)
         + " on PATH and the ziglang package",
-        'install one with "apt install g++" or "pip install \'kgen[cpu]\'"',
+        'install one with "apt install g++" or "pip install \'kgen-cuda[cpu]\'"',
     )
 
 
