@@ -16,13 +16,14 @@ from kgen.diagnostics import error, shown
 from kgen.dtypes import FLOAT32, Kind
 from kgen.ir.kernel import Dim, Kernel, Shape
 from kgen.program import Parameter, Program
+from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.bind import Array, Placed, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
 from kgen.schedule.cut import RowStep
 from kgen.schedule.plan import Schedule
 from kgen.schedule.policy import Choice
 from kgen.schedule.split import Step
-from kgen.schedule.target import Target, target_of
+from kgen.schedule.target import Target
 from kgen.spec import as_dtype, c_strides, counted, spec
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def module_ahead(
         raise error("bad-layout", f"{shown(layout)} is not a layout class", f"one of {', '.join(LAYOUTS)}")
     if not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
         raise error("bad-rank", f"rank {shown(rank)} is not supported", f"1 to {MAX_RANK} dimensions after merging")
+    target = target_for(arch)
     types = _types(program, _dtypes(program, dtypes, scalars or {}), shapes or {}, scalars or {})
     kernel_shape = tuple((shapes or {}).get("", ()))
     specialised = pipeline.specialise(program, types, kernel_shape)
     variants: list[tuple[int, Schedule]] = []
     chosen: list[str] = []
     if shapes:
-        plan = _placed(program, specialised, shapes, strides or {}, target_of(arch))
+        plan = _placed(program, specialised, shapes, strides or {}, target)
         specialised, variants, chosen = plan.specialised, list(enumerate(plan.schedules)), chosen_lines(plan.reasons)
     else:
         _refuse_unshaped(specialised)
@@ -233,6 +235,7 @@ def explain_ahead(
     from kgen.explain import Explanation
     from kgen.runtime.backend import usage_for
 
+    target = target_for(arch)
     by_name, stated = _dtypes(program, dtypes, {}), shapes or {}
     given = stated.get("")
     specialised = pipeline.specialise(program, _types(program, by_name, stated, {}), given or ())
@@ -246,7 +249,7 @@ def explain_ahead(
         unknown.append(("the result", joined(given), whole))
     engine = Engine(program, base, None, Options())
     if shapes and unknown:
-        plan = _placed(program, specialised, stated, strides or {}, target_of(arch))
+        plan = _placed(program, specialised, stated, strides or {}, target)
         module = engine.module(plan, ["kgen", "compile", "-"])
         found = Explanation.of(program, plan, module, usage_for(module.text, base, engine.options, arch))
     else:

@@ -15,8 +15,9 @@ from kgen.banner import Options, banner, chosen_lines, command_line
 from kgen.check import check
 from kgen.diagnostics import error
 from kgen.program import Program
+from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, buffers, concrete, extents_of
-from kgen.schedule.target import PORTABLE, Target, target_of
+from kgen.schedule.target import PORTABLE, Target
 from kgen.spec import Shape, Spec, as_shape, c_strides
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Decider:
     def source(self, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, arch: str | None) -> str:
         from kgen.arguments import bind, describe
 
-        plan = self.described(args, named, shape, address=self._address, target=target_of(arch))
+        plan = self.described(args, named, shape, address=self._address, target=target_for(arch))
         values = describe(self.program, bind(self.program, args, named))
         command = remake_command(self.program, self.name, plan, values, self.options, arch)
         return self.module(plan, command, _bases(plan)).text
@@ -192,8 +193,10 @@ class Decider:
         from kgen.runtime.backend import arch_here, usage_for
         from kgen.runtime.cuda.driver import probe
 
-        runs_on = arch or (arch_here() if self.device != "cpu" and probe().available else None)
-        plan = self.described(args, named, shape, out, address=self._address, target=target_of(runs_on))
+        runs_on = arch
+        if arch is None and self.device != "cpu" and probe().available:
+            runs_on = arch_here()
+        plan = self.described(args, named, shape, out, address=self._address, target=target_for(runs_on))
         module = self.module(plan, ["kgen", "compile", "-"])
         return Explanation.of(self.program, plan, module, usage_for(module.text, self.name, self.options, arch))
 
@@ -214,7 +217,7 @@ class Decider:
     ) -> bytes:
         from kgen.runtime.backend import arch_here, compile_for
 
-        arch = arch or arch_here()
+        arch = arch_here() if arch is None else arch
         return compile_for(self.source(args, named, shape, arch), self.name, self.options, kind, arch)
 
 

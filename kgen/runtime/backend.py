@@ -161,7 +161,7 @@ def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[
     from kgen.runtime.cuda.driver import probe
     from kgen.runtime.cuda.usage import usage
 
-    chosen = arch or (device_info(0).arch if probe().available else None)
+    chosen = device_info(0).arch if arch is None and probe().available else arch
     if chosen is None:
         return {}
     try:
@@ -176,6 +176,6 @@ def compile_for(text: str, name: str, options: Options, kind: str, arch: str | N
     """A text as ``cubin`` or ``ptx``; without ``arch``, for the first GPU that is here."""
     from kgen.runtime.cuda.compiler import compile_cubin, compile_ptx, flags
 
-    arch = arch or arch_here()
+    arch = arch_here() if arch is None else arch
     build = compile_cubin if kind == "cubin" else compile_ptx
     return build(text, name=f"{name}.cu", arch=arch, options=flags(arch, options.fmad, options.fast))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 
 from kgen.diagnostics import error
 from kgen.runtime.cache import summary
 from kgen.runtime.cuda import nvrtc
+from kgen.runtime.cuda.architectures import require_known
 from kgen.runtime.cuda.nvrtc import CompilerBug, nvrtc_version, supported_archs
 from kgen.runtime.store import Store, entry_name, once, store
 from kgen.version import VERSION
@@ -57,14 +57,11 @@ def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) ->
 
 def require_arch(arch: str) -> None:
     """Raises :class:`~kgen.KgenError` (``unknown-arch``)."""
+    require_known(arch)
     known = supported_archs()
-    if known and arch not in known and arch.rstrip("af") not in known:
-        close = f"sm_{re.sub(r'[^0-9]', '', arch)}"
-        meant = f"did you mean `{close}`? " if close in known else ""
+    if known and arch.rstrip("af") not in known:
         version = ".".join(map(str, nvrtc_version()))
-        raise error(
-            "unknown-arch", f"NVRTC {version} does not compile for `{arch}`", f"{meant}one of {', '.join(known)}"
-        )
+        raise error("unknown-arch", f"NVRTC {version} does not compile for `{arch}`", f"one of {', '.join(known)}")
 
 
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
