@@ -64,6 +64,7 @@ from kgen.dtypes import (
     DType,
 )
 from kgen.jit import Kernel, jit
+from kgen.lints import LintWarning
 from kgen.spec import Spec, spec
 from kgen.version import VERSION as __version__
 
@@ -89,6 +90,7 @@ __all__ = [
     "Diagnostic",
     "Kernel",
     "KgenError",
+    "LintWarning",
     "Spec",
     "__version__",
     "bfloat16",

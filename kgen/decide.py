@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kgen import pipeline
 from kgen.banner import Options, banner, chosen_lines, command_line
 from kgen.check import check
-from kgen.diagnostics import error
+from kgen.diagnostics import Diagnostic, error
 from kgen.program import Program
 from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.bind import Array, Extents, Placed, allocated_strides, buffers, concrete, extents_of
@@ -54,8 +54,15 @@ class Decider:
     name: str
     device: str | None
     options: Options
+    lints: dict[Diagnostic, None] = field(default_factory=dict)  # that were warned of
     _specialised: dict[object, Specialised] = field(default_factory=dict)
     _decided: dict[object, Layouted] = field(default_factory=dict)
+
+    def warn(self, lints: Sequence[Diagnostic]) -> None:
+        """Once for each lint."""
+        from kgen.lints import warn
+
+        warn(lints, self.lints)
 
     def specialise(
         self, values: Mapping[str, Value], shape: tuple[int, ...], outs: Sequence[ArrayValue | None] = ()
@@ -73,6 +80,7 @@ class Decider:
         if found is None:
             types = {n: type_of(v) for n, v in values.items()}
             found = self._specialised[key] = pipeline.specialise(self.program, types, shape, out_dtypes)
+            self.warn(found.lints)
         return found
 
     def extents(self, specialised: Specialised, values: Mapping[str, Value], shape: tuple[int, ...]) -> Extents:

@@ -41,8 +41,8 @@ def jit(
     one, else to the CPU).  ``name``: what kernels are called in profilers, an identifier.  ``fmad=False`` forbids
     contraction to fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
 
-    Raises :class:`~kgen.KgenError` with every syntax and name error of the text.  Nothing is compiled for a device
-    before the first call.
+    Raises :class:`~kgen.KgenError` with every syntax and name error of the text, and warns (:class:`~kgen.LintWarning`)
+    of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
     """
     from kgen import pipeline
     from kgen.banner import Options, default_base
@@ -64,12 +64,14 @@ def jit(
         program = pipeline.load(read_program(path), path.name)
     else:
         assert text is not None
-        if _PATH.fullmatch(text):
+        if looks_like_path(text):
             hint = f"to read a file write kgen.jit(path={text.strip()!r})"
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = pipeline.load(text)
     base = default_base(program) if name is None else named_base(name)
-    return _made(program, base, device, Options(fmad, fast))
+    kernel = _made(program, base, device, Options(fmad, fast))
+    kernel._engine.warn(program.lints)
+    return kernel
 
 
 def _made(program: Program, base: str, device: str | None, options: Options) -> Kernel:
@@ -78,10 +80,17 @@ def _made(program: Program, base: str, device: str | None, options: Options) -> 
 
 
 def _again(text: str, source: str, base: str, device: str | None, options: Options) -> Kernel:
-    """A kernel that was pickled or copied."""
+    """A kernel that was pickled or copied, whose text was warned of already."""
     from kgen import pipeline
 
-    return _made(pipeline.load(text, source), base, device, options)
+    kernel = _made(pipeline.load(text, source), base, device, options)
+    kernel._engine.lints.update(dict.fromkeys(kernel.program.lints))
+    return kernel
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a text is the path of a program rather than one."""
+    return _PATH.fullmatch(text) is not None
 
 
 def read_program(path: Path) -> str:

@@ -1,0 +1,41 @@
+"""Lints as Python warnings: :class:`LintWarning`, at the line that called kgen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from kgen.diagnostics import Diagnostic
+
+_OURS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)  # frames below a user's line
+
+
+class LintWarning(UserWarning):
+    """A program that is legal and probably not what was meant; ``diagnostic`` has the code, the place and the hint."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.render())
+        self.diagnostic = diagnostic
+
+    def __reduce__(self) -> tuple[type[LintWarning], tuple[Diagnostic]]:
+        return LintWarning, (self.diagnostic,)
+
+
+def warn(lints: Iterable[Diagnostic], warned: dict[Diagnostic, None]) -> None:
+    """Warn of each lint that is not in ``warned`` yet, and put it there first: a filter may make it an exception."""
+    for lint in lints:
+        if lint not in warned:
+            warned[lint] = None
+            warnings.warn(LintWarning(lint), stacklevel=_users_level())
+
+
+def _users_level() -> int:
+    """The ``stacklevel`` that means the first caller outside kgen, for :func:`warn`."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        level, frame = level + 1, frame.f_back
+    return level + 1
