@@ -39,17 +39,17 @@ class Diagnostic:
     severity: Severity = "error"
 
     def render(self) -> str:
-        lines = [f"{self._place()}{self.severity}[{self.code}]: {self.message}"]
+        lines = [f"{self._place()}{self.severity}[{self.code}]: {printable(self.message)}"]
         if self.source is not None and self.at is not None:
             lines += _excerpt(self.source, self.at, self.marks)
         if self.hint:
-            lines.append(f"    = hint: {self.hint}")
+            lines.append(f"    = hint: {printable(self.hint)}")
         return "\n".join(lines)
 
     def _place(self) -> str:
         if self.source is None:
             return ""
-        name = _printable(self.source.name)
+        name = printable(self.source.name.replace("\n", "?"))
         if self.at is None:
             return f"{name}: "
         line = self.source.line_of(self.at.start)
@@ -57,8 +57,14 @@ class Diagnostic:
         return f"{name}:{line}:{column}: "
 
 
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text)
+def printable(text: str) -> str:
+    """``text`` with control characters and their kin escaped, so that a terminal shows and does not obey them.
+
+    Line ends stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _excerpt(source: Source, at: Span, marks: Sequence[Span]) -> list[str]:

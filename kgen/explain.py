@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from kgen.diagnostics import printable
 from kgen.program import Program
 from kgen.schedule.classes import classes
 
@@ -126,7 +127,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        lines = [self.program, "", "types"]
+        lines = [printable(self.program.expandtabs()), "", "types"]
         width = max((len(n) for n, _ in self.types), default=0)
         lines += [f"  {name:<{width}}  {what}" for name, what in self.types]
         if self.assumed:

@@ -6,23 +6,33 @@ Subcommands are imported when they are called, so that each starts as fast as it
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
+import signal
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TextIO
 
 import click
 
-from kgen.diagnostics import Diagnostic, KgenError
+from kgen.cli import terminal
+from kgen.diagnostics import Diagnostic, KgenError, error
+from kgen.lints import LintWarning
 from kgen.version import VERSION
 
 _COMMANDS = {
     "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, IR); needs no GPU",
-    "run": "run a program on .npy files, on the GPU or the CPU, whatever is here",
+    "run": "run a program on .npy and .npz files, on the GPU or the CPU, whatever is here",
     "explain": "what was decided for a program: types, kernels, and why",
     "cache": "the compiled kernels on disk: info, list, clear",
     "doctor": "what this machine has, and what to install",
 }
+_INTERRUPTED, _BUG, _BROKEN_PIPE = 128 + signal.SIGINT, 70, 128 + signal.SIGPIPE
 
 
 class _Lazy(click.Group):
@@ -49,26 +59,107 @@ def cli() -> None:
 def main() -> None:
     """Entry point: a user's mistake is printed as a diagnostic, without a traceback, and exits with 1.
 
-    A wrong command line exits with 2.  Under ``--json`` diagnostics are JSON too, on standard output.
+    A wrong command line exits with 2, Ctrl-C with 130, SIGTERM with 143, and a bug in kgen, the only one that prints
+    a traceback, with 70.  Under ``--json`` diagnostics are JSON too, on standard output.
     """
     warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"  # the place in kgen's code helps nobody
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files need not be text
+    with _ended_by_sigterm():
+        status = _run()
+        for stream in (sys.stdout, sys.stderr):
+            status = _flush(stream) or status
+    if status:
+        sys.exit(status)
+
+
+def _run() -> int:
+    """The exit status."""
     try:
-        cli.main(standalone_mode=False)
-        sys.stdout.flush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LintWarning)  # commands print lints themselves
+            cli.main(standalone_mode=False)
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
     except KgenError as problem:
+        return _report(problem)
+    except click.ClickException as problem:
+        text = io.StringIO()
+        problem.show(text)
+        terminal.say(text.getvalue().rstrip("\n"), err=True)
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except BrokenPipeError:  # `kgen compile x.k | head`
+        return _BROKEN_PIPE
+    except MemoryError as problem:
+        return _report(error("out-of-memory", f"this needs more memory than there is: {problem}".rstrip(": ")))
+    except OSError as problem:
+        return _report(_refused(problem))
+    except Exception:
+        return _bug()
+    return 0
+
+
+def _report(problem: KgenError) -> int:
+    with suppress(OSError):  # nobody is left to tell
         if "--json" in sys.argv:
             click.echo(json.dumps({"errors": [_facts(d) for d in problem.diagnostics]}, indent=2))
         else:
-            click.echo(str(problem), err=True)
-        sys.exit(1)
-    except click.ClickException as problem:
-        problem.show()
-        sys.exit(problem.exit_code)
-    except click.Abort:
-        sys.exit(130)
-    except BrokenPipeError:  # `kgen compile x.k | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+            terminal.show(problem.diagnostics)
+    return 1
+
+
+def _refused(problem: OSError) -> KgenError:
+    """What the system would not do, such as to write to a full disk."""
+    where = "" if problem.filename is None else f" {problem.filename}:"
+    return error("system-error", f"the system refused:{where} {problem.strerror or problem}")
+
+
+def _bug() -> int:
+    import traceback
+
+    with suppress(OSError):
+        terminal.say(traceback.format_exc(), err=True)
+        message = f"this is a bug in kgen {VERSION}: please report it, with the program and the command line"
+        _report(error("internal-error", message))
+    return _BUG
+
+
+def _flush(stream: TextIO | None) -> int:
+    """The exit status where what was printed cannot be written, such as to a full disk; 0 where it can."""
+    if stream is None:  # it was closed
+        return 0
+    try:
+        stream.flush()
+    except (OSError, ValueError) as problem:
+        with suppress(OSError, ValueError):  # else Python tries once more when it exits
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if isinstance(problem, BrokenPipeError):
+            return _BROKEN_PIPE
+        if isinstance(problem, OSError) and stream is not sys.stderr:
+            _report(_refused(problem))
+        return 1
+    return 0
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM unwinds as Ctrl-C does, so that nothing is left half-written; a second one ends the process at once."""
+    mine = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if mine:
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        if mine:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(128 + number)
 
 
 def _facts(diagnostic: Diagnostic) -> dict[str, object]:

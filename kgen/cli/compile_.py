@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
 
-from kgen.cli import options
+from kgen.cli import options, terminal
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
+from kgen.spec import counted
 
 _KINDS = ("cu", "ir", "ptx", "cubin")
 _LAYOUTS = ("any", "contiguous", "strided")
@@ -42,57 +44,62 @@ _LAYOUTS = ("any", "contiguous", "strided")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
 def command(
-    file: str, out: str | None, dtype_text: str | None, shape_text: str | None, strides_text: str | None,
-    scalar_text: str | None, layout: str | None, rank: int | None, emit: str, arch: str | None, name: str | None,
-    fmad: str, fast: bool, as_json: bool,
+    file: str | None, text: str | None, out: str | None, dtype_text: str | None, shape_text: str | None,
+    strides_text: str | None, scalar_text: str | None, layout: str | None, rank: int | None, emit: str,
+    arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Compile the program FILE (`-`: standard input) to a standalone CUDA file."""
+    """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
     from kgen.ahead import ir_ahead, module_ahead
 
-    kinds = _kinds(emit, arch, out, as_json)
-    places = _places(kinds, out)
-    options.keep_program(file, places.values())
+    program, base = options.read(file, text, name)
+    kinds = _kinds(emit)
     if shape_text is not None and not (layout is None and rank is None):
         raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
-    program, base = options.read(file, name)
     dtypes, scalars = options.parse_dtypes(dtype_text), options.parse_scalars(scalar_text, program)
     shapes = options.parse_shapes(shape_text, program, scalars)
     strides = options.parse_strides(strides_text, program, shapes)
     flags = options.options_of(fmad, fast)
-    module = module_ahead(
-        program, base, flags, layout=layout or "any", rank=4 if rank is None else rank,
-        dtypes=dtypes, shapes=shapes, strides=strides, scalars=scalars, arch=arch,
-    )  # fmt: skip
-    made: dict[str, str | bytes] = {}
-    for kind in kinds:
-        if kind == "cu":
-            made[kind] = module.text
-        elif kind == "ir":
-            made[kind] = ir_ahead(program, dtypes=dtypes, shapes=shapes, scalars=scalars)
-        else:
-            from kgen.runtime.backend import compile_for
+    with terminal.working(f"compiling {base}", quiet=as_json) as say:
+        module = module_ahead(
+            program, base, flags, layout=layout or "any", rank=4 if rank is None else rank,
+            dtypes=dtypes, shapes=shapes, strides=strides, scalars=scalars, arch=arch,
+        )  # fmt: skip
+        places = _places(kinds, arch, out, as_json)  # only now: what is wrong with the program comes first
+        options.keep_program(file, places.values())
+        made: dict[str, str | bytes] = {}
+        for kind in kinds:
+            if kind == "cu":
+                made[kind] = module.text
+            elif kind == "ir":
+                made[kind] = ir_ahead(program, dtypes=dtypes, shapes=shapes, scalars=scalars)
+            else:
+                from kgen.runtime.backend import compile_for
 
-            made[kind] = compile_for(module.text, base, flags, kind, arch)
+                say(f"compiling {base} to {kind}")
+                made[kind] = compile_for(module.text, base, flags, kind, arch)
     written = _deliver(made, places)
-    lints = [d.render() for d in module.lints]
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
+        lints = [d.render() for d in module.lints]
         click.echo(json.dumps({"written": written, "kernels": kernels, "lints": lints}, indent=2))
         return
-    for lint in lints:
-        click.echo(lint, err=True)
+    terminal.show(module.lints)
     if written:
-        noun = "kernel" if len(module.entries) == 1 else "kernels"
-        click.echo(f"wrote {', '.join(written)}: {len(module.entries)} {noun}", err=True)
+        terminal.say(f"wrote {', '.join(written)}: {counted(len(module.entries), 'kernel')}", err=True)
 
 
-def _kinds(emit: str, arch: str | None, out: str | None, as_json: bool) -> list[str]:
-    """What ``--emit`` names, once it is known that there is a way to make it and a place to put it."""
+def _kinds(emit: str) -> list[str]:
+    """What ``--emit`` names."""
     kinds = list(dict.fromkeys(k for k in emit.split(",") if k))
     unknown = [k for k in kinds if k not in _KINDS]
     if unknown or not kinds:
         message = f"--emit: `{unknown[0] if unknown else emit}` is not something kgen writes"
         raise error("bad-option", message, f"one or more of {', '.join(_KINDS)}")
+    return kinds
+
+
+def _places(kinds: list[str], arch: str | None, out: str | None, as_json: bool) -> dict[str, Path]:
+    """Where each kind goes, once it is known that there is a way to make it.  Nothing for standard output."""
     if out in (None, "-") and (len(kinds) > 1 or as_json):
         what = "the files need" if len(kinds) > 1 else "--json describes the file, which needs"
         raise error("bad-option", f"{what} a place to go", "give -o kernel.cu; others are put beside it")
@@ -102,17 +109,15 @@ def _kinds(emit: str, arch: str | None, out: str | None, as_json: bool) -> list[
         if not probe().available:
             message = "--emit ptx and cubin are for one architecture, and there is no GPU here to ask for its own"
             raise error("arch-needed", message, "say which: --arch sm_90")
-    return kinds
+    return {} if out is None or out == "-" else _files(kinds, out)
 
 
-def _places(kinds: list[str], out: str | None) -> dict[str, Path]:
-    """Where each kind goes: to ``out`` itself where it is the only one, else beside it with the kind's own suffix.
+def _files(kinds: list[str], out: str) -> dict[str, Path]:
+    """To ``out`` itself where there is one kind, else beside it, each with its own suffix.
 
-    Nothing for standard output.  Raises :class:`~kgen.KgenError` where ``out`` has the suffix of a kind that is not
-    written, so that no file holds what its name denies.
+    Raises :class:`~kgen.KgenError` where ``out`` has the suffix of a kind that is not written, so that no file holds
+    what its name denies.
     """
-    if out is None or out == "-":
-        return {}
     path = Path(out)
     named = path.suffix.removeprefix(".")
     if named in _KINDS and named not in kinds:
@@ -121,7 +126,7 @@ def _places(kinds: list[str], out: str | None) -> dict[str, Path]:
         raise error("bad-option", message, f"-o {right}, or --emit {','.join([*kinds, named])} for both")
     if len(kinds) == 1:
         return {kinds[0]: path}
-    if path.is_dir():
+    if os.path.isdir(path):
         raise error("unwritable", f"{path} is a folder", "name a file")
     stem = path.with_suffix("") if named in _KINDS else path
     return {kind: stem.with_name(f"{stem.name}.{kind}") for kind in kinds}

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from kgen.cli import options
+from kgen.cli import options, terminal
 from kgen.diagnostics import error
 
 
@@ -16,21 +16,26 @@ from kgen.diagnostics import error
 @click.option("--arch", metavar="sm_90", help="count registers and memory for it [default: the GPU that is here]")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
 def command(
-    file: str,
+    file: str | None,
+    text: str | None,
     dtype_text: str | None,
     shape_text: str | None,
     strides_text: str | None,
     arch: str | None,
     as_json: bool,
 ) -> None:
-    """Say what kgen decides for the program FILE (`-`: standard input), and why."""
+    """Say what kgen decides for the program FILE (`-`: standard input) or TEXT, and why."""
     from kgen.ahead import explain_ahead
 
-    program, base = options.read(file, None)
+    program, base = options.read(file, text)
     if not program.arguments and shape_text is None:
         raise error("shape-needed", "without inputs, nothing gives the output's shape", "--shape 4x3")
     shapes = options.parse_shapes(shape_text, program)
     strides = options.parse_strides(strides_text, program, shapes)
     dtypes = options.parse_dtypes(dtype_text)
-    explanation = explain_ahead(program, base, dtypes=dtypes, shapes=shapes, strides=strides, arch=arch)
-    click.echo(json.dumps(explanation.to_dict(), indent=2) if as_json else str(explanation))
+    with terminal.working(f"compiling {base}, to count registers", quiet=as_json):
+        explanation = explain_ahead(program, base, dtypes=dtypes, shapes=shapes, strides=strides, arch=arch)
+    if as_json:
+        click.echo(json.dumps(explanation.to_dict(), indent=2))
+    else:
+        terminal.show_explanation(str(explanation))

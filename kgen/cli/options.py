@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +18,7 @@ from kgen.banner import Options, default_base
 from kgen.codegen.names import named_base
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
-from kgen.jit import read_program
+from kgen.jit import looks_like_path, read_program
 from kgen.program import Program
 from kgen.spec import as_dtype
 
@@ -24,8 +27,9 @@ KINDS = {kind.name.lower(): kind for kind in Kind}
 
 
 def program_argument(function: F) -> F:
-    """``FILE``: a path, or ``-`` for standard input."""
-    return click.argument("file", metavar="FILE")(function)
+    """``FILE``, a path or ``-`` for standard input, or ``-c TEXT``."""
+    function = click.option("-c", "text", metavar="TEXT", help="the program itself, instead of FILE")(function)
+    return click.argument("file", metavar="FILE | -c TEXT", required=False)(function)
 
 
 def floating_point(function: F) -> F:
@@ -61,24 +65,42 @@ def layout_options(function: F) -> F:
     return function
 
 
-def read(file: str, name: str | None) -> tuple[Program, str]:
-    """The program of a path or of standard input, and the base name of its kernels."""
-    if file == "-":
-        try:
-            text = sys.stdin.buffer.read().decode("utf-8")
-        except UnicodeDecodeError:
-            raise error("unreadable-file", "standard input is not UTF-8 text") from None
-        program = pipeline.load(text, "<stdin>")
+def read(file: str | None, text: str | None, name: str | None = None) -> tuple[Program, str]:
+    """The program of a path, of standard input or of ``-c``, and the base name of its kernels."""
+    if (file is None) == (text is None):
+        raise click.UsageError("Give the program as FILE or with -c TEXT, one of the two.")
+    if text is not None:
+        if looks_like_path(text):
+            raise error("bad-option", f"-c takes a program, and `{text}` is the path of one", "leave -c out")
+        program = pipeline.load(text)
+    elif file == "-":
+        program = pipeline.load(_standard_input(), "<stdin>")
     else:
+        assert file is not None
+        if "=" in file and not os.path.exists(file):
+            hint = f"a program on the command line follows -c: -c {shlex.quote(file)}"
+            raise error("unreadable-file", f"there is no file `{file:.200}`", hint)
         program = pipeline.load(read_program(Path(file)), Path(file).name)
     return program, default_base(program) if name is None else named_base(name)
 
 
-def keep_program(file: str, outputs: Iterable[Path]) -> None:
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise error("unreadable-file", "standard input is closed")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise error("unreadable-file", "standard input is not UTF-8 text") from None
+    except OSError as problem:
+        raise error("unreadable-file", f"cannot read standard input: {problem.strerror}") from None
+
+
+def keep_program(file: str | None, outputs: Iterable[Path]) -> None:
     """Raises :class:`~kgen.KgenError` (``bad-option``) where an output would replace the program that is read."""
-    for path in outputs:
-        if file != "-" and path.exists() and Path(file).exists() and path.samefile(file):
-            raise error("bad-option", f"-o {path} is the program itself", "write to another file")
+    for path in outputs if file not in (None, "-") else ():
+        with suppress(OSError):  # one of them is no file yet
+            if os.path.samefile(path, str(file)):
+                raise error("bad-option", f"-o {path} is the program itself", "write to another file")
 
 
 def options_of(fmad: str, fast: bool) -> Options:

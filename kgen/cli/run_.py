@@ -1,8 +1,9 @@
-"""``kgen run``: a program on ``.npy`` files, on what the machine has."""
+"""``kgen run``: a program on ``.npy`` and ``.npz`` files, on what the machine has."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgen.cli import options
+from kgen.cli import options, terminal
+from kgen.cli.files import check_names, load, names_in, save
 from kgen.diagnostics import error
 from kgen.program import Program
-from kgen.spec import counted
 
 if TYPE_CHECKING:
     from kgen.dtypes import DType
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 @click.command("run")
 @options.program_argument
 @click.option(
-    "--input", "inputs", multiple=True, metavar="a=a.npy", help="an input's file; repeat or separate by commas"
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="a=a.npy | a.npy | all.npz",
+    help="an input's file; repeat or separate by commas; a= may be left out for the only input, for a.npy, and for an "
+    ".npz that holds `a`; all.npz:b is one of its arrays",
 )
 @click.option("--param", "params", multiple=True, metavar="alpha=2.0", help="a param, or a scalar for an input")
 @click.option(
@@ -30,8 +36,8 @@ if TYPE_CHECKING:
     "--out",
     "outs",
     multiple=True,
-    metavar="out.npy | s=s.npy | -",
-    help="where results go; `-` prints a summary [default: -]",
+    metavar="out.npy | s=s.npy | all.npz | -",
+    help="where results go, several by name into an .npz; `-` prints a summary [default: -]",
 )
 @options.per_array("--dtype", "a=bf16", "read a file's raw bytes as a dtype .npy cannot name")
 @click.option("--shape", "shape_text", metavar="4x3", help="the shape of a program without array inputs")
@@ -39,7 +45,8 @@ if TYPE_CHECKING:
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def command(
-    file: str,
+    file: str | None,
+    text: str | None,
     inputs: tuple[str, ...],
     params: tuple[str, ...],
     outs: tuple[str, ...],
@@ -50,23 +57,29 @@ def command(
     fast: bool,
     as_json: bool,
 ) -> None:
-    """Run the program FILE (`-`: standard input) on real data."""
+    """Run the program FILE (`-`: standard input) or TEXT on real data."""
     from kgen.jit import Kernel
 
-    program, base = options.read(file, None)
+    program, base = options.read(file, text)
     scalars = _scalars(program, params)
-    files = _files(program, options.pairs("--input", inputs), scalars)
+    files = _files(program, inputs, scalars)
     shape = _shape(program, shape_text, files)
     targets = _targets(program, outs)
-    options.keep_program(file, [Path(path) for path in targets.values() if path != "-"])
-    arrays = _arrays(files, options.parse_dtypes(dtype_text))
+    written = [path for path in targets.values() if path != "-"]
+    options.keep_program(file, map(Path, written))
+    check_names(written)
     kernel = Kernel(program, name=base, device=device, options=options.options_of(fmad, fast))
-    started = time.perf_counter()
-    result = kernel(**arrays, **scalars, shape=shape)
-    seconds = time.perf_counter() - started
-    results = dict(zip(kernel.outputs, result if isinstance(result, tuple) else (result,), strict=False))
-    results |= {a.name: arrays[a.name] for a in program.arguments if a.role == "inout"}
-    _save({Path(path): results[name] for name, path in targets.items() if path != "-"})
+    with terminal.working("reading files", quiet=as_json) as say:
+        arrays = _arrays(files, options.parse_dtypes(dtype_text))
+        say(f"compiling and running {base}")
+        started = time.perf_counter()
+        result = kernel(**arrays, **scalars, shape=shape)
+        seconds = time.perf_counter() - started
+        results = dict(zip(kernel.outputs, result if isinstance(result, tuple) else (result,), strict=False))
+        results |= {a.name: arrays[a.name] for a in program.arguments if a.role == "inout"}
+        say("writing files")
+        _save(results, targets)
+    terminal.show(tuple(kernel._engine.lints))
     _report(kernel, results, targets, seconds, as_json)
 
 
@@ -86,16 +99,40 @@ def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def _files(program: Program, files: dict[str, str], scalars: Collection[str]) -> dict[str, str]:
+def _files(program: Program, items: tuple[str, ...], scalars: Collection[str]) -> dict[str, str]:
+    """Where each input is.  A file without a name is that of the only input, or of the one that it is called after."""
     from kgen.arguments import missing_arguments
 
     known = [a.name for a in program.arguments if a.name not in scalars]
+    files = options.pairs("--input", [item for item in _parts(items) if "=" in item])
+    for place in _parts(items):
+        if "=" not in place:
+            for name in _meant(place, known):
+                if name in files:
+                    raise error("bad-option", f"--input names `{name}` twice")
+                files[name] = place
     for name in files:
         options.known_name("--input", name, known, "input")
     missing = [n for n in known if n not in files]
     if missing:
         raise missing_arguments(program, missing, " ".join(f"--input {n}={n}.npy" for n in missing[:3]))
     return files
+
+
+def _parts(items: tuple[str, ...]) -> list[str]:
+    return [part for text in items for part in text.split(",")]
+
+
+def _meant(place: str, known: Sequence[str]) -> list[str]:
+    """The inputs that a file without a name is for."""
+    stem = Path(place).stem
+    if len(known) == 1 or stem in known:
+        return [stem if stem in known else known[0]]
+    held = [name for name in names_in(place) if name in known]
+    if held:
+        return held
+    hint = f"--input {known[0]}={place}" if known and place else None
+    raise error("bad-option", f"--input: nothing says which input `{place}` is", hint)
 
 
 def _shape(program: Program, text: str | None, files: Collection[str]) -> tuple[int, ...] | None:
@@ -118,63 +155,8 @@ def _arrays(files: Mapping[str, str], dtypes: dict[str, DType] | DType | None) -
     if isinstance(dtypes, dict):
         for name in dtypes:
             options.known_name("--dtype", name, list(files), "input")
-        return {n: _load(n, Path(path), dtypes.get(n)) for n, path in files.items()}
-    return {n: _load(n, Path(path), dtypes) for n, path in files.items()}
-
-
-_SAVE = "save it with numpy.save(path, array, allow_pickle=False)"
-
-
-def _load(name: str, path: Path, dtype: Any) -> Any:
-    """The array of an input.  Pickled, truncated and foreign files are refused."""
-    import numpy as np
-
-    from kgen.arrays.numpy_ import TO_NUMPY
-
-    try:
-        with path.open("rb") as file:
-            start = file.read(6)
-        if start != b"\x93NUMPY" and not start.startswith(b"PK"):  # PK: an .npz file
-            raise error("unreadable-file", f"{path} {'is no .npy file' if start else 'is empty'}", _SAVE)
-        array = np.load(path, allow_pickle=False)
-    except OSError as problem:
-        raise error("unreadable-file", f"cannot read {path}: {problem.strerror or problem}") from None
-    except MemoryError:
-        raise error("unreadable-file", f"{path} says that it holds more than fits into memory") from None
-    except (ValueError, EOFError) as problem:
-        what = (
-            "holds pickled Python objects, which are never loaded"
-            if "pickle" in str(problem)
-            else "is a damaged .npy file, or a truncated one"
-        )
-        raise error("unreadable-file", f"{path} {what}", _SAVE) from None
-    if not isinstance(array, np.ndarray):
-        raise error("unreadable-file", f"{path} holds several arrays", "save one array a file")
-    raw = _RAW.get(array.dtype.itemsize, ()) if array.dtype.kind == "V" and array.dtype.names is None else ()
-    if dtype is None:
-        if raw:
-            message = f"{path} holds raw bytes, {counted(array.dtype.itemsize, 'byte')} an element"
-            raise error("unsupported-dtype", message, f"say what they are: {_either(name, raw)}")
-        return array
-    wanted = TO_NUMPY[dtype]
-    if array.dtype == wanted:
-        return array
-    if array.dtype.kind not in "Vu" or array.dtype.itemsize != wanted.itemsize:
-        raise error(
-            "dtype-mismatch",
-            f"{path} holds {array.dtype}, which are not raw bytes of {dtype}",
-            _either(name, raw) if raw else f"leave --dtype out; to convert write `cast<{dtype.short}>({name})`",
-        )
-    return array.view(wanted)
-
-
-#: The dtypes that .npy cannot name, by their bytes.
-_RAW = {2: ("bf16",), 1: ("e4m3fn", "e5m2")}
-
-
-def _either(name: str, dtypes: Sequence[str]) -> str:
-    """The options that read a file's raw bytes."""
-    return " or ".join(f"--dtype {name}={dtype}" for dtype in dtypes)
+        return {n: load(n, place, dtypes.get(n)) for n, place in files.items()}
+    return {n: load(n, place, dtypes) for n, place in files.items()}
 
 
 def _number(name: str, text: str) -> bool | int | float | complex:
@@ -189,39 +171,34 @@ def _number(name: str, text: str) -> bool | int | float | complex:
 
 
 def _targets(program: Program, outs: tuple[str, ...]) -> dict[str, str]:
-    """Where each result goes; a bare path is for the only one."""
+    """Where each result goes; a bare path is for the only one, and a bare ``.npz`` for all."""
     names = [o.name for o in program.outputs] + [a.name for a in program.arguments if a.role == "inout"]
     if not outs or outs == ("-",):
         return dict.fromkeys(names, "-")
     if len(outs) == 1 and "=" not in outs[0]:
-        if len(names) > 1:
+        if len(names) > 1 and not outs[0].endswith(".npz"):
             message = f"there are {len(names)} results: {', '.join(names)}"
-            raise error("bad-option", message, " ".join(f"-o {n}={n}.npy" for n in names[:3]))
-        return {names[0]: outs[0]}
+            raise error("bad-option", message, f"-o all.npz, or {' '.join(f'-o {n}={n}.npy' for n in names[:3])}")
+        return dict.fromkeys(names, outs[0])
     found = options.pairs("-o", outs)
-    places: dict[Path, str] = {}
+    places: dict[str, str] = {}
     for name, path in found.items():
         options.known_name("-o", name, names, "result")
-        other = places.setdefault(Path(path).resolve(), name)
-        if path != "-" and other != name:
-            raise error("bad-option", f"-o {path} is the file of both `{other}` and `{name}`", "name two files")
+        if path == "-":
+            continue
+        other = places.setdefault(os.path.realpath(path), name)
+        if other != name and not path.endswith(".npz"):
+            message = f"-o {path} is the file of both `{other}` and `{name}`"
+            raise error("bad-option", message, "name two files, or one .npz for both")
     return found
 
 
-def _save(arrays: Mapping[Path, Any]) -> None:
-    """All of them or none."""
-    import io
-
-    import numpy as np
-
-    from kgen.codegen.writer import write_all
-
-    files: dict[Path, str | bytes] = {}
-    for path, array in arrays.items():
-        buffer = io.BytesIO()
-        np.save(buffer, np.asarray(array), allow_pickle=False)
-        files[path] = buffer.getvalue()
-    write_all(files)
+def _save(results: Mapping[str, Any], targets: Mapping[str, str]) -> None:
+    files: dict[str, dict[str, Any]] = {}
+    for name, path in targets.items():
+        if path != "-":
+            files.setdefault(path, {})[name] = results[name]
+    save(files)
 
 
 def _report(kernel: Any, results: dict[str, Any], targets: dict[str, str], seconds: float, as_json: bool) -> None:
@@ -237,10 +214,10 @@ def _report(kernel: Any, results: dict[str, Any], targets: dict[str, str], secon
         }
         click.echo(json.dumps({"device": device, "seconds": seconds, "results": facts}, indent=2))
         return
-    click.echo(f"ran {kernel.name} on {device} in {seconds * 1e3:.1f} ms, compilation included")
+    terminal.say(f"ran {kernel.name} on {device} in {seconds * 1e3:.1f} ms, compilation included")
     for name, array in results.items():
         target = f" -> {targets[name]}" if targets.get(name, "-") != "-" else ""
-        click.echo(f"  {name}: {array.dtype}{list(array.shape)} {_summary(array)}{target}")
+        terminal.say(f"  {name}: {array.dtype}{list(array.shape)} {_summary(array)}{target}")
 
 
 def _summary(array: Any) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from kgen.diagnostics import error, shown
 
+LONGEST = 100  #: characters of a kernel's base name: files of the cache are called after it
+
 
 def pointer(name: str) -> str:
     return f"{name}_ptr"
@@ -102,14 +104,14 @@ def shared(name: str) -> str:
 def kernel_base(text: str) -> str:
     """A kernel's base name from a file's stem: ``my-op.v2`` gives ``my_op_v2``."""
     base = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "kernel"
-    return f"k{base}" if base[0].isdigit() else base
+    return (f"k{base}" if base[0].isdigit() else base)[:LONGEST]
 
 
 def named_base(name: object) -> str:
     """A base name that was asked for.  Raises :class:`~kgen.KgenError` (``bad-name``) for what is no identifier."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w{0,199}", name, flags=re.ASCII):
-        hint = "ASCII letters, digits and `_`"
-        if isinstance(name, str) and len(name) < 200:
+    if not isinstance(name, str) or len(name) > LONGEST or not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
+        hint = f"at most {LONGEST} ASCII letters, digits and `_`"
+        if isinstance(name, str):
             hint += f", such as `{kernel_base(name)}`"
         raise error("bad-name", f"a kernel cannot be called {shown(name)}", hint)
     return kernel_base(name)

@@ -16,7 +16,7 @@ from kgen.diagnostics import KgenError
 from kgen.runtime.cuda import driver
 from kgen.runtime.cuda.driver import DriverState
 from tests.arrays.fakes import ElsewhereArray, InterfaceArray
-from tests.cli.test_commands import Run, run  # noqa: F401
+from tests.cli.conftest import Run, run  # noqa: F401
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

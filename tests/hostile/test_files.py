@@ -12,7 +12,7 @@ import pytest
 
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import KgenError
-from tests.cli.test_commands import Run, run  # noqa: F401
+from tests.cli.conftest import Run, run  # noqa: F401
 
 PROGRAM = "out = a + 1\n"
 
@@ -34,7 +34,11 @@ def check(run: Run, code: str, *argv: str) -> str:  # noqa: F811
     return err
 
 
-OUTPUTS = [("no/such/folder/x", "No such file or directory"), ("folder", "is a folder"), ("p.k/x", "Not a directory")]
+OUTPUTS = [
+    ("no/such/folder/x.npy", "No such file or directory"),
+    ("folder", "is a folder"),
+    ("p.k/x.npy", "Not a directory"),
+]
 
 
 @pytest.mark.parametrize(("path", "why"), OUTPUTS)
@@ -138,9 +142,9 @@ def said(run: Run, program: Path, content: bytes, *more: str) -> str:  # noqa: F
 
 def test_what_is_wrong_with_an_array(run: Run, program: Path) -> None:  # noqa: F811
     """The error tells text from a damaged file, and how to read raw bytes."""
-    assert "bad.npy is no .npy file" in said(run, program, b"1, 2, 3")
+    assert "bad.npy is no .npy or .npz file" in said(run, program, b"1, 2, 3")
     assert "bad.npy is empty" in said(run, program, b"")
-    assert "bad.npy is a damaged .npy file" in said(run, program, npy()[:-3])
+    assert "bad.npy is damaged, or truncated" in said(run, program, npy()[:-3])
     assert "pickled Python objects" in said(run, program, ARRAYS["objects, pickled"][0])
     assert "hint: say what they are: --dtype a=bf16" in said(run, program, ARRAYS["raw bytes"][0])
     fp8 = npy(descr="'|V1'", data=b"\0" * 5)
@@ -153,8 +157,8 @@ def test_other_files_instead_of_arrays(run: Run, program: Path) -> None:  # noqa
     """A missing file, a folder, and an archive of several arrays."""
     check(run, "unreadable-file", "run", "p.k", "--input", "a=none.npy")
     check(run, "unreadable-file", "run", "p.k", "--input", "a=.")
-    np.savez(program / "a.npz", x=np.ones(3))
-    assert "several arrays" in check(run, "unreadable-file", "run", "p.k", "--input", "a=a.npz")
+    np.savez(program / "a.npz", x=np.ones(3), y=np.ones(3))
+    assert "--input a=a.npz:x" in check(run, "unreadable-file", "run", "p.k", "--input", "a=a.npz")
 
 
 def test_a_cache_that_cannot_be_used(program: Path) -> None:
