@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
@@ -12,8 +11,9 @@ from typing import Any
 from kgen.arrays import adapter_of
 from kgen.arrays.base import Adapter, Device
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
-from kgen.diagnostics import Diagnostic, KgenError, error, shown
+from kgen.diagnostics import Diagnostic, KgenError, error, nearest, shown
 from kgen.dtypes import Kind
+from kgen.functions import CONSTANTS
 from kgen.program import Program
 from kgen.runtime.scalars import kind_of_value
 from kgen.spec import Spec
@@ -41,7 +41,6 @@ class ScalarValue:
 
 
 Value = ArrayValue | ScalarValue
-_DIGITS = "0123456789"
 
 
 def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +54,9 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
     if len(args) > len(arrays):
         taken = f"{len(arrays)}: {', '.join(arrays) or 'none'}"
         hint = "an array to write to is given as `out=...`"
-        if params:
+        if any(lint.code == "letter-e" for lint in program.lints):
+            hint = _argument_hint("e", arrays)
+        elif params:
             hint = f"params are given by keyword, such as `{next(iter(params))}=...`"
         raise error("too-many-arguments", f"{len(args)} positional arguments, and this kernel takes {taken}", hint)
     found: dict[str, Any] = dict(zip(arrays, args, strict=False))
@@ -67,13 +68,7 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
                 f"give it once; by position the inputs are ({', '.join(arrays)})",
             )
         if name not in params and name not in arrays:
-            near = difflib.get_close_matches(name, [*arrays, *params], 1)
-            known = ", ".join([*arrays, *params]) or "none"
-            raise error(
-                "unknown-argument",
-                f"no argument is called `{name}`",
-                f"did you mean `{near[0]}`?" if near else f"the arguments are {known}",
-            )
+            raise error("unknown-argument", f"no argument is called `{name}`", _argument_hint(name, [*arrays, *params]))
         found[name] = value
     missing = [n for n in arrays if n not in found] + [
         n for n, p in params.items() if n not in found and p.default is None
@@ -104,17 +99,22 @@ def signature_of(program: Program) -> Signature:
     return Signature(found)
 
 
+def _argument_hint(name: str, known: Sequence[str]) -> str:
+    if name in CONSTANTS:
+        return f"`{name}` is the number {CONSTANTS[name]:.4g} in a program; for an array write `input {name}`"
+    near = nearest(name, known)
+    return f"did you mean `{near}`?" if near else f"the arguments are {', '.join(known) or 'none'}"
+
+
 def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> KgenError:
     """``missing-argument``, at the first of these names; the hint asks whether it was meant to be another one."""
     spans = {a.name: a.span for a in program.arguments} | {p.name: p.span for p in program.parameters}
     names = [*spans, *(o.name for o in program.outputs), *(s.name for s in program.statements), *program.defs]
-    stem = missing[0].rstrip(_DIGITS)  # beta2 is not a mistyped beta1
-    lost = set(missing)
-    meant = [n for n in dict.fromkeys(names) if n not in lost and n.rstrip(_DIGITS) != stem]
-    near = difflib.get_close_matches(missing[0], meant, 1, cutoff=0.7)
+    gone = set(missing)
+    near = nearest(missing[0], (n for n in names if n not in gone))
     message = f"`{'`, `'.join(missing[:10])}` {'is' if len(missing) == 1 else 'are'} not given"
     if near and missing[0] not in {p.name for p in program.parameters}:
-        hint = f"did you mean `{near[0]}`? A name that nothing assigns is an input; {hint}"
+        hint = f"did you mean `{near}`? A name that nothing assigns is an input; {hint}"
     marks = tuple(spans[name] for name in missing[1:])
     return KgenError([Diagnostic("missing-argument", message, hint, spans[missing[0]], marks, program.source)])
 

@@ -16,8 +16,9 @@ from kgen.source import Source, Span
 
 Severity = Literal["error", "lint"]
 
-_MAX_SHOWN = 20  # a 1 MB program with an error on every line still gives a readable report
+MAX_SHOWN = 20  #: a 1 MB program with an error on every line still gives a readable report
 _MAX_BITS = 128  # of an integer that a message writes out
+_DIGITS = "0123456789"
 _MAX_WIDTH = 160  # longer lines are shown through a window around the marks
 
 
@@ -168,7 +169,7 @@ def _is_own(problem: BaseException) -> bool:
 
 def render(diagnostics: Sequence[Diagnostic]) -> str:
     """All of them, one after another; past twenty, a count."""
-    shown = [d.render() for d in diagnostics[:_MAX_SHOWN]]
+    shown = [d.render() for d in diagnostics[:MAX_SHOWN]]
     hidden = len(diagnostics) - len(shown)
     if hidden > 0:
         shown.append(f"... and {hidden} more")
@@ -192,6 +193,16 @@ def shown(value: object) -> str:
 def error(code: str, message: str, hint: str | None = None) -> KgenError:
     """A :class:`KgenError` of one problem that has no place in a program's text."""
     return KgenError((Diagnostic(code, message, hint),))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name that may have been meant: close in spelling, in whatever case, and not only another number."""
+    from difflib import get_close_matches  # only where something is wrong
+
+    stem = name.rstrip(_DIGITS)
+    by_fold = {k.casefold(): k for k in known if k != name and k.rstrip(_DIGITS) != stem}  # beta2 is no mistyped beta1
+    near = get_close_matches(name.casefold(), by_fold, 1, cutoff=0.7)
+    return by_fold[near[0]] if near else None
 
 
 class Reporter:

@@ -86,7 +86,7 @@ def _no_operator(ctx: Context, op: str, dtype: DType, a: Value, b: Value, at: Sp
         hint = (
             "`**` is the power: x ** 2"
             if op == "^"
-            else "bit operators need integers; bitcast<uint32>(x) has a float's bits"
+            else "bit operators need integers: join conditions by `and`, `or`; bitcast<uint32>(x) has a float's bits"
         )
         if dtype.is_bool:
             hint = "cast one of them first: cast<int>(a) << b"

@@ -9,41 +9,13 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS, KEYWORDS, Function
 from kgen.literals import LiteralError, evaluate
+from kgen.resolve.elsewhere import ELSEWHERE, written_here
 from kgen.source import Span
 from kgen.syntax.tree import Call, Def, Keyword, Number, Tuple, TypeName
 
-_MAX_SHOWN = 60  # characters of a name in a message
+_LONGEST = 60  # characters of a name in a message
 _MOST_LOOKED_UP = 20  # unknown names that hints are looked for
 
-#: Names of other libraries and habits -> what to write.
-_ELSEWHERE: dict[str, str] = {
-    "softmax": "write `let e = exp(x - max(x, axis=-1, keepdims=true))` and `out = e / sum(e, axis=-1, keepdims=true)`",
-    "log_softmax": "write `x - logsumexp(x, axis=-1, keepdims=true)`",
-    "layer_norm": "write `let d = x - mean(x, axis=-1, keepdims=true)` and "
-    "`out = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b`",
-    "rms_norm": "write `x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6) * w`",
-    "cross_entropy": "write `let log_p = x - logsumexp(x, axis=-1, keepdims=true)` and "
-    "`loss = sum(index(-1) == expand(label, axis=1) ? -log_p : 0, axis=-1)`",
-    **dict.fromkeys(
-        ("cumsum", "cumprod", "sort", "argsort", "topk", "median", "quantile"),
-        "there are elementwise functions and reductions along axes: no scans, no sorting, no order statistics",
-    ),
-    "matmul": "kgen computes elementwise expressions and reductions, not matrix products",
-    "dot": "write `sum(a * b, axis=-1)`",
-    "transpose": "pass the transposed view at the call: strides cost nothing in the text",
-    "reshape": "pass the reshaped view at the call",
-    "typeof": "`typeof(x)` stands inside `cast<typeof(x)>(...)`",
-    "amax": "write `max(x, axis=...)`",
-    "amin": "write `min(x, axis=...)`",
-    "average": "write `mean(x, axis=...)`",
-    "rand": "pass random numbers as an input",
-    **dict.fromkeys(("zeros", "zeros_like"), "write the literal `0.0`"),
-    **dict.fromkeys(("ones", "ones_like"), "write the literal `1.0`"),
-    "if": "write `condition ? a : b` or `where(condition, a, b)`",
-    "float": "write `cast<float>(x)`",
-    "len": "write `size(axis)`",
-    "threadfence": "kgen writes the kernel: say what to compute, element by element",
-}
 _KEYWORDS_ELSEWHERE = {
     "dim": "axis",
     "axes": "axis",
@@ -113,23 +85,23 @@ class CallChecker:
         self.unknown.add(name)
         # Looking for what was meant takes long, and no report shows as many.
         hint = self._nearest(name) if len(self.unknown) <= _MOST_LOOKED_UP else _define(name)
-        message = f"there is no function `{name[:_MAX_SHOWN]}`"
+        message = f"there is no function `{name[:_LONGEST]}`"
         self.reporter.error("unknown-function", message, node.function_span, hint=hint)
 
     def _nearest(self, name: str) -> str:
         if name in BY_NAME:
             return f"a conversion is written `cast<{name}>(x)`"
-        if name in _ELSEWHERE:
-            return _ELSEWHERE[name]
+        if (hint := written_here(name)) is not None:
+            return hint
         plain = name.strip("_")
         for candidate in (plain, plain.removesuffix("f"), plain.removesuffix("l"), plain.lower()):
             if candidate in FUNCTIONS:
                 return f"write `{candidate}`: the types of its arguments choose the version"
         known = [*self.defs, *FUNCTIONS]
         near = [k for k in known if sorted(k) == sorted(plain)]  # letters that changed places: tahn
-        near = near or get_close_matches(name[:_MAX_SHOWN], [*known, *_ELSEWHERE], n=1, cutoff=0.8)
+        near = near or get_close_matches(name[:_LONGEST], [*known, *ELSEWHERE], n=1, cutoff=0.8)
         if near and near[0] not in known:
-            return f"for `{near[0]}`: {_ELSEWHERE[near[0]]}"
+            return f"for `{near[0]}`: {ELSEWHERE[near[0]]}"
         return f"did you mean `{near[0]}`?" if near else _define(name)
 
     def _wrong_count(self, node: Call, arity: tuple[int, ...], hint: str | None, marks: list[Span]) -> None:
@@ -187,12 +159,12 @@ class CallChecker:
     def _unknown_keyword(self, node: Call, keyword: Keyword, allowed: frozenset[str]) -> None:
         name = keyword.name
         meant = _KEYWORDS_ELSEWHERE.get(name)
-        near = [meant] if meant in allowed else get_close_matches(name[:_MAX_SHOWN], sorted(allowed), n=1, cutoff=0.6)
+        near = [meant] if meant in allowed else get_close_matches(name[:_LONGEST], sorted(allowed), n=1, cutoff=0.6)
         if near:
             hint = f"write `{near[0]}=`"
         else:
             hint = "it takes " + ", ".join(f"`{word}=`" for word in sorted(allowed))
-        message = f"`{node.function}` takes no `{name[:_MAX_SHOWN]}=`"
+        message = f"`{node.function}` takes no `{name[:_LONGEST]}=`"
         self.reporter.error("unknown-keyword", message, keyword.span, marks=[node.function_span], hint=hint)
 
     def _value(self, keyword: Keyword) -> None:
@@ -235,7 +207,7 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
 
 
 def _define(name: str) -> str:
-    return f"define it first: `def {name[:_MAX_SHOWN]}(x) = ...`; to multiply write `*`"
+    return f"define it first: `def {name[:_LONGEST]}(x) = ...`; to multiply write `*`"
 
 
 def evaluate_quietly(node: Call, constants: Mapping[str, float]) -> bool:

@@ -6,15 +6,17 @@ statement is walked in order.  All errors of a program are reported together.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
-from kgen.diagnostics import Reporter
+from kgen.diagnostics import MAX_SHOWN, Reporter, nearest
 from kgen.dtypes import BY_NAME
 from kgen.functions import CALL_KEYWORDS, CONSTANTS, FUNCTIONS
 from kgen.program import Argument, Output, Parameter, Program
 from kgen.resolve.bindings import WHAT, Binding, Bindings
 from kgen.resolve.calls import CallChecker
 from kgen.resolve.defaults import parameter
+from kgen.resolve.suspects import Suspects
 from kgen.source import Source, Span
 from kgen.syntax.tree import (
     Assign,
@@ -34,8 +36,18 @@ from kgen.syntax.tree import (
     postorder,
 )
 
-#: Words of Python and C that are names here, so that they would silently become inputs.
-_LITERAL_WORDS = {"True": "true", "False": "false", "INFINITY": "inf", "NAN": "nan", "M_PI": "pi", "PI": "pi"}
+#: Words of Python and C for values, which would silently become inputs.
+_LITERAL_WORDS = {
+    "True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
+    "INFINITY": "inf", "Inf": "inf", "Infinity": "inf", "NAN": "nan", "NaN": "nan", "M_PI": "pi", "PI": "pi",
+    "M_E": "e",
+    "FLT_MAX": "3.4028234663852886e38", "FLT_MIN": "1.1754943508222875e-38", "FLT_EPSILON": "1.1920928955078125e-07",
+    "DBL_MAX": "1.7976931348623157e308", "DBL_EPSILON": "2.220446049250313e-16",
+    "INT_MAX": "2147483647", "INT_MIN": "-2147483648",
+}  # fmt: skip
+_NO_VALUES = ("None", "NULL", "null", "nullptr")
+_TYPE = re.compile(r"\s*<\s*(\w{1,40})\s*>")
+_CASTS = {"static_cast": "cast", "const_cast": "cast", "dynamic_cast": "cast", "reinterpret_cast": "bitcast"}
 
 
 def resolve(tree: Tree, source: Source, reporter: Reporter) -> Program:
@@ -61,6 +73,7 @@ class _Resolver:
         self.typeofs: list[Name] = []
         self.constants: dict[str, float] = {}
         self.calls: CallChecker
+        self.suspects = Suspects(reporter)
         #: Whether every statement parsed: else what is missing may be in one that did not.
         self.intact = all(diagnostic.severity != "error" for diagnostic in reporter.diagnostics)
 
@@ -133,6 +146,7 @@ class _Resolver:
             match node:
                 case Name(id=name):
                     if name not in local:
+                        self.suspects.look(node)
                         self._read(name, node.span, position, inside)
                 case Call():
                     self._call(node, position, local)
@@ -140,7 +154,7 @@ class _Resolver:
                     if type_name.of is not None and type_name.of.id not in local:
                         self._typeof(type_name.of, position, inside)
                 case _:
-                    pass
+                    self.suspects.look(node)
 
     def _def_params(self, node: Def) -> None:
         seen: dict[str, Span] = {}
@@ -203,8 +217,15 @@ class _Resolver:
         if name in CALL_KEYWORDS:
             self.bound.call_keyword(name, "input", span)
         elif name in _LITERAL_WORDS:
-            message = f"`{name}` is an ordinary name, so it is an input here"
-            self.reporter.lint("literal-word", message, span, hint=f"the value is written `{_LITERAL_WORDS[name]}`")
+            hint = f"the value is written `{_LITERAL_WORDS[name]}`; an array of this name is declared, `input {name}`"
+            self.reporter.error("literal-word", f"`{name}` is no value here", span, hint=hint)
+        elif name in _NO_VALUES:
+            hint = "every element has a value: `nan` where one is missing; a new axis is written `expand(x, axis=1)`"
+            self.reporter.error("literal-word", f"`{name}` is no value here", span, hint=hint)
+        elif name in _CASTS:
+            found = _TYPE.match(self.source.text, span.end)
+            hint = f"write `{_CASTS[name]}<{found[1] if found else 'float'}>(x)`"
+            self.reporter.error("bad-cast", f"there is no `{name}`", span, hint=hint)
         elif name in BY_NAME:
             message = f"`{name}` outside `< >` is an ordinary name, so it is an input here"
             self.reporter.lint("type-as-value", message, span, hint=f"a conversion is written `cast<{name}>(x)`")
@@ -266,6 +287,8 @@ class _Resolver:
                 self.arguments.append(Argument(name, "input", None, span))
         self.arguments = [self._with_use(argument) for argument in self.arguments]
         self._lint_unused()
+        if "e" not in self.bindings:
+            self.suspects.finish({a.name for a in self.arguments})
         self._check_outputs()
 
     def _typeof_targets(self) -> None:
@@ -295,7 +318,17 @@ class _Resolver:
                 "param": "leave it out",
                 "let": f"leave it out, or write `{name} = ...` to make it an output",
             }[binding.role]
+            meant = self._misspelt(name)
+            if meant is not None:
+                line = self.source.line_of(self.implicit[meant].start)
+                hint = f"was it meant in line {line}? `{meant}` there is not assigned, so it is an input"
             self.reporter.lint(f"unused-{binding.role}", message, binding.span, hint=hint)
+
+    def _misspelt(self, name: str) -> str | None:
+        """An input that nothing declares, and that might be this name, which nothing reads."""
+        if len(self.reporter.diagnostics) > MAX_SHOWN:
+            return None  # nobody sees it, and looking takes as long as the program has inputs
+        return nearest(name, self.implicit)
 
     def _check_outputs(self) -> None:
         idle = [(n, b) for n, b in self.bindings.items() if b.role == "inout" and b.updated is None]

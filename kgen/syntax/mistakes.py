@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 
 from kgen.dtypes import BY_NAME
-from kgen.functions import CONSTANTS, FUNCTIONS
+from kgen.functions import CONSTANTS, FUNCTIONS, KEYWORDS
 from kgen.source import Span
 from kgen.syntax.context import Context, Problem, brief, shown, span
 
@@ -156,20 +156,35 @@ def _dot_hint(context: Context, owner: str) -> str:
         return f"pass the view at the call, such as `k({brief(owner)}.T)`: kgen reads any strides"
     if member in ("astype", "to", "type", "float", "half", "double", "int", "long", "bool", "bfloat16"):
         argument = context.tokens[i + 2].text if called else ""
+        if argument in _MODULES:  # x.astype(np.float16)
+            argument = context.tokens[min(i + 4, len(context.tokens) - 1)].text
         target = next(
             (name for name in (argument, member) if name in BY_NAME), "int64" if member == "long" else "float"
         )
         return f"write `cast<{target}>({brief(owner)})`"
+    if owner in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
+        return "kgen writes the kernel: an element's coordinate is `index(axis)`"
     if member == "shape":
         return f"write `size({brief(owner)}, 0)` for the extent of axis 0"
     if member == "dtype":
         return f"write `cast<typeof({brief(owner)})>(...)`"
     if member in FUNCTIONS:
-        more = "" if not called or context.tokens[i + 2].text == ")" else ", ..."
-        return f"write `{member}({brief(owner)}{more})`"
+        return f"write `{member}({brief(owner)}{_more(context, member, i + 2) if called else ''})`"
     if member in CONSTANTS:
         return f"write `{member}`"
     return f"write an input of its own for it, such as `{brief(owner)}_{brief(member)}`"
+
+
+def _more(context: Context, member: str, i: int) -> str:
+    """The arguments of a method's call, from a token on, as those of the function come after the array."""
+    given: list[str] = []
+    while i < len(context.tokens) and context.tokens[i].text not in (")", ""):
+        given.append(context.tokens[i].text)
+        i += 1
+    axis = re.fullmatch(r"(?:(?:axis|dim)=)?(-?\d+)", "".join(given))
+    if axis and "axis" in KEYWORDS.get(member, ()):
+        return f", axis={axis[1]}"
+    return ", ..." if given else ""
 
 
 def _bracket(context: Context) -> Problem:
@@ -185,10 +200,32 @@ def _bracket(context: Context) -> Problem:
     if before.kind == "EQUAL":
         return Problem("bracket", "there are no lists", "a tuple is written `(0, 1)`, as in `axis=(0, 1)`")
     if before.kind in ("NAME", "RPAR", "!bracket"):
-        name = brief(before.text) if before.kind == "NAME" else "x"
-        hint = f"pass the view `{name}[...]` at the call; the element's coordinate is `index(axis)`"
-        return Problem("indexing", "there is no indexing: an expression says what one element is", hint)
+        message = "there is no indexing: an expression says what one element is"
+        return Problem("indexing", message, _indexing_hint(context, before.text if before.kind == "NAME" else None))
     return Problem("bracket", "there are no lists", "group with `( )`")
+
+
+def _indexing_hint(context: Context, name: str | None) -> str:
+    """``name``: of what is indexed, None for an expression."""
+    inner: list[str] = []
+    for token in context.tokens[context.at + 1 :]:
+        if token.text == "]":
+            break
+        inner.append(token.text)
+    places = "".join(inner).split(",")
+    new = [n for n, place in enumerate(places) if place in ("None", "np.newaxis", "newaxis")]
+    of = brief(name or "x")
+    if new:
+        axis = -1 if places[0] == "..." else new[0]
+        return f"a new axis is written `expand({of}, axis={axis})`"
+    computed = name is None or re.search(rf"(?:^|[\n;])\s*(?:let\s+)?{re.escape(name)}\s*=", context.text)
+    if re.fullmatch(r"[A-Za-z_]\w*", places[-1]):
+        picked = f"`sum(index(-1) == expand({brief(places[-1])}, axis=1) ? {of} : 0, axis=-1)`"
+        before = "" if computed else "gather before the call; "
+        return f"{before}along the last axis of a matrix, {picked} picks one element of each row"
+    if computed:
+        return "what is computed has no views: compute it of views of the inputs, passed at the call"
+    return f"pass the view `{of}[...]` at the call; the element's coordinate is `index(axis)`"
 
 
 def _character(context: Context) -> Problem:

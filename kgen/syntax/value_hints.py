@@ -6,6 +6,7 @@ Each rule is a function of :class:`Context` that returns a :class:`Problem` or N
 from __future__ import annotations
 
 from kgen.dtypes import BY_NAME
+from kgen.functions import FUNCTIONS
 from kgen.source import Span
 from kgen.syntax.context import Context, Problem, brief, shown, span
 from kgen.syntax.lexer import END, STATEMENT_WORDS
@@ -107,7 +108,11 @@ def missing_operator(c: Context) -> Problem | None:
         return None
     before = c.near(-1)
     hint = "to multiply write `*`"
-    if c.open_bracket() is not None and c.token.text != "(":
+    if before.text in FUNCTIONS and c.token.kind in ("NAME", "NUMBER"):
+        hint = f"to call it write `{before.text}({brief(c.token.text)})`; {hint}"
+    elif c.token.kind == "BANG" and c.near(1).kind not in ("NAME", "NUMBER", "LPAR"):
+        hint = f"a factorial is `tgamma({brief(before.text)} + 1)`"
+    elif c.open_bracket() is not None and c.token.text != "(":
         hint += "; arguments are parted by `,`"
     if c.token.kind in STATEMENT_WORDS:
         hint = "end the statement before it with a newline or `;`"
@@ -163,4 +168,6 @@ def _value_hint(c: Context) -> str | None:
     pair = c.near(-1).text + c.token.text
     if pair in ("&&&", "|||"):
         return f"write `{pair[:2]}`"
+    if c.token.text == "|" and any(token.text == "|" for token in c.tokens[c.at + 1 :]):
+        return "a magnitude is written `abs(x)`"
     return "two operators stand side by side" if c.near(-1).text in INFIX else "write a name or a number"

@@ -45,7 +45,7 @@ def batches(text: str, size: int = 12) -> list[list[str]]:
 @pytest.mark.parametrize("words", batches(WORDS + GENERATED), ids=lambda words: words[0])
 def test_names_of_inputs(words: list[str]) -> None:
     """Inputs may be called what they like: keywords, macros, intrinsics, and names that kgen itself makes."""
-    text = kgen.jit(f"out = {' + '.join(words)}").source(rank=2)
+    text = kgen.jit(f"input {', '.join(words)}\nout = {' + '.join(words)}").source(rank=2)
     check_compiles(text)
 
 

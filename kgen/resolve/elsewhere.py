@@ -1,0 +1,125 @@
+"""Functions of other libraries that are none here, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+
+_VIEW = "pass the view at the call, such as `k(x.T)`: any strides will do"
+_NEIGHBOURS = "an element sees no neighbours: pass views of one array, as in `out = b - a` called as `k(x[:-1], x[1:])`"
+_BY_INDEX = (
+    "nothing is picked by index: gather before the call; along the last axis, "
+    "`sum(index(-1) == expand(i, axis=1) ? x : 0, axis=-1)` picks `x[n, i[n]]`"
+)
+_BINS = "nothing is scattered: compare with the bins, `count_nonzero(expand(x, axis=1) == bins, axis=0)`"
+_ORDER = (
+    "there are elementwise functions and reductions along axes: no scans, no sorting, no order statistics; take "
+    "NumPy's or PyTorch's before or after the call"
+)
+_PRODUCT = (
+    "kgen computes elementwise expressions and reductions, not matrix products; of vectors, `sum(a * b, axis=-1)`"
+)
+_PARTS = "each part is an array of its own: pass views, `k(x[:n], x[n:])`, or write into views with `out=whole[:n]`"
+_COORDINATE = "write `index(0)` for an element's place along axis 0; without inputs the call says `shape=`"
+_LITERAL = "write the literal: `0.0`"
+_WINDOWS = "kgen computes elementwise expressions and reductions, no windows: convolve with the library of the arrays"
+_KERNEL = "kgen writes the kernel: say what to compute, element by element"
+_CHOICE = "write `condition ? a : b` or `where(condition, a, b)`"
+
+#: Names -> what to write.
+_ROWS: dict[str, str] = {
+    "softmax softmin": "write `let e = exp(x - max(x, axis=-1, keepdims=true))` and "
+    "`out = e / sum(e, axis=-1, keepdims=true)`",
+    "log_softmax": "write `x - logsumexp(x, axis=-1, keepdims=true)`",
+    "layer_norm layernorm": "write `let d = x - mean(x, axis=-1, keepdims=true)` and "
+    "`out = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b`",
+    "batch_norm batchnorm group_norm instance_norm": "write `let d = x - mean(x, axis=0, keepdims=true)` and "
+    "`out = d * rsqrt(mean(d * d, axis=0, keepdims=true) + 1e-5) * w + b`, with the axes that are normalised",
+    "rms_norm rmsnorm": "write `x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6) * w`",
+    "rms": "write `sqrt(mean(x * x, axis=-1))`",
+    "normalize": "write `x / max(norm(x, axis=-1, keepdims=true), 1e-12)`",
+    "cosine_similarity": "write `sum(a * b, axis=-1) / (norm(a, axis=-1) * norm(b, axis=-1))`",
+    "cross_entropy nll_loss": "write `let log_p = x - logsumexp(x, axis=-1, keepdims=true)` and "
+    "`loss = sum(index(-1) == expand(label, axis=1) ? -log_p : 0, axis=-1)`",
+    "mse_loss": "write `mean(square(a - b))`",
+    "l1_loss": "write `mean(abs(a - b))`",
+    "glu swiglu geglu": "write `silu(gate) * up`",
+    "threshold": "write `x > 0.5 ? x : 0`",
+    "dropout": "pass a mask as an input: `x * mask / (1 - p)`",
+    "cumsum cumprod cummax cummin sort argsort topk median nanmedian quantile percentile kthvalue unique "
+    "searchsorted": _ORDER,
+    "matmul mm bmm einsum tensordot inner vdot linear baddbmm addmm kron cross": _PRODUCT,
+    "dot vecdot": "write `sum(a * b, axis=-1)`",
+    "outer": "write `expand(a, axis=1) * b`",
+    "conv conv1d conv2d conv3d convolve correlate max_pool avg_pool unfold fold": _WINDOWS,
+    "transpose permute permute_dims swapaxes moveaxis reshape view flatten ravel squeeze flip fliplr flipud rot90 "
+    "matrix_transpose diagonal diag": _VIEW,
+    "unsqueeze expand_dims": "write `expand(x, axis=1)` for a new axis",
+    "broadcast_to broadcast_arrays tile repeat": "leave it out: an axis of size 1, or one that is missing, broadcasts",
+    "roll shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,
+    "take gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
+    "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
+    "histogram hist bincount histc scatter scatter_add index_add index_put put segment_sum": _BINS,
+    "nonzero argwhere compress masked_select": "a result's shape follows from the inputs' shapes: select outside",
+    "concatenate concat cat stack hstack vstack dstack split chunk unstack": _PARTS,
+    "arange linspace iota indices meshgrid range": _COORDINATE,
+    "tril": "write `index(-1) <= index(-2) ? x : 0`",
+    "triu": "write `index(-1) >= index(-2) ? x : 0`",
+    "eye identity": "write `cast<float>(index(0) == index(1))`",
+    "trace": "write `sum(index(0) == index(1) ? x : 0)`",
+    "zeros zeros_like empty empty_like full full_like": _LITERAL,
+    "ones ones_like": "write the literal: `1.0`",
+    "typeof": "`typeof(x)` stands inside `cast<typeof(x)>(...)`",
+    "amax": "write `max(x, axis=-1)`",
+    "amin": "write `min(x, axis=-1)`",
+    "ptp": "write `max(x, axis=-1) - min(x, axis=-1)`",
+    "average": "write `mean(x, axis=-1)`",
+    "nansum": "write `sum(isnan(x) ? 0 : x, axis=-1)`",
+    "nanmean": "write `sum(isnan(x) ? 0 : x, axis=-1) / sum(isnan(x) ? 0 : 1, axis=-1)`",
+    "nanmax": "write `max(isnan(x) ? -inf : x, axis=-1)`",
+    "nanmin": "write `min(isnan(x) ? inf : x, axis=-1)`",
+    "nan_to_num": "write `isnan(x) ? 0 : x`",
+    "isclose": "write `abs(a - b) <= 1e-8 + 1e-5 * abs(b)`",
+    "allclose": "write `all(abs(a - b) <= 1e-8 + 1e-5 * abs(b))`",
+    "array_equal": "write `all(a == b)`",
+    "sgn signum": "write `sign(x)`",
+    "frac fract": "write `x - floor(x)`",
+    "cube": "write `x ** 3`",
+    "inversesqrt": "write `rsqrt(x)`",
+    "cot": "write `1 / tan(x)`",
+    "sec": "write `1 / cos(x)`",
+    "csc": "write `1 / sin(x)`",
+    "cdiv ceil_div": "write `(a + b - 1) // b`",
+    "divmod": "write `a // b` and `a % b`, a line for each",
+    "gcd lcm": "it takes a loop, and kgen has none: compute it outside",
+    "rand randn random uniform normal bernoulli": "pass random numbers as an input",
+    "if iif ifelse ternary cond": _CHOICE,
+    "for while scan fori_loop while_loop map vmap reduce": "there are no loops: say what one element is",
+    "float": "write `cast<float>(x)`",
+    "astype type_as asarray array tensor": "write `cast<float>(x)`, with the type that is meant",
+    "len": "write `size(0)`",
+    "float4 float2 half2 make_float4 make_float2": "operands move as vectors by themselves: say what one element is",
+    "threadfence syncthreads __syncthreads atomicAdd atomicMax atomicMin atomicCAS __shfl_sync __ldg printf print "
+    "tl_load tl_store": _KERNEL,
+}
+ELSEWHERE: dict[str, str] = {name: hint for names, hint in _ROWS.items() for name in names.split()}
+
+_TYPES = {
+    "ll": "int64", "ull": "uint64", "uint": "uint32", "ushort": "uint16", "short": "int16", "uchar": "uint8",
+    "char": "int8",
+}  # fmt: skip
+_CONVERSION = re.compile(
+    r"_*(?P<from>double|float|half|bfloat16|int|uint|ll|ull|short|ushort|char|uchar)(?P<how>2|_as_)"
+    r"(?P<to>double|float|half|bfloat16|int|uint|ll|ull|short|ushort|char|uchar)(?:_(?P<mode>rn|rz|ru|rd|sat))?"
+)
+_ROUNDING = {"rn": ", rne", "rz": ", rz", "ru": ", ru", "rd": ", rd"}
+
+
+def written_here(name: str) -> str | None:
+    """What to write instead of a function of another library; None for names that are of none."""
+    found = _CONVERSION.fullmatch(name)  # __float2half_rn, __float_as_int
+    if found is None:
+        return ELSEWHERE.get(name)
+    dtype = _TYPES.get(found["to"], found["to"])
+    if found["how"] == "_as_":
+        return f"write `bitcast<{dtype}>(x)`"
+    return f"write `cast<{dtype}{_ROUNDING.get(found['mode'] or '', '')}>(x)`"
