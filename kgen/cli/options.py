@@ -96,11 +96,13 @@ def _standard_input() -> str:
 
 
 def keep_program(file: str | None, outputs: Iterable[Path]) -> None:
-    """Raises :class:`~kgen.KgenError` (``bad-option``) where an output would replace the program that is read."""
-    for path in outputs if file not in (None, "-") else ():
+    """Raises :class:`~kgen.KgenError` (``bad-option``) where an output would replace the program, or another one."""
+    for path in outputs:
         with suppress(OSError):  # one of them is no file yet
-            if os.path.samefile(path, str(file)):
+            if file is not None and os.path.samefile(path, file):
                 raise error("bad-option", f"-o {path} is the program itself", "write to another file")
+        if path.suffix == ".k":
+            raise error("bad-option", f"-o {path} is the name of a program", "write to another file")
 
 
 def options_of(fmad: str, fast: bool) -> Options:

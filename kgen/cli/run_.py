@@ -159,15 +159,19 @@ def _arrays(files: Mapping[str, str], dtypes: dict[str, DType] | DType | None) -
     return {n: load(n, place, dtypes) for n, place in files.items()}
 
 
+_LONGEST = 1000  # digits, as in a program
+
+
 def _number(name: str, text: str) -> bool | int | float | complex:
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float, complex):
         try:
-            return kind(text)
+            if text.isascii() and len(text) <= _LONGEST:  # beyond it an integer would become an infinite float
+                return kind(text)
         except ValueError:
             continue
-    raise error("bad-option", f"--param: `{text}` is not a number", f"--param {name}=2.0")
+    raise error("bad-option", f"--param: `{text:.60}` is not a number", f"--param {name}=2.0")
 
 
 def _targets(program: Program, outs: tuple[str, ...]) -> dict[str, str]:
