@@ -20,9 +20,11 @@ from kgen.resolve.suspects import Suspects
 from kgen.source import Source, Span
 from kgen.syntax.tree import (
     Assign,
+    Binary,
     Bitcast,
     Call,
     Cast,
+    Compare,
     Declared,
     Def,
     Expr,
@@ -146,15 +148,20 @@ class _Resolver:
             match node:
                 case Name(id=name):
                     if name not in local:
-                        self.suspects.look(node)
+                        if name == "e":
+                            self.suspects.letter(node)
                         self._read(name, node.span, position, inside)
                 case Call():
                     self._call(node, position, local)
                 case Cast(type=type_name) | Bitcast(type=type_name):
                     if type_name.of is not None and type_name.of.id not in local:
                         self._typeof(type_name.of, position, inside)
+                case Binary():
+                    self.suspects.binary(node)
+                case Compare():
+                    self.suspects.compare(node)
                 case _:
-                    self.suspects.look(node)
+                    pass
 
     def _def_params(self, node: Def) -> None:
         seen: dict[str, Span] = {}

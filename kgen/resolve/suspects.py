@@ -6,36 +6,39 @@ import re
 from collections.abc import Collection
 
 from kgen.diagnostics import Reporter
-from kgen.syntax.tree import Binary, Compare, Expr, Name, Number
+from kgen.syntax.tree import Binary, Compare, Name, Number
 
 _POWER = re.compile(r"[23](?![\w.])")
 _NEIGHBOURS = frozenset("df")  # whoever has arrays of these names goes on with `e`
 
 
 class Suspects:
-    """Looks at every node of a program; what depends on the whole program is said by :meth:`finish`."""
+    """Looks at operators, operands first; :meth:`finish` says what depends on the whole program."""
 
     def __init__(self, reporter: Reporter) -> None:
         self.reporter = reporter
         self._letters: dict[int, Name] = {}  # each `e` that is read, but for `e ** x`
         self._summands: set[int] = set()  # those that are added to something, by the node's id
 
-    def look(self, node: Expr) -> None:
-        match node:
-            case Name(id="e"):
-                self._letters[id(node)] = node
-            case Compare():
-                self._chain(node)
-            case Binary(op="**"):
-                self._letters.pop(id(node.left), None)
-            case Binary(op="+" | "-"):
-                for one, other in ((node.left, node.right), (node.right, node.left)):
-                    if not isinstance(other, Number):
-                        self._summands.add(id(one))
-            case Binary(op="^"):
-                self._power(node)
-            case _:
-                pass
+    def letter(self, node: Name) -> None:
+        """An ``e`` that is read."""
+        self._letters[id(node)] = node
+
+    def compare(self, node: Compare) -> None:
+        if len(node.operands) > 2:
+            self._chain(node)
+
+    def binary(self, node: Binary) -> None:
+        if node.op == "^":
+            self._power(node)
+        elif not self._letters:
+            return
+        elif node.op == "**":
+            self._letters.pop(id(node.left), None)
+        elif node.op in ("+", "-"):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if not isinstance(other, Number):
+                    self._summands.add(id(one))
 
     def _chain(self, node: Compare) -> None:
         """``x > 0 & x < 1`` compares twice, with ``0 & x`` in the middle."""
