@@ -55,7 +55,7 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
         taken = f"{len(arrays)}: {', '.join(arrays) or 'none'}"
         hint = "an array to write to is given as `out=...`"
         if any(lint.code == "letter-e" for lint in program.lints):
-            hint = _argument_hint("e", arrays)
+            hint = argument_hint("e", arrays)
         elif params:
             hint = f"params are given by keyword, such as `{next(iter(params))}=...`"
         raise error("too-many-arguments", f"{len(args)} positional arguments, and this kernel takes {taken}", hint)
@@ -68,7 +68,7 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
                 f"give it once; by position the inputs are ({', '.join(arrays)})",
             )
         if name not in params and name not in arrays:
-            raise error("unknown-argument", f"no argument is called `{name}`", _argument_hint(name, [*arrays, *params]))
+            raise error("unknown-argument", f"no argument is called `{name}`", argument_hint(name, [*arrays, *params]))
         found[name] = value
     missing = [n for n in arrays if n not in found] + [
         n for n, p in params.items() if n not in found and p.default is None
@@ -99,11 +99,12 @@ def signature_of(program: Program) -> Signature:
     return Signature(found)
 
 
-def _argument_hint(name: str, known: Sequence[str]) -> str:
+def argument_hint(name: str, known: Sequence[str]) -> str:
+    """What to say of a name that is no argument, where these are."""
     if name in CONSTANTS:
         return f"`{name}` is the number {CONSTANTS[name]:.4g} in a program; for an array write `input {name}`"
     near = nearest(name, known)
-    return f"did you mean `{near}`?" if near else f"the arguments are {', '.join(known) or 'none'}"
+    return f"did you mean `{near}`?" if near else f"known here: {', '.join(known) or 'none'}"
 
 
 def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> KgenError:

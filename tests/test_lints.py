@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,12 @@ def test_examples_warn_of_nothing(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kgen.jit(path=path)
+
+
+def test_who_passes_e_is_told() -> None:
+    """``n + s + w + e`` takes three arrays: a fourth, by place or by name, is answered with what to write."""
+    k = kgen.jit("out = n + s + w + e", device="cpu")
+    calls: list[tuple[int, dict[str, Any]]] = [(4, {}), (3, {"e": SQUARE})]
+    for count, named in calls:
+        with pytest.raises(kgen.KgenError, match="for an array write `input e`"):
+            k(*[SQUARE] * count, **named)

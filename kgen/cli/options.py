@@ -18,6 +18,7 @@ from kgen.banner import Options, default_base
 from kgen.codegen.names import named_base
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
+from kgen.functions import CONSTANTS
 from kgen.jit import looks_like_path, read_program
 from kgen.program import Program
 from kgen.spec import as_dtype
@@ -176,7 +177,9 @@ def known_name(option: str, name: str, known: Sequence[str], what: str) -> None:
     """Raises :class:`~kgen.KgenError` (``unknown-argument``) where an option names nothing of the program."""
     if name not in known:
         article = "an" if what[0] in "aeiou" else "a"
-        hint = f"known here: {', '.join(known)}" if known else f"this program has no {what}"
+        from kgen.arguments import argument_hint
+
+        hint = argument_hint(name, known) if known or name in CONSTANTS else f"this program has no {what}"
         raise error("unknown-argument", f"{option} names `{name}`, which is not {article} {what}", hint)
 
 

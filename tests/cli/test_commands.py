@@ -268,6 +268,8 @@ HINTS = [
     (["compile", "expr.k", "--emit", "cubin", "--arch", "compute_90"], "did you mean `sm_90`?"),
     (["run", "expr.k", "--input", "a=a.npy,c=c.npy"], "--input b=b.npy"),
     (["run", "typo.k", "--input", "a=a.npy"], "did you mean `gate`?"),
+    (["run", "-c", "out = n + e", "--input", "n=a.npy,e=b.npy"], "for an array write `input e`"),
+    (["run", "expr.k", *INPUTS, "--param", "alhpa=2"], "did you mean `alpha`?"),
 ]
 
 
