@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kgen.check.context import Context
 from kgen.check.expressions import inline_prelude
-from kgen.check.values import Typed, Value
+from kgen.check.values import Typed
 from kgen.dtypes import INT8, INT16
 from kgen.syntax.tree import Call
 
 
-def narrow_nextafter(ctx: Context, x: Typed, y: Typed, node: Call) -> Value | None:
+def narrow_nextafter(ctx: Context, x: Typed, y: Typed, node: Call) -> Typed | None:
     """The neighbour of ``x`` on the way to ``y``, both rounded to their dtype first."""
     shape = ctx.shape_of([x, y], node.function_span)
     if shape is None:
@@ -24,4 +24,6 @@ def narrow_nextafter(ctx: Context, x: Typed, y: Typed, node: Call) -> Value | No
     assert isinstance(moved, Typed)
     number = ctx.builder.op("bitcast", (moved.id,), dtype=dtype, span=span)
     stepped = ctx.unpack(number, dtype, shape, span)
-    return inline_prelude(ctx, "_next", [x, y, stepped], span)
+    found = inline_prelude(ctx, "_next", [x, y, stepped], span)
+    assert isinstance(found, Typed)
+    return found
