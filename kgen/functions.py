@@ -62,7 +62,7 @@ FUNCTIONS: dict[str, Function] = {
         "normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv "
         "j0 j1 y0 y1 cyl_bessel_i0 cyl_bessel_i1 i0=cyl_bessel_i0 i1=cyl_bessel_i1 logb",
     ),
-    **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot copysign nextafter fdim"),
+    **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot copysign nextafter fdim mul_rn"),
     **_rows("float", (3,), "fma norm3d rnorm3d"),
     **_rows("float", (4,), "norm4d rnorm4d"),
     **_rows("keep", (1,), "floor ceil trunc fix=trunc"),

@@ -259,6 +259,7 @@ _EXACT: dict[str, Row] = {
     "powi": _powi,
     "pow": _by_kind(ints=_overloaded("int_pow"), floats=_function("pow")),
     "fma": _function("fma"),
+    "mul_rn": lambda use: Spelling(call("__fmul_rn" if use.dtype.size == 4 else "__dmul_rn", use.args)),
     "min": _by_kind(ints=_builtin("min"), floats=_nan_extremum("min")),
     "max": _by_kind(ints=_builtin("max"), floats=_nan_extremum("max")),
     "fmin": _function("fmin"),

@@ -219,6 +219,7 @@ _EXACT: dict[str, Callable[..., Array]] = {
     "sign": exact.sign,
     "pow": _pow,
     "fma": exact.fma,
+    "mul_rn": np.multiply,
     "min": exact.minimum,
     "max": exact.maximum,
     "fmin": exact.fmin,

@@ -180,8 +180,9 @@ def check_writable(value: ArrayValue) -> None:
 
 def _refuse_copied(value: ArrayValue) -> None:
     """Arrays that NumPy may write to and kernels only read, from a copy."""
+    assert value.adapter is not None
     array = value.original
-    if not getattr(getattr(array, "flags", None), "writeable", False):
+    if not value.adapter.copies(array) or not array.flags.writeable:
         return
     if not array.dtype.isnative:
         raise error(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import copy
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,9 @@ def moved_numpy() -> Any:
         o.resize(1, refcheck=False)
 
     def reshaped(o: Any) -> None:
-        o.shape = (100, 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy 2.5 asks for views instead
+            o.shape = (100, 10)
 
     def frozen(o: Any) -> None:
         o.flags.writeable = False

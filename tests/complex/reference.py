@@ -70,6 +70,10 @@ def errors(got: Array, want: list[Any]) -> Array:
     return np.array([0.0 if w is None else _error(complex(g), w, got.dtype) for g, w in zip(got, want, strict=True)])
 
 
+def _following(part: float, info: Any) -> Any:
+    return mpmath.ldexp(math.copysign(1, part), int(info.maxexp))
+
+
 def _error(got: complex, want: Any, dtype: np.dtype[Any]) -> float:
     info = np.finfo(dtype)
     huge = float(info.max) * (1 + float(info.eps) / 4)
@@ -77,9 +81,11 @@ def _error(got: complex, want: Any, dtype: np.dtype[Any]) -> float:
     if any(abs(exact) > huge for _, exact in parts):
         overflows = [part for part, exact in parts if abs(exact) > huge and part != mpmath.sign(exact) * mpmath.inf]
         return math.inf if overflows or got != got else 0.0
-    if not all(math.isfinite(part) for part, _ in parts):
+    if any(math.isnan(part) for part, _ in parts):
         return math.inf
     with mpmath.workprec(3000):
+        # Infinity is as far off as the number that would follow the largest: CUDA's hypot rounds up to it.
+        parts = [(_following(part, info) if math.isinf(part) else part, exact) for part, exact in parts]
         off = mpmath.hypot(*(part - exact for part, exact in parts))
         exponent = mpmath.frexp(mpmath.hypot(*(exact for _, exact in parts)))[1]
         least = -1074 if info.nmant == 52 else -149

@@ -102,7 +102,8 @@ def outs_of(
         outs = tuple(build(random_recipe(rng, BY_NUMPY[o.dtype], o.shape, writable=True)) for o in results)
     elif where == "in place":
         x = given.get("x", np.empty(0))
-        fits = [(o.shape, o.dtype) == (x.shape, x.dtype) and x.flags.writeable and bool(x.size) for o in results]
+        may = x.flags.writeable and x.flags.aligned and x.dtype.isnative and bool(x.size)
+        fits = [may and (o.shape, o.dtype) == (x.shape, x.dtype) for o in results]
         first = fits.index(True) if True in fits and "x" not in program.updated else None
         outs = tuple(x if n == first else None for n in range(len(results)))
     return outs[0] if len(outs) == 1 else outs or None

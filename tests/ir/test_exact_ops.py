@@ -188,6 +188,7 @@ FLOAT_BINARY: dict[str, Callable[[float, float], float]] = {
     "fmax": lambda x, y: y if math.isnan(x) else x if math.isnan(y) else -lesser(-x, -y),
     "copysign": math.copysign,
     "fdim": fdim,
+    "mul_rn": lambda x, y: x * y,
     "fmod": fmod,
     "mod": mod,
     "lt": lambda x, y: x < y,
