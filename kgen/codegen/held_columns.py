@@ -242,11 +242,12 @@ class HeldColumnWriter(ColumnAccess):
         """Lines, for each column, of what follows from the first ``phase`` rounds; and inverses of what divides."""
         lines = list(writer.lines(self.parts.of_row(phase)))
         for n in sorted(self.parts.common):
-            if n not in writer.exprs or n in self.passed or self.step.kernel.ops[n].name in ("const", "scalar", "size"):
+            if n not in writer.exprs or self.step.kernel.ops[n].name in ("const", "scalar", "size"):
                 continue
             code = writer.exprs[n].code
-            self.passed[n], self.row_names[n] = code, code.removesuffix("[j]")
-            if n in self.parts.divisors:
+            if n not in self.passed:  # loads have their names
+                self.passed[n], self.row_names[n] = code, code.removesuffix("[j]")
+            if n in self.parts.divisors and n not in self.inverses:
                 inverse = self.unique(names.inverse(self.row_names[n]))
                 self.inverses[n] = inverse
                 value = self.inverted(n, code)

@@ -269,7 +269,7 @@ def _spread(samples: Sequence[Array]) -> Array:
 
 
 def _within(samples: Sequence[Array], got: Array, inexact: int, spread: Array) -> Array:
-    """Within the envelope of the samples: exactly for one function, half as wide again for several."""
+    """Within the envelope of the samples, and a rounding: for several functions, half as wide again."""
     with np.errstate(all="ignore"):
         wide = [np.asarray(s, np.longdouble) for s in samples]
         value = np.asarray(got, np.longdouble)
@@ -278,8 +278,8 @@ def _within(samples: Sequence[Array], got: Array, inexact: int, spread: Array) -
         low, high = np.fmin.reduce(stack), np.fmax.reduce(stack)
         margin = spread * (1.0 if inexact > 1 else 0.0)
         if got.dtype.kind == "f" or _is_float(got):
-            one_more = np.abs(value) * (2.0 ** -(_mantissa(got) if inexact > 1 else 200))
-            margin = margin + 4 * one_more
+            # What follows a function rounds, too, and not in the same way on either side of it.
+            margin = margin + (4 if inexact > 1 else 1) * np.abs(value) * 2.0 ** -_mantissa(got)
         margin = np.where(np.isfinite(margin), margin, 0)
         inside = (value >= low - margin) & (value <= high + margin)
         # Next to an overflow either side is right.

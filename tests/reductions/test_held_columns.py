@@ -201,3 +201,15 @@ def test_compiles_for_gpus(dtype: str, arch: str) -> None:
     source = kgen.jit(text).source(kgen.spec((640, 200, 77), dtype))
     assert "columns_held" in source
     assert nvrtc_log(source, arch) == ""
+
+
+@pytest.mark.parametrize("shape", [(5, 17), (16, 3), (32, 256)])
+def test_columns_divided_by_what_is_given(shape: tuple[int, int]) -> None:
+    """Elements are divided by an operand that has one element a column, and then by what is found of the column."""
+    rng = np.random.default_rng(3)
+    x, w = rng.normal(size=shape).astype(np.float32), rng.normal(size=shape[1]).astype(np.float32)
+    text = "most = max(x / w, axis=0, keepdims=true)\nout = x / most"
+    most, out = kgen.jit(text, device="cpu", fmad=False)(x, w)
+    assert kernels_of(text, x, w)[0].startswith("columns_held")
+    np.testing.assert_array_equal(most, (x / w).max(0, keepdims=True))
+    np.testing.assert_array_equal(out, x / most)

@@ -37,7 +37,7 @@ def _with(text: str, **defaults: Any) -> Say:
     """A program with numbers of the sample's keywords, or of its further arguments, written into it."""
 
     def say(args: Sequence[Any], named: Mapping[str, Any]) -> str | None:
-        values = defaults | dict(zip(defaults, args[1:], strict=False)) | named
+        values = {**defaults, **dict(zip(defaults, args[1:], strict=False)), **named}
         values.pop("inplace", None)
         if set(values) != set(defaults) or not all(isinstance(v, bool | int | float) for v in values.values()):
             return None
@@ -67,14 +67,14 @@ def _scaled(symbol: str, flipped: bool = False) -> Say:
 
 
 def _divide(args: Sequence[Any], named: Mapping[str, Any]) -> str | None:
-    mode = named.get("rounding_mode")
-    words = {None: "a / b", "floor": "a // b", "trunc": "trunc(a / b)"}
-    return words[mode] if len(args) == 2 else None
+    whole = not any(getattr(a, "is_floating_point", lambda a=a: isinstance(a, float))() for a in args)
+    words = {None: "a / b", "floor": "a // b", "trunc": "(a - fmod(a, b)) // b" if whole else "trunc(a / b)"}
+    return words[named.get("rounding_mode")] if len(args) == 2 else None
 
 
 def _reduce(name: str, *, squares: bool = False) -> Say:
     def say(args: Sequence[Any], named: Mapping[str, Any]) -> str | None:
-        given = dict(named)
+        given: dict[str, Any] = dict(named)
         if len(args) > 1 and "dim" not in given:
             given["dim"] = args[1]
         if len(args) > 2:
@@ -84,9 +84,9 @@ def _reduce(name: str, *, squares: bool = False) -> Say:
         if squares:
             unbiased = given.pop("unbiased", None)
             correction = given.pop("correction", 1 if unbiased is not False else 0)
-            if isinstance(dim, bool):
-                dim, correction = None, int(dim)
-            options += f", correction={1 if correction is None else correction}"
+            if isinstance(dim, bool):  # unbiased
+                dim, correction = None, 1 if dim else 0
+            options = f", correction={1 if correction is None else correction}"
         if given or dtype is not None or (isinstance(dim, tuple | list) and not dim):
             return None
         axis = tuple(dim) if isinstance(dim, list) else dim
@@ -182,7 +182,7 @@ SPELLINGS: Mapping[str, Say] = {
     "max.binary": _fixed("max(a, b)", count=2),
     "min.binary": _fixed("min(a, b)", count=2),
     "addcmul": _with("a + {value} * b * c", value=1),
-    "special.entr": _fixed("isnan(a) ? a : (a > 0 ? -a * log(a) : (a == 0 ? 0 : -inf))", count=1),
+    "special.entr": _fixed("isnan(a) ? a : (a > 0 ? -(a * log(a)) : (a == 0 ? 0 : -inf))", count=1),
     "special.erfcx": _fixed("erfcx(a)", count=1),
     "special.i1": _fixed("i1(a)", count=1),
     "i0": _fixed("i0(a)", count=1),
@@ -207,8 +207,8 @@ SPELLINGS: Mapping[str, Say] = {
     "nn.functional.hardsigmoid": _fixed("hardsigmoid(a)", count=1),
     "nn.functional.hardswish": _fixed("hardswish(a)", count=1),
     "nn.functional.logsigmoid": _fixed("logsigmoid(a)", count=1),
-    "nn.functional.elu": _with("elu(a, {alpha})", alpha=1.0),
-    "nn.functional.celu": _with("celu(a, {alpha})", alpha=1.0),
+    "nn.functional.elu": _with("a > 0 ? a : {alpha} * expm1(a)", alpha=1.0),
+    "nn.functional.celu": _with("a > 0 ? a : {alpha} * expm1(a / {alpha})", alpha=1.0),
     "nn.functional.gelu": lambda args, named: (
         {"none": "gelu(a)", "tanh": "gelu_tanh(a)"}[named.get("approximate", "none")] if len(args) == 1 else None
     ),
