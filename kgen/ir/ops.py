@@ -139,7 +139,7 @@ OPS: dict[str, OpRow] = {
     "erfcx": _float(1, 4, 4),
     "lgamma": _float(1, 6, 4),
     "tgamma": _float(1, 5, 10),
-    "normcdf": _float(1, 5, 5),  # in float32 kgen's own, templates/device/normal_cdf_f32.cu
+    "normcdf": _float(1, 6, 5),  # in float32 kgen's own, templates/device/normal_cdf_f32.cu
     "normcdfinv": _float(1, 5, 8),
     "j0": _float(1, 9, 7),
     "j1": _float(1, 9, 7),
