@@ -363,7 +363,7 @@ def test_the_compiler_ends_with_kgen(tmp_path: Path, how: signal.Signals) -> Non
     running = subprocess.Popen([sys.executable, "-c", _SLOW], env=environ, text=True, stdout=subprocess.PIPE)
     wait_for(pids.exists)
     running.send_signal(how)
-    said, _ = running.communicate()
+    said, _ = running.communicate(timeout=60)
     assert said == ("interrupted\n" if how == signal.SIGINT else "")
     for pid in pids.read_text().split():
         wait_for(lambda pid=pid: ended(int(pid)))  # type: ignore[misc]

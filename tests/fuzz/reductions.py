@@ -244,7 +244,9 @@ class Generator:
         is_complex = value.is_complex and kind in ("sum", "mean", "prod")
         exact = kind in ("min", "max", *(["sum"] if self.sort == "plain" else [])) and value.exact and value.is_float
         exact = exact or self.sort == "exact"
-        return Value(f"{kind}({', '.join([text, *words])})", shape, is_float, exact, kind in ("any", "all"), is_complex)
+        of_bools = kind in ("min", "max") and (value.is_bool if text == value.number else "==" in text or "!=" in text)
+        is_bool = kind in ("any", "all") or of_bools
+        return Value(f"{kind}({', '.join([text, *words])})", shape, is_float, exact, is_bool, is_complex)
 
     def _axes(self, axes: list[int], rank: int) -> str:
         shown = [a if self.rng.random() < 0.5 else a - rank for a in axes]
@@ -270,13 +272,15 @@ class Generator:
                 "{1} > {0}",
             ]
             forms += ["{1} / {0} * p"] if "p" in self.params else []
-            form = self.rng.choice(forms)
+            is_complex = value.is_complex or other.is_complex
+            form = self.rng.choice(["{0} + {1}", "{1} - {0}", "{1} == {0}"] if is_complex else forms)
             return Value(
                 f"({form.format(value.number, other.number)})",
                 shape,
                 "=" not in form and ">" not in form,
                 True,
                 "=" in form or ">" in form,
+                is_complex and "=" not in form,
             )
         if other.exact or not other.is_complex:  # what is large turns far in the complex plane
             forms.append("exp({1} * 0.125 - 1) + {0}")
