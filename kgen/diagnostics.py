@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Literal, ParamSpec, TypeVar
 
+from kgen.dynamo import keep_out, opaque
 from kgen.source import Source, Span
 
 Severity = Literal["error", "lint"]
@@ -134,9 +135,11 @@ _R = TypeVar("_R")
 def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A function that users call: a :class:`KgenError` leaves it without kgen's own frames."""
 
+    @opaque
     @wraps(function)
     def called(*args: _P.args, **named: _P.kwargs) -> _R:
         try:
+            keep_out()
             return function(*args, **named)
         except KgenError as problem:
             shorten(problem)

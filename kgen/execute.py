@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kgen import pipeline
 from kgen.decide import Decider, Layouted, given_arrays, program_shape_of
 from kgen.diagnostics import error
+from kgen.dynamo import opaque
 from kgen.schedule.bind import buffers
 from kgen.schedule.launch import launch_of
 from kgen.spec import Shape
@@ -119,6 +120,7 @@ class Engine(Decider):
 
     # --- a call -----------------------------------------------------------------------------------
 
+    @opaque
     def call(
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
     ) -> Any:

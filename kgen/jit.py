@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import KgenError, error, public, shorten, shown
+from kgen.dynamo import keep_out, opaque
 
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from inspect import Signature
@@ -156,6 +157,7 @@ class Kernel:
         """The device of the last call: ``"cpu"``, ``"cuda:0"``, or None before the first."""
         return self._engine.ran_on
 
+    @opaque
     def __call__(
         self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Any:
@@ -174,6 +176,7 @@ class Kernel:
                     result = quick(args, out, stream, named)
                     if result is not NotImplemented:
                         return result
+            keep_out()
             return self._engine.call(args, named, out=out, stream=stream, shape=shape)
         except KgenError as problem:
             shorten(problem)
@@ -301,6 +304,8 @@ class Profiled(Kernel):
             ) from None
         self._range = nvtx.annotate
 
+    @opaque
+    @opaque
     def __call__(
         self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Any:

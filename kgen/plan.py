@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import KgenError, error, public, shorten
+from kgen.dynamo import opaque
 from kgen.runtime.session import check_writable, stream_handle
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Plan:
         """The output (a tuple for several, None without any); its memory is the plan's for as long as that lives."""
         return self._out
 
+    @opaque
     def __call__(self, *args: Any, out: Any = None, stream: Any = None) -> Any:
         """Launch; returns the outputs.  Raises :class:`~kgen.KgenError` (``plan-mismatch``) for other layouts."""
         try:

@@ -46,7 +46,7 @@ def imports(tree: ast.Module, *, run: bool = False) -> set[str]:
 
 #: From the bottom up: a module imports its own row and those above it.
 LAYERS = [
-    "version.py source.py dtypes.py diagnostics.py lints.py resources.py functions.py spec.py",
+    "version.py source.py dtypes.py dynamo.py diagnostics.py lints.py resources.py functions.py spec.py",
     "syntax program.py literals.py prelude.py resolve",
     "ir",
     "check passes layout",

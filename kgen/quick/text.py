@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.arguments import ArrayValue, ScalarValue, Value
 from kgen.arrays.base import Adapter, Look
+from kgen.dynamo import mark
 from kgen.runtime.bound import PER_THREAD_STREAM
 from kgen.runtime.frame import Variable
 from kgen.runtime.scalars import pack
@@ -247,10 +248,12 @@ def finish(text: Text, seen: Seen, local: Mapping[str, str]) -> Quick:
     scope = dict(text.names)
     exec(_compiled(tuple(text.lines)), scope)
     made: Quick = scope["quick"]
+    made.__code__ = made.__code__.replace()  # its own: torch.compile attaches to code what it knows of one function
+    mark(made.__code__)
     return made
 
 
 @lru_cache(maxsize=256)
 def _compiled(lines: tuple[str, ...]) -> CodeType:
-    """Kernels of one arity share their code: only the values behind its names differ."""
+    """Kernels of one arity share what is compiled: only the values behind its names differ."""
     return compile("\n    ".join(("def quick(args, out, stream, named):", *lines)), "<kgen call>", "exec")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kgen.dynamo import opaque
 from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.driver import check, explained
 
@@ -51,6 +52,7 @@ class Graph:
                 driver.cuStreamDestroy(stream)
         return Graph(device, handle, current, look, keep)
 
+    @opaque
     def __call__(self, *, stream: Any = None) -> None:
         """Launch on ``stream``, else on the current stream of the arrays' library."""
         from cuda.bindings import driver
