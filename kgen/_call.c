@@ -19,6 +19,40 @@
 #define INVALID_CONTEXT 201
 #define INVALID_HANDLE 400
 
+/* What an array is and where: of a NumPy array the fields of its struct, of others what their library's DLPack function
+ * tells.  Both are public C interfaces; native.py has tried the first before it says that it may be read. */
+#define MOST_VIEWED 8 /* dimensions */
+typedef struct {
+    const void *data;
+    const void *kind;   /* NumPy's dtype, which an Again keeps alive; or DLPack's, packed */
+    int64_t place;      /* whether it may be written; or DLPack's device, packed */
+    int dimensions;
+    int64_t extents[MOST_VIEWED], strides[MOST_VIEWED];
+} View;
+typedef struct { /* PyArrayObject_fields */
+    PyObject_HEAD
+    char *data;
+    int dimensions;
+    Py_intptr_t *extents, *strides;
+    PyObject *base, *dtype;
+    int flags;
+} NumpyArray;
+#define NUMPY_WRITEABLE 0x0400
+typedef struct {
+    void *data;
+    int32_t device[2];
+    int32_t dimensions;
+    unsigned char dtype[4];
+    int64_t *extents, *strides;
+    uint64_t offset;
+} DlTensor;
+typedef int (*DlRead)(void *, DlTensor *);
+typedef struct {
+    uint32_t major, minor;
+    void *previous, *allocate, *managed, *to_python;
+    DlRead read; /* borrows everything; NULL where a library has none */
+} DlInterface;
+
 /* The driver's structs, whose layout is part of its ABI. */
 typedef struct { unsigned id; char pad[4]; union { char room[64]; unsigned dim[3]; int flag; } value; } Attribute;
 typedef struct {
@@ -63,6 +97,10 @@ typedef struct {
     Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count, shared_count;
     Py_ssize_t written_count;
     int out_is_tuple, pointer_is_method, one_result, moves; /* moves: an array may get other memory while it lives */
+    int is_numpy;        /* arrays are NumPy's, whose struct is known */
+    DlRead read;         /* or how their library tells what they are, or NULL */
+    PyGetSetDef *records; /* an attribute that has to be False then, as it is now */
+    PyObject *records_of; /* whose descriptor this keeps alive */
     int checked[MOST_VALUES], same[MOST_VALUES][2];
     int where[MOST_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
     int place[MOST_OPERANDS];  /* its address modulo 16, or NO_MEMORY */
@@ -425,20 +463,110 @@ typedef struct {
     Call *call;
     Py_ssize_t count;
     PyObject *values[MOST_VALUES];
+    View *views; /* of each value that is an operand, or NULL: then everything is looked at the long way */
     uint64_t pointers[MOST_OPERANDS];
     unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
 } Again;
 
+static int is_written(const Call *call, int value) {
+    for (Py_ssize_t i = 0; i < call->written_count; i++)
+        if (call->written[i] == value) return 1;
+    return 0;
+}
+
+/* What the array is and where; 0 where that cannot be told. */
+static int view(const Call *call, int value, PyObject *x, View *found) {
+    const int64_t *extents, *strides;
+    if (call->is_numpy) {
+        const NumpyArray *array = (const NumpyArray *)x;
+        found->data = array->data;
+        found->kind = array->dtype;
+        found->place = is_written(call, value) && !(array->flags & NUMPY_WRITEABLE);
+        found->dimensions = array->dimensions;
+        extents = (const int64_t *)array->extents;
+        strides = (const int64_t *)array->strides;
+    } else {
+        DlTensor tensor;
+        memset(&tensor, 0, sizeof tensor);
+        if (call->read(x, &tensor)) {
+            PyErr_Clear();
+            return 0;
+        }
+        found->data = (char *)tensor.data + tensor.offset;
+        found->kind = (void *)(uintptr_t)(tensor.dtype[0] | tensor.dtype[1] << 8 | tensor.dtype[2] << 16);
+        found->place = (int64_t)tensor.device[0] << 32 | (uint32_t)tensor.device[1];
+        found->dimensions = tensor.dimensions;
+        extents = tensor.extents;
+        strides = tensor.strides;
+    }
+    if (found->dimensions > MOST_VIEWED || (found->dimensions && !(extents && strides))) return 0;
+    for (int d = 0; d < found->dimensions; d++) {
+        found->extents[d] = extents[d];
+        found->strides[d] = strides[d];
+    }
+    return 1;
+}
+
+static int same_view(const View *a, const View *b) {
+    if (a->data != b->data || a->kind != b->kind || a->place != b->place || a->dimensions != b->dimensions) return 0;
+    size_t size = a->dimensions * sizeof(int64_t);
+    return !memcmp(a->extents, b->extents, size) && !memcmp(a->strides, b->strides, size);
+}
+
+/* Whether every view is as it was, and nothing outside of the arrays has changed what a call has to do. */
+static int unchanged(Again *self) {
+    Call *call = self->call;
+    View now;
+    for (Py_ssize_t i = 0; i < call->operands; i++) {
+        int value = call->where[i];
+        PyObject *x = self->values[value];
+        if ((PyObject *)Py_TYPE(x) != PyTuple_GET_ITEM(call->types, value)) return 0;
+        if (!view(call, value, x, &now) || !same_view(&now, &self->views[i])) return 0;
+    }
+    for (Py_ssize_t i = 0; call->records && i < call->operands; i++) {
+        PyObject *records = call->records->get(self->values[call->where[i]], call->records->closure);
+        if (!records) return forget();
+        Py_DECREF(records);
+        if (records != Py_False) return 0;
+    }
+    for (Py_ssize_t i = 0; i < call->condition_count; i++) {
+        const Condition *c = &call->conditions[i];
+        int held = c->object ? holds(c, c->object) : 1;
+        if (held != 1) return held;
+    }
+    return 1;
+}
+
 /* 1 where the arrays are what and where they were, 0 where not, -1 with an error. */
 static int stayed(Again *self) {
     Call *call = self->call;
-    int found = call->moves ? recognised(call, self->values) : 1;
-    for (Py_ssize_t i = 0; call->moves && found == 1 && i < call->operands; i++) {
+    if (!call->moves) return 1;
+    int found = self->views ? unchanged(self) : 0;
+    if (found) return found;
+    found = recognised(call, self->values);
+    for (Py_ssize_t i = 0; found == 1 && i < call->operands; i++) {
         uint64_t pointer;
         found = address(call, self->values[call->where[i]], &pointer);
         if (found == 1) found = pointer == self->pointers[i];
     }
     return found;
+}
+
+/* Take down what the arrays are now; where that cannot be told, they are looked at the long way. */
+static void take_views(Again *self) {
+    Call *call = self->call;
+    if (!call->moves || !(call->is_numpy || call->read)) return;
+    for (Py_ssize_t i = 0; call->records && i < call->operands; i++) /* getters do not look at the type themselves */
+        if (!PyObject_TypeCheck(self->values[call->where[i]], PyDescr_TYPE(call->records_of))) return;
+    View *views = PyMem_Calloc(call->operands ? call->operands : 1, sizeof(View));
+    for (Py_ssize_t i = 0; views && i < call->operands; i++) {
+        if (view(call, call->where[i], self->values[call->where[i]], &views[i]) &&
+            (uint64_t)(uintptr_t)views[i].data == self->pointers[i]) continue;
+        PyMem_Free(views);
+        return;
+    }
+    for (Py_ssize_t i = 0; views && call->is_numpy && i < call->operands; i++) Py_INCREF((PyObject *)views[i].kind);
+    self->views = views;
 }
 
 static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
@@ -459,6 +587,9 @@ static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, Py
 
 static void again_dealloc(PyObject *object) {
     Again *self = (Again *)object;
+    for (Py_ssize_t i = 0; self->views && self->call->is_numpy && i < self->call->operands; i++)
+        Py_DECREF((PyObject *)self->views[i].kind);
+    PyMem_Free(self->views);
     Py_XDECREF(self->call);
     for (Py_ssize_t i = 0; i < self->count; i++) Py_DECREF(self->values[i]);
     PyObject_Free(object);
@@ -487,6 +618,7 @@ static PyObject *make_again(PyObject *object, PyObject *arguments) {
     if (!made) return NULL;
     made->vectorcall = again;
     made->call = (Call *)Py_NewRef(object);
+    made->views = NULL;
     made->count = PyTuple_GET_SIZE(self->types);
     for (Py_ssize_t i = 0; i < made->count; i++) made->values[i] = Py_NewRef(values[i]);
     found = gather(self, values, made->pointers, made->memory);
@@ -495,6 +627,7 @@ static PyObject *make_again(PyObject *object, PyObject *arguments) {
         return found ? NULL : miss();
     }
     write_pointers(self, made->pointers, made->memory);
+    take_views(made);
     return (PyObject *)made;
 }
 
@@ -687,26 +820,41 @@ static int operands(Call *self, PyObject *where, PyObject *place) {
     return seen == made ? 0 : wrong("an output that is no operand");
 }
 
+/* None; True: NumPy's struct; or the capsule of a library's DLPack functions and an attribute's descriptor. */
+static int set_views(Call *self, PyObject *views) {
+    PyObject *capsule, *descriptor;
+    self->is_numpy = views == Py_True;
+    if (views == Py_None || views == Py_True) return 0;
+    if (!PyTuple_Check(views)) return wrong("views is None, True or a pair");
+    if (!PyArg_ParseTuple(views, "OO!", &capsule, &PyGetSetDescr_Type, &descriptor)) return -1;
+    const DlInterface *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    if (!found) return -1;
+    self->records_of = Py_NewRef(descriptor);
+    self->records = ((PyGetSetDescrObject *)descriptor)->d_getset;
+    if (found->major == 1) self->read = found->read;
+    return 0;
+}
+
 static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keywords) {
     static char *known[] = {
         "args", "names", "outs", "out_is_tuple", "types", "alike", "checked", "same", "conditions", "unless", "pointer",
         "pointer_is_method", "where", "place", "apart", "fresh", "mark_written", "written", "results", "one_result",
-        "moves", "current", "handle", "failed",
+        "moves", "views", "current", "handle", "failed",
         "engine", "here", "image", "variables", "kernels", "scratch", "launch", "get_context", "set_context", "context", NULL,
     };
     PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_, *scratch_;
-    PyObject *mark, *written;
+    PyObject *mark, *written, *views;
     Py_buffer image = {0};
     unsigned long long launch_, get, set, context;
     Call *self = (Call *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = call;
     if (!PyArg_ParseTupleAndKeywords(
-            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!ppOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
+            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!ppOOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
             &self->names, &self->outs, &self->out_is_tuple, &PyTuple_Type, &self->types, &alike, &PyTuple_Type, &checked,
             &PyTuple_Type, &same, &PyTuple_Type, &conds, &unless, &self->pointer, &self->pointer_is_method, &PyTuple_Type,
             &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &mark, &PyTuple_Type, &written,
-            &PyTuple_Type, &results_, &self->one_result, &self->moves, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
+            &PyTuple_Type, &results_, &self->one_result, &self->moves, &views, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
             &variables, &PyTuple_Type, &kernels_, &scratch_, &launch_, &get, &set, &context)) {
         self->names = self->types = self->fresh = self->pointer = self->handle = self->failed = NULL;
         self->engine = self->here = NULL;
@@ -725,13 +873,14 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     self->unless = unless == Py_None ? NULL : Py_NewRef(unless);
     self->current = current == Py_None ? NULL : Py_NewRef(current);
     self->mark_written = mark == Py_None ? NULL : Py_NewRef(mark);
+    int bad = set_views(self, views);
     self->ran_on = PyUnicode_InternFromString("ran_on");
     self->launch = launch_;
     self->get_context = get;
     self->set_context = set;
     self->context = context;
     PyObject *parts[] = {same, apart_, variables};
-    int bad = image.len > MOST_BYTES ? too_large() : 0;
+    if (!bad && image.len > MOST_BYTES) bad = too_large();
     if (!bad) memcpy(self->image, image.buf, self->bytes = image.len);
     PyBuffer_Release(&image);
     Py_ssize_t values = PyTuple_GET_SIZE(self->types), made = PyTuple_GET_SIZE(self->fresh);
@@ -783,6 +932,7 @@ static void dealloc(PyObject *object) {
     Py_CLEAR(self->mark_written);
     Py_CLEAR(self->here);
     Py_CLEAR(self->owner);
+    Py_CLEAR(self->records_of);
     Py_CLEAR(self->ran_on);
     for (Py_ssize_t i = 0; i < self->condition_count; i++) {
         Py_CLEAR(self->conditions[i].object);

@@ -54,6 +54,9 @@ class Look(NamedTuple):
     ``pointer``: the attributes that lead to an address, the last one called if ``pointer_call``; or a function.
     ``stream`` gives the caller's current stream; None where there is none, on the CPU.  ``numel`` is the attribute that
     counts elements, called if ``numel_call``.  ``mark_written`` is called on the arrays that are written to.
+
+    ``views`` lets C see at once that the very same arrays are as they were: True for arrays with NumPy's own struct, or
+    the capsule of a library's DLPack functions and the descriptor of an attribute that is False of each array.
     """
 
     facts: tuple[Fact, ...]
@@ -66,6 +69,7 @@ class Look(NamedTuple):
     numel: str = "size"
     numel_call: bool = False
     mark_written: Callable[[tuple[Any, ...]], None] | None = None
+    views: Any = None
 
 
 class Adapter(Protocol):

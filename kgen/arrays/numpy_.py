@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import ml_dtypes
@@ -114,7 +114,7 @@ class NumpyAdapter(Defaults):
     def _look(arrays: Sequence[tuple[str, Any, bool]], facts: Sequence[Fact]) -> Look:
         dtypes = [Fact(name, ("dtype",), x.dtype) for name, x, _ in arrays]
         writable = [Fact(name, ("flags", "writeable"), True) for name, _, written in arrays if written]
-        return Look((*dtypes, *facts, *writable), address_of, False, None)
+        return Look((*dtypes, *facts, *writable), address_of, False, None, views=_has_known_struct() or None)
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
         return partial(np.empty, dtype=TO_NUMPY[dtype])
@@ -214,6 +214,36 @@ class _Interface:
             "strides": tuple(steps),
             "typestr": typestr,
         }
+
+
+class _Struct(ctypes.Structure):
+    """An array after its object header: part of NumPy's C ABI."""
+
+    _fields_ = (
+        ("data", ctypes.c_size_t),
+        ("dimensions", ctypes.c_int),
+        ("extents", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("base", ctypes.c_size_t),
+        ("dtype", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+    )
+
+
+@cache
+def _has_known_struct() -> bool:
+    """Whether arrays lie in memory as ``_call.c`` reads them, which no Python has to promise: so it is tried."""
+    whole = np.zeros(6)
+    frozen = np.zeros((2, 5), np.int8)
+    frozen.flags.writeable = False
+    for x in (whole, whole[2::2], whole.reshape(2, 3).T, frozen, np.zeros((), np.float16)):
+        s = _Struct.from_address(id(x) + object.__basicsize__)
+        n = s.dimensions
+        if n != x.ndim or (s.data, s.dtype, bool(s.flags & 0x400)) != (x.ctypes.data, id(x.dtype), x.flags.writeable):
+            return False
+        if n and (tuple(s.extents[:n]), tuple(s.strides[:n])) != (x.shape, x.strides):
+            return False
+    return True
 
 
 def _find_address_of() -> Callable[[Any], int]:

@@ -181,7 +181,19 @@ class TorchAdapter(Defaults):
             numel="numel",
             numel_call=True,
             mark_written=self._bump,
+            views=self._views([x for _, x in distinct]),
         )
+
+    def _views(self, tensors: Sequence[Any]) -> tuple[Any, Any] | None:
+        """DLPack shows neither gradients nor lazy views.
+
+        Of real numbers, such a view is the imaginary part of conjugates: their strides are even.
+        """
+        plain = all(
+            type(x) in self._plain and not (x.requires_grad or x.is_complex()) and 1 in x.stride() for x in tensors
+        )
+        interface = getattr(self._torch.Tensor, "__dlpack_c_exchange_api__", None)  # of newer versions
+        return (interface, self._torch._C.TensorBase.requires_grad) if plain and interface is not None else None
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
         return partial(self._torch.empty, dtype=self.to_torch[dtype], device=like.device)

@@ -101,6 +101,7 @@ def native_call(
             results=results,
             one_result=len(results) == 1,
             moves=seen.adapter.moves,
+            views=looked.views,
             current=looked.stream,
             handle=stream_handle,
             failed=bound.failed,

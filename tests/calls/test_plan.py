@@ -221,6 +221,87 @@ def test_tensors_that_move() -> None:
                 plan()
 
 
+def test_tensors_that_look_otherwise_where_they_were() -> None:
+    """Other strides, another dtype, a lazy view or a gradient of a tensor whose address stays."""
+    torch: Any = pytest.importorskip("torch", reason="these are tensors of torch")
+
+    def as_integers(t: Any) -> None:
+        t.data = t.view(torch.int32)
+
+    def conjugated(t: Any) -> None:
+        t.data = t.conj()
+
+    def negated(t: Any) -> None:
+        t.data = t._base.conj().imag if t._base is not None else torch._neg_view(t)
+
+    real, imaginary = torch.randn(3, 3), torch.randn(3, 3, dtype=torch.complex64)
+    changes: list[tuple[Any, Any, str]] = [
+        (lambda t: t.t_(), real, "plan-mismatch"),
+        (lambda t: t.unsqueeze_(0), real, "plan-mismatch"),
+        (lambda t: t.resize_(2, 3), real, "plan-mismatch"),
+        (as_integers, real, "plan-mismatch"),
+        (lambda t: t.mul_(torch.ones(3, requires_grad=True)), real, "requires-grad"),
+        (conjugated, imaginary, "lazy-tensor"),
+        (negated, torch.view_as_real(imaginary)[..., 1], "lazy-tensor"),
+    ]
+    kernel = kgen.jit("out = x * 2", device="cpu")
+    for change, like, code in changes:
+        for which in (0, 1):
+            arrays = [torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).zero_() for _ in range(2)]
+            plan = kernel.plan(arrays[0], out=arrays[1])
+            plan()
+            change(arrays[which])
+            with pytest.raises(kgen.KgenError, match=code):
+                plan()
+
+
+def test_a_plan_in_c_sees_at_once_that_nothing_changed(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of what tells calls apart in general is asked while the arrays stay; all of it once they changed."""
+    if how != "c":
+        pytest.skip("generated Python looks the long way")
+    from kgen.arrays import numpy_, torch_
+
+    torch: Any = pytest.importorskip("torch", reason="half of this is about torch")
+    asked: list[str] = []
+
+    def address_of(x: Any) -> int:
+        asked.append("numpy")
+        return int(x.ctypes.data)
+
+    real = torch_._guards
+
+    def guards(tensors: Any, any_extents: bool) -> Any:
+        found = real(tensors, any_extents)
+
+        def check(*now: Any) -> bool:
+            asked.append("torch")
+            return found is None or found(*now)
+
+        return check
+
+    monkeypatch.setattr(numpy_, "address_of", address_of)
+    monkeypatch.setattr(torch_, "_guards", guards)
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this torch has no DLPack functions for C")
+    kernel = kgen.jit("out = x * 2", device="cpu")
+    arrays = [np.ones(9, np.float32), np.ones(9, np.float32)]
+    tensors = [torch.ones(9), torch.ones(9)]
+    for x, out in (arrays, tensors):
+        plan = kernel.plan(x, out=out)
+        asked.clear()
+        for _ in range(3):
+            x += 1
+            plan()
+            assert equal(out, x * 2)
+        assert not asked
+    plan = kernel.plan(tensors[0], out=tensors[1])
+    asked.clear()
+    tensors[0].resize_(5)
+    with pytest.raises(kgen.KgenError, match="plan-mismatch"):
+        plan()
+    assert asked
+
+
 def test_arrays_that_are_copied_have_no_plan() -> None:
     """An unaligned or byte-swapped array is copied by every call, so a plan would never see it change."""
     kernel = kgen.jit("out = x * 2", device="cpu")
