@@ -9,6 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
+import kgen
+
 from .harness import Array, Maps
 
 mpmath.mp.dps = 50
@@ -232,3 +234,14 @@ def test_lengths_do_not_overflow_on_the_way(maps: Maps) -> None:
     huge = np.array([1e300])
     assert maps("t_norm3d", np.float64, huge, huge, huge)[0] == pytest.approx(3**0.5 * 1e300)
     assert maps("t_rhypot", np.float64, np.array([np.inf]), np.array([np.nan]))[0] == 0
+
+
+def test_a_comparison_and_its_opposite_are_both_false_of_nan() -> None:
+    """GCC 12 under ``-fno-trapping-math`` joined two tests of one comparison, and lost what is unordered."""
+    text = """let m = mod(z, z) - z
+    let c = m < (m > z)
+    let t = cast<u32>(c)
+    let d = c ? t : (t < z <= c)
+    out = hardsigmoid(d != (!(1 ? cast<int16, rne>(d) : z)))"""
+    z = np.tile(np.array([0.74, -256, np.inf, 3, -1, np.nan, -np.inf, 0], np.float16), 4)[3:]
+    assert np.array_equal(kgen.jit(text, device="cpu")(z), np.full(z.shape, np.float32(4) / np.float32(6)))

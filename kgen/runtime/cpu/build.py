@@ -30,7 +30,7 @@ _FLAGS = (
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-math-errno",
-    "-fno-trapping-math",
+    # Not -fno-trapping-math: GCC 12's ifcombine then takes the opposite of x < y for x >= y, also for a NaN.
     "-frounding-math",  # without it GCC 12 takes 0 - x for -x where x cannot be -0.0: 0 - 0 would be -0.0
     "-fsigned-char",
     "-fno-strict-aliasing",  # vectors of halves move as words
