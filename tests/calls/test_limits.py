@@ -134,9 +134,9 @@ def description(**changed: Any) -> dict[str, Any]:
         "checked": (0,), "same": (), "conditions": ((0, ("ndim",), False, 1),), "unless": None,
         "pointer": lambda x: x.ctypes.data, "pointer_is_method": False, "where": (0, -1), "place": (0, 0),
         "apart": (), "fresh": ((np.empty, 3),), "mark_written": None, "written": (), "results": (-1,),
-        "one_result": True, "moves": True, "current": None, "handle": int, "failed": print, "engine": Engine(),
-        "here": "cpu", "image": bytes(64), "variables": ((0, "P", 0), (16, "P", 1)), "kernels": (), "scratch": None,
-        "launch": 0, "get_context": 0, "set_context": 0, "context": 0,
+        "one_result": True, "moves": True, "views": None, "current": None, "handle": int, "failed": print,
+        "engine": Engine(), "here": "cpu", "image": bytes(64), "variables": ((0, "P", 0), (16, "P", 1)),
+        "kernels": (), "scratch": None, "launch": 0, "get_context": 0, "set_context": 0, "context": 0,
     }  # fmt: skip
     return {**good, **changed}
 
