@@ -70,6 +70,11 @@ class DType:
         return FLOAT32 if self.is_narrow else self
 
     @property
+    def complex(self) -> DType:
+        """The complex dtype whose parts hold this one (itself when complex)."""
+        return self if self.is_complex else COMPLEX128 if self.size == 8 else COMPLEX64
+
+    @property
     def real(self) -> DType:
         """The dtype of the real and imaginary parts (itself when not complex)."""
         if not self.is_complex:

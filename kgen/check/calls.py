@@ -12,9 +12,9 @@ from kgen.check.complex import complex_function, magnitude
 from kgen.check.context import Context
 from kgen.check.numbers import all_weak, extremum, fmod, is_complex, promoted
 from kgen.check.shapes import expand, index, size
-from kgen.check.values import Deferred, Literal, Typed, Value
+from kgen.check.values import Literal, Typed, Value
 from kgen.check.weak import fits
-from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT32, Kind
+from kgen.dtypes import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT32, Kind
 from kgen.functions import FUNCTIONS, Function
 from kgen.ir.kernel import CastMode
 from kgen.prelude import prelude_def
@@ -79,9 +79,10 @@ def _float_typed(ctx: Context, node: Call, function: Function, *values: Typed) -
 def _keep(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
     """``abs sign floor ceil trunc round``: integers stay integers."""
     first = args[0]
-    if isinstance(first, Deferred) and first.kind in (Kind.INT, Kind.FLOAT):
+    if not isinstance(first, Typed) and first.kind > Kind.BOOL:
+        kind = Kind.FLOAT if function.target == "abs" and first.kind is Kind.COMPLEX else first.kind
         rule = partial(_keep_typed, ctx, node, function)
-        return operators.deferred(ctx, first.kind, rule, [first], node.function_span, node.span)
+        return operators.deferred(ctx, kind, rule, [first], node.function_span, node.span)
     value = ctx.typed(first)
     return None if value is None else _keep_typed(ctx, node, function, value)
 
@@ -159,8 +160,7 @@ def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: A
         n = ctx.typed(given, INT32 if fits(given, INT32) else INT64)
     else:
         n = ctx.typed(given)
-    values = promoted(ctx, node, [args[other]], to_float=True)
-    if n is None or values is None:
+    if n is None:
         return None
     if not n.dtype.is_int:
         ctx.error(
@@ -173,10 +173,17 @@ def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: A
         return None
     if n.dtype.size > 4 or n.dtype is UINT32:  # beyond int32 every result is that of its ends
         n = Typed(INT32, ctx.cast(n.id, INT32, n.span, CastMode("rz", True)), n.shape, n.span)
-    pair = [ctx.convert(n, INT32), values[0]]
-    if order == 1:
-        pair.reverse()
-    return ctx.op(function.target, pair, values[0].dtype, node.function_span, span=node.span)
+    number = ctx.convert(n, INT32)
+
+    def rule(_: object, values: list[Typed]) -> Typed | None:
+        pair = [number, values[0]] if order == 0 else [values[0], number]
+        return ctx.op(function.target, pair, values[0].dtype, node.function_span, span=node.span)
+
+    x = args[other]
+    if not isinstance(x, Typed):
+        return ctx.defer(Kind.FLOAT, rule, [x], node.function_span, node.span, beside=[number])
+    values = promoted(ctx, node, [x], to_float=True)
+    return None if values is None else rule(None, values)
 
 
 def _operator(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
@@ -229,42 +236,56 @@ def _logical_xor(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | 
 
 
 def _complex(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
+    rule = partial(_complex_typed, ctx, node)
+    weak = all_weak(args)
+    if weak is not None:
+        return operators.deferred(ctx, Kind.COMPLEX, rule, weak, node.function_span, node.span)
     values = promoted(ctx, node, args, to_float=True)
-    shape = None if values is None else ctx.shape_of(values, node.function_span)
-    if values is None or shape is None:
-        return None
-    dtype = COMPLEX128 if values[0].dtype is FLOAT64 else COMPLEX64
-    return Typed(dtype, values[0].id, shape, node.span, values[1].id)
+    return None if values is None else rule(*values)
+
+
+def _complex_typed(ctx: Context, node: Call, real: Typed, imag: Typed) -> Typed | None:
+    shape = ctx.shape_of([real, imag], node.function_span)
+    return None if shape is None else Typed(real.dtype.complex, real.id, shape, node.span, imag.id)
 
 
 def _part(name: str) -> Callable[[Context, Scope, Call, Args], Value | None]:
-    def rule(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
-        value = ctx.typed(args[0])
-        if value is None:
-            return None
-        if value.imag is None:
-            if name in ("real", "conj"):
-                return value
-            return ctx.const(0 if value.dtype.kind < Kind.FLOAT else 0.0, value.dtype, node.span, value.shape)
-        if name == "conj":
-            return Typed(
-                value.dtype, value.id, value.shape, node.span, ctx.builder.op("neg", (value.imag,), span=node.span)
-            )
-        number = value.id if name == "real" else value.imag
-        if ctx.builder.ops[number].shape != value.shape:  # the other part has more axes
-            whole = ctx.builder.op("complex", (value.id, value.imag), dtype=value.dtype, span=node.span)
-            number = ctx.builder.op(name, (whole,), dtype=value.dtype.real, span=node.span)
-        return Typed(value.dtype.real, number, value.shape, node.span)
+    def part(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
+        value, rule = args[0], partial(_part_typed, ctx, node, name)
+        if isinstance(value, Typed):
+            return rule(value)
+        kind = value.kind if name == "conj" else min(value.kind, Kind.FLOAT)
+        return operators.deferred(ctx, kind, rule, [value], node.function_span, node.span)
 
-    return rule
+    return part
+
+
+def _part_typed(ctx: Context, node: Call, name: str, value: Typed) -> Typed:
+    if value.imag is None:
+        if name in ("real", "conj"):
+            return value
+        return ctx.const(0 if value.dtype.kind < Kind.FLOAT else 0.0, value.dtype, node.span, value.shape)
+    if name == "conj":
+        imag = ctx.builder.op("neg", (value.imag,), span=node.span)
+        return Typed(value.dtype, value.id, value.shape, node.span, imag)
+    number = value.id if name == "real" else value.imag
+    if ctx.builder.ops[number].shape != value.shape:  # the other part has more axes
+        whole = ctx.builder.op("complex", (value.id, value.imag), dtype=value.dtype, span=node.span)
+        number = ctx.builder.op(name, (whole,), dtype=value.dtype.real, span=node.span)
+    return Typed(value.dtype.real, number, value.shape, node.span)
 
 
 def _angle(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
-    """``atan2(im, re)``; of a real number, 0 or pi, and NaN of NaN."""
+    rule = partial(_angle_typed, ctx, node)
+    weak = all_weak(args)
+    if weak is not None:
+        return operators.deferred(ctx, Kind.FLOAT, rule, weak, node.function_span, node.span)
     values = promoted(ctx, node, args, to_float=True)
-    if values is None:
-        return None
-    value = values[0]
+    return None if values is None else rule(values[0])
+
+
+def _angle_typed(ctx: Context, node: Call, value: Typed) -> Typed | None:
+    """``atan2(im, re)``; of a real number, 0 or pi, and NaN of NaN."""
     if value.imag is not None:
         return Typed(
             value.dtype.real, ctx.builder.op("atan2", (value.imag, value.id), span=node.span), value.shape, node.span

@@ -12,10 +12,8 @@ from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import (
     COMPLEX64,
-    COMPLEX128,
     DEFAULT_OF_KIND,
     FLOAT32,
-    FLOAT64,
     DType,
     Kind,
     promote,
@@ -92,7 +90,7 @@ class Context:
         if weak <= result.kind:
             return result
         if weak is Kind.COMPLEX:
-            return COMPLEX128 if result is FLOAT64 else COMPLEX64
+            return result.complex if result.is_float else COMPLEX64
         return DEFAULT_OF_KIND[weak]
 
     # --- giving values a dtype --------------------------------------------------------------------

@@ -118,18 +118,24 @@ def size(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
 
 def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
     """``expand(w, axis=(1, 2))``: axes of size 1 at those places of the result."""
-    word = keyword(node, "axis")
-    value = ctx.typed(args[0])
+    word, value = keyword(node, "axis"), args[0]
     if word is None:
         ctx.error("missing-keyword", "expand() needs axis=", node.function_span, hint="expand(w, axis=(1, 2))")
-        return None
-    if value is None:
         return None
     count = len(word.value.items) if isinstance(word.value, Tuple) else 1
     rank = len(value.shape) + count
     places = axes(ctx, word.value, rank, f"a result of {rank} dimensions")
     if places is None:
         return None
+    if isinstance(value, Typed):
+        return _expand_typed(ctx, node, places, value)
+    weak = ctx.defer(
+        value.kind, lambda _, values: _expand_typed(ctx, node, places, *values), [value], node.function_span, node.span
+    )
+    return weak and replace(weak, shape=_insert(value.shape, places))
+
+
+def _expand_typed(ctx: Context, node: Call, places: tuple[int, ...], value: Typed) -> Typed | None:
     numbers = [value.id] if value.imag is None else [value.id, value.imag]
     shape = _insert(value.shape, places)
     moved = [_moved(ctx, number, value.shape, shape, places) for number in numbers]

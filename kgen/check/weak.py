@@ -39,8 +39,8 @@ def held_in(node: Deferred, dtype: DType) -> DType:
 
 
 def operand_in(arg: Weak, dtype: DType) -> DType:
-    """The dtype of an operand of a value in ``dtype``: beside complex ones a real one stays real."""
-    return dtype if arg.kind is Kind.COMPLEX else dtype.real
+    """The dtype of an operand of a value in ``dtype``: a real one is real, a complex one complex."""
+    return dtype.complex if arg.kind is Kind.COMPLEX else dtype.real
 
 
 def as_float(value: Number, dtype: DType) -> float:

@@ -1,0 +1,81 @@
+"""Every function of weak values is weak: beside an array it is computed in the array's dtype, with all its digits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen import pipeline
+from kgen.check import ArgType, ArrayArg, WeakArg, check
+from kgen.dtypes import COMPLEX64, FLOAT16, FLOAT32, FLOAT64, DType, Kind
+from kgen.functions import FUNCTIONS
+from kgen.ir.kernel import Kernel
+
+_VALUES = {Kind.FLOAT: "0.3", Kind.COMPLEX: "(0.3 + 0.1j)"}
+_FORMS = {"literal": "{0}", "param": "q", "choice": "(x > 0 ? {0} : 2 * {0})"}
+
+_ARITHMETIC = {"+", "-", "*", "/", "//", "%", "**"}
+_NO_FLOATS = {"index", "size", "where", "logical_xor", "ilogb", "lrint", "lround"}  # bools, integers, and a condition
+_COMPARING = {"prelude", "lifted"}  # on the way, which is done in the kind's default
+_REFUSED = {"acosh", "smoothstep"}  # of 0.3, and of equal edges
+_NAMES = [
+    name
+    for name, f in FUNCTIONS.items()
+    if f.rule not in ("predicate", "integer", "reduction")
+    and (f.rule != "operator" or f.target in _ARITHMETIC)
+    and f.target not in _NO_FLOATS | _REFUSED
+]
+
+
+def _kernel(name: str, form: str, kind: Kind, dtype: DType) -> Kernel:
+    function = FUNCTIONS[name]
+    args = [_FORMS[form].format(_VALUES[kind])] * max(function.arity)
+    if function.rule == "ordered":
+        args[1 if function.target == "ldexp" else 0] = "2"
+    axis = ", axis=0" if name == "expand" else ""
+    text = ("param q\n" if form == "param" else "") + f"out = x * {name}({', '.join(args)}{axis})"
+    given: dict[str, ArgType] = {"x": ArrayArg(dtype, (None,))}
+    if form == "param":
+        given["q"] = WeakArg(kind)
+    return check(pipeline.load(text), given, shape=(4,)).kernel
+
+
+@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("name", _NAMES)
+def test_functions_of_weak_values_keep_narrow_dtypes(name: str, form: str) -> None:
+    dtype = _kernel(name, form, Kind.FLOAT, FLOAT16).operands[-1].dtype
+    assert dtype is (COMPLEX64 if name == "complex" else FLOAT16)
+
+
+@pytest.mark.parametrize("kind", _VALUES)
+@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("name", [n for n in _NAMES if FUNCTIONS[n].rule not in _COMPARING])
+def test_functions_of_weak_values_are_computed_in_float64(name: str, form: str, kind: Kind) -> None:
+    function = FUNCTIONS[name]
+    if kind is Kind.COMPLEX and (not function.is_complex or name in ("maximum", "minimum") or function.target in "//%"):
+        return
+    narrow = [op.name for op in _kernel(name, form, kind, FLOAT64).ops if op.dtype in (FLOAT32, COMPLEX64)]
+    assert not narrow
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("z * complex(0.1, 0.2)", 0.1 + 0.2j),
+        ("z * conj(0.1 + 0.2j)", 0.1 - 0.2j),
+        ("z * complex(x > 0 ? 0.1 : 0.3, imag(q))", 0.1 + 0.7j),
+        ("x * real(q)", 0.1),
+        ("x * abs(q)", abs(0.1 + 0.7j)),
+        ("x * angle(q)", np.angle(0.1 + 0.7j)),
+        ("z * sign(q)", np.sign(0.1 + 0.7j)),
+        ("x * ldexp(0.1, 3)", 0.8),
+        ("x * abs(-0.1)", 0.1),
+        ("x + expand(x > 0 ? 0.1 : 0.3, axis=0)", 1.1),
+    ],
+)
+def test_values(text: str, expected: complex) -> None:
+    k = kgen.jit(f"input x, z\nparam q = 0.1 + 0.7j\nout = {text} + 0 * real(z) + 0 * real(q)", device="cpu")
+    out = k(np.ones(1), np.ones(1) + 0j)
+    assert out.dtype.itemsize == (16 if isinstance(expected, complex) else 8)
+    np.testing.assert_allclose(out.ravel(), [expected], rtol=1e-15)
