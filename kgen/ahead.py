@@ -98,17 +98,16 @@ def _layout_class(layout: str) -> LayoutClass:
 
 def _dtypes(program: Program, dtypes: Any, scalars: Mapping[str, Kind]) -> dict[str, Any]:
     """By name, for every input that is an array."""
-    names = [a.name for a in program.arguments if a.name not in scalars]
+    arrays = {a.name: a for a in program.arguments if a.name not in scalars}
     if isinstance(dtypes, Mapping):
-        unknown = [n for n in dtypes if n not in names]
+        unknown = [n for n in dtypes if n not in arrays]
         if unknown:
-            raise error(
-                "unknown-argument", f"no input is called `{unknown[0]}`", f"the inputs are {', '.join(names) or 'none'}"
-            )
+            known = ", ".join(arrays) or "none"
+            raise error("unknown-argument", f"no input is called `{unknown[0]}`", f"the inputs are {known}")
         given = {n: as_dtype(t) for n, t in dtypes.items()}
     else:
         given = {} if dtypes is None else {a.name: a.dtype or as_dtype(dtypes) for a in program.arguments}
-    return {a.name: given.get(a.name) or a.dtype or FLOAT32 for a in program.arguments if a.name in names}
+    return {name: given.get(name) or a.dtype or FLOAT32 for name, a in arrays.items()}
 
 
 def _types(

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from kgen.diagnostics import Diagnostic
+from kgen.diagnostics import MAX_SHOWN, Diagnostic
 
 _OURS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)  # frames below a user's line
 
@@ -26,11 +26,15 @@ class LintWarning(UserWarning):
 
 
 def warn(lints: Iterable[Diagnostic], warned: dict[Diagnostic, None]) -> None:
-    """Warn of each lint that is not in ``warned`` yet, and put it there first: a filter may make it an exception."""
+    """Warn of each lint that is not in ``warned`` yet, and put it there first: a filter may make it an exception.
+
+    A kernel warns of twenty at most: a program of 10,000 unread inputs is no flood.
+    """
     for lint in lints:
         if lint not in warned:
             warned[lint] = None
-            warnings.warn(LintWarning(lint), stacklevel=_users_level())
+            if len(warned) <= MAX_SHOWN:
+                warnings.warn(LintWarning(lint), stacklevel=_users_level())
 
 
 def _users_level() -> int:

@@ -35,6 +35,14 @@ def test_what_is_known_of_a_text_is_said_by_jit() -> None:
     assert (str(again), again.diagnostic) == (str(warning.message), warning.message.diagnostic)  # type: ignore[union-attr]
 
 
+def test_a_flood_of_lints_ends() -> None:
+    """Twenty warnings; ``explain`` has them all."""
+    with pytest.warns(kgen.LintWarning) as found:
+        k = kgen.jit("input a, " + ", ".join(f"b{i}" for i in range(60)) + "\nout = a", device="cpu")
+    assert len(found) == 20
+    assert len(k.explain(a=SQUARE, **{f"b{i}": SQUARE for i in range(60)}).lints) == 60
+
+
 def test_what_follows_from_arrays_is_said_by_the_first_call() -> None:
     """Once, at the line of the call, whatever dtypes follow; arrays that are not square are no reason to warn."""
     k = kgen.jit(LOST, device="cpu")

@@ -89,6 +89,16 @@ def test_many_arguments(what: str) -> None:
     assert caught.value.code == "too-many-parameters"
 
 
+def test_many_arguments_ahead_of_time() -> None:
+    """Without arrays, 60,000 of them."""
+    text = "".join(f"input a{i}\n" for i in range(60_000)) + "out = a0"
+    start = time.process_time()
+    with pytest.warns(kgen.LintWarning), pytest.raises(kgen.KgenError) as caught:
+        kgen.jit(text, device="cpu").source(layout="any")
+    assert time.process_time() - start < SECONDS
+    assert caught.value.code == "too-many-parameters"
+
+
 LETS = "".join(f"let tmp{i} = x\n" for i in range(MANY))
 
 
