@@ -144,9 +144,9 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
         var_of_blocks[row * gridDim.y + blockIdx.y] = var_acc;
-        __threadfence();  // what this block leaves is seen by others before its arrival
+        __threadfence();  // release: who sees this block's arrival sees what it wrote
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
-        __threadfence();  // and theirs after it
+        __threadfence();  // acquire: the last block sees what all others wrote
     }
     __syncthreads();
     if (!is_last) {

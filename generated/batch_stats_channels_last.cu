@@ -237,9 +237,9 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     __syncthreads();
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        __threadfence();  // what all threads of this block leave is seen by others before its arrival
+        __threadfence();  // release: who sees this block's arrival sees what its threads wrote
         is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
-        __threadfence();  // and theirs after it
+        __threadfence();  // acquire: the last block sees what all others wrote
     }
     __syncthreads();
     if (!is_last) {

@@ -76,4 +76,4 @@ def test_many_unknown_functions_take_no_time_each() -> None:
     found = [d for d in caught.value.diagnostics if d.code == "unknown-function"]
     assert len(found) == 2000
     assert "did you mean `function_0`?" in str(found[0].hint)
-    assert str(found[-1].hint).startswith("define it first")
+    assert "did you mean" not in str(found[-1].hint)
