@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
-STATEMENTS = (100, 1_000, 10_000)
+STATEMENTS = (50, 500, 5_000)
 
 START_UP = """
 import json, time
@@ -91,7 +91,7 @@ def scaling() -> list[Row]:
     for count in STATEMENTS:
         lines = ["let t0 = a", *(f"let t{i} = t{i - 1} * b + {i}.5" for i in range(1, count)), f"out = t{count - 1}"]
         text = "\n".join(lines)
-        seconds = _best(text, 1 if count > 5_000 else 3)
+        seconds = _best(text, 1 if count > 1_000 else 3)
         rows.append(_row(f"{count:,} statements", seconds, before * 1e3 * 10 if before else None))
         before = seconds
     return rows
