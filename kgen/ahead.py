@@ -15,14 +15,14 @@ from kgen.codegen.emit import Module
 from kgen.diagnostics import error, shown
 from kgen.dtypes import FLOAT32, Kind
 from kgen.ir.kernel import Dim, Kernel, Shape
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
 from kgen.program import Parameter, Program
 from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.bind import Array, Placed, concrete
 from kgen.schedule.cover import LAYOUTS, LayoutClass, covering
-from kgen.schedule.cut import RowStep
-from kgen.schedule.plan import Schedule
-from kgen.schedule.policy import Choice
-from kgen.schedule.split import Step
+from kgen.schedule.elementwise.policy import Choice
+from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import Target
 from kgen.spec import as_dtype, c_strides, counted, spec
 

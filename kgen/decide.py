@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgen.explain import Explanation
     from kgen.pipeline import Specialised
     from kgen.runtime.bound import Bound
-    from kgen.schedule.plan import Schedule
+    from kgen.schedule.schedule import Schedule
 
 
 MOST_DECIDED = 1024  # layouts that one kernel remembers; then it starts afresh

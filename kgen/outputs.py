@@ -10,11 +10,11 @@ from kgen.arguments import ArrayValue
 from kgen.arrays import adapter_of
 from kgen.diagnostics import error
 from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
 from kgen.program import Program
 from kgen.runtime.session import Session, check_writable
 from kgen.schedule.bind import Array, Extents, allocated_strides, buffers, concrete, view
-from kgen.schedule.cut import RowStep
-from kgen.schedule.split import Step
 from kgen.spec import counted
 
 if TYPE_CHECKING:

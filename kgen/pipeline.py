@@ -17,20 +17,20 @@ from kgen.codegen.emit import Module, emit
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType
 from kgen.ir.kernel import Kernel
+from kgen.partition.cut import RowStep, cut, refuse_empty
+from kgen.partition.reasons import order_reasons
+from kgen.partition.step import Step
 from kgen.passes import optimise
 from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
 from kgen.schedule.bind import Array, Placed, place
-from kgen.schedule.chains import better_apart, better_joined
-from kgen.schedule.columns import choose_columns
-from kgen.schedule.cut import RowStep, cut, refuse_empty
-from kgen.schedule.held_columns import choose_held_columns
-from kgen.schedule.order_reasons import order_reasons
-from kgen.schedule.plan import Schedule
-from kgen.schedule.policy import Choice, choose
-from kgen.schedule.rows import choose_rows
-from kgen.schedule.split import Step
+from kgen.schedule.elementwise.policy import Choice, choose
+from kgen.schedule.reduction.chains import better_apart, better_joined
+from kgen.schedule.reduction.columns import choose_columns
+from kgen.schedule.reduction.resident_columns import choose_held_columns
+from kgen.schedule.reduction.rows import choose_rows
+from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.syntax.parser import parse

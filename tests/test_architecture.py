@@ -50,6 +50,7 @@ LAYERS = [
     "syntax program.py literals.py prelude.py resolve",
     "ir",
     "check passes layout",
+    "partition",
     "schedule",
     "codegen banner.py",
     "pipeline.py",

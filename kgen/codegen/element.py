@@ -17,7 +17,7 @@ from kgen.codegen.literals import in_hex
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.kernel import Access, Op
-from kgen.schedule.split import Step
+from kgen.partition.step import Step
 
 MAX_COLUMNS = 104  # of a generated line
 MAX_INLINE = 84  # columns of an expression, so that an assignment of it stays near 100

@@ -24,9 +24,9 @@ from kgen.codegen.kernels import Entry, describe, describe_reduction
 from kgen.codegen.templates import environment
 from kgen.codegen.unread import without_unread
 from kgen.diagnostics import Diagnostic
-from kgen.schedule.cut import RowStep
-from kgen.schedule.plan import Schedule
-from kgen.schedule.split import Step
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
+from kgen.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kgen.codegen import names
-from kgen.codegen.columns import ColumnWriter
 from kgen.codegen.context import FieldContext, GroupContext, KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument, Element, Statement
-from kgen.codegen.groups import describe_groups
-from kgen.codegen.held_columns import HeldColumnWriter
+from kgen.codegen.elementwise.groups import describe_groups
 from kgen.codegen.layouts import (
     OFFSETS_32,
     apart,
@@ -24,16 +22,18 @@ from kgen.codegen.layouts import (
     touch_labels,
 )
 from kgen.codegen.limits import check_parameters
-from kgen.codegen.reductions import Described, RowsWriter, describe_rows
-from kgen.codegen.row_access import known_of, states_of
-from kgen.codegen.sections import by_value
+from kgen.codegen.reduction.access import known_of, states_of
+from kgen.codegen.reduction.columns import ColumnWriter
+from kgen.codegen.reduction.resident_columns import HeldColumnWriter
+from kgen.codegen.reduction.rows import Described, RowsWriter, describe_rows
+from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.spelling import register_type, storage_type
 from kgen.dtypes import DType
-from kgen.schedule.cut import RowStep
-from kgen.schedule.plan import Schedule
-from kgen.schedule.policy import beyond
-from kgen.schedule.reductions import RowSchedule
-from kgen.schedule.split import Step
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
+from kgen.schedule.elementwise.policy import beyond
+from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

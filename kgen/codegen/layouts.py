@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext
 from kgen.codegen.element import MAX_COLUMNS, Element
-from kgen.schedule.plan import Schedule
-from kgen.schedule.split import Step
+from kgen.partition.step import Step
+from kgen.schedule.schedule import Schedule
 
 #: What a kernel with 32-bit indices that computes offsets asks of its operands.
 OFFSETS_32 = "Limits: fewer than 2^31 elements, and every offset in bytes below 2^31."

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kgen.diagnostics import error
-from kgen.schedule.plan import Schedule
-from kgen.schedule.reductions import RowSchedule
-from kgen.schedule.row_launch import steps_of
+from kgen.schedule.reduction.launch import steps_of
+from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import PORTABLE
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from kgen.arrays.base import Device
 from kgen.banner import Options
 from kgen.codegen.emit import Module
 from kgen.diagnostics import KgenError, error, shown
+from kgen.partition.step import Step
 from kgen.runtime.bound import Loaded
 from kgen.runtime.frame import Signature
-from kgen.schedule.split import Step
 from kgen.schedule.target import PORTABLE, Target, target_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
+from kgen.partition.step import Step
 from kgen.runtime.frame import Frame, Memory, Signature
 from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
-from kgen.schedule.split import Step
 
 _MOST_STREAMS = 64  # whose parameter memory is kept
 

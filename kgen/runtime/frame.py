@@ -15,9 +15,9 @@ from functools import cached_property
 
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DType
+from kgen.partition.step import Step
 from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
-from kgen.schedule.split import Step
 
 SCRATCH = 256  # every buffer starts at a multiple of what allocators align to
 SLOT = 16  # every value starts at a multiple of the strictest alignment, that of complex128

@@ -14,10 +14,10 @@ from kgen.layout.iterator import (
     iteration_space,
     output_strides,
 )
-from kgen.schedule.cut import RowStep
-from kgen.schedule.policy import kept_axes
-from kgen.schedule.reductions import row_space
-from kgen.schedule.split import Step, Touch
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step, Touch
+from kgen.schedule.elementwise.policy import kept_axes
+from kgen.schedule.reduction.schedule import row_space
 from kgen.schedule.target import PORTABLE
 
 Extents = Mapping[str, int]  #: dimension symbol -> its extent

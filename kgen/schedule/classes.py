@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from kgen.layout.access import Access, classify, index_bits
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.groups import tile_elements
-from kgen.schedule.plan import Schedule
-from kgen.schedule.reductions import RowSchedule
+from kgen.schedule.elementwise.groups import tile_elements
+from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from kgen.schedule.plan import Schedule, TouchSchedule
-from kgen.schedule.policy import BLOCK, STRIDED_BLOCK, group_size, is_shifted
-from kgen.schedule.split import Step, Touch
+from kgen.partition.step import Step, Touch
+from kgen.schedule.elementwise.policy import BLOCK, STRIDED_BLOCK, group_size, is_shifted
+from kgen.schedule.schedule import Schedule, TouchSchedule
 
 LayoutClass = Literal["any", "contiguous", "strided"]
 LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")

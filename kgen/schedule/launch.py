@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.divide import divisors, packed
-from kgen.schedule.groups import outer_patterns, row_steps, spans, work_shape
-from kgen.schedule.plan import Schedule
-from kgen.schedule.reductions import RowSchedule
-from kgen.schedule.row_launch import grid_of, row_fields
+from kgen.schedule.divisors import divisors, packed
+from kgen.schedule.elementwise.groups import outer_patterns, row_steps, spans, work_shape
+from kgen.schedule.reduction.launch import grid_of, row_fields
+from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

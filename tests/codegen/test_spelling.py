@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from kgen import resources
-from kgen.codegen.accumulators import accumulator
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
 from kgen.codegen.helpers import CLUSTER, HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
+from kgen.codegen.reduction.accumulators import accumulator
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.kernel import Attr, CastMode, Reduction, from_bits, to_bits

@@ -10,10 +10,10 @@ from unittest import mock
 
 from kgen.banner import Options
 from kgen.codegen.emit import Module
+from kgen.partition.step import Step
 from kgen.runtime.backend import CudaBackend
 from kgen.runtime.bound import Loaded
 from kgen.runtime.frame import Signature
-from kgen.schedule.split import Step
 
 from .batch import Collected, joined
 

@@ -11,9 +11,9 @@ from kgen.ir.evaluator import Frame
 from kgen.ir.kernel import Access, Kernel, Op, Operand, Reduction
 from kgen.ir.reductions import reduce
 from kgen.ir.rounding import numpy_dtype
-from kgen.schedule.cut import RowStep
-from kgen.schedule.split import Step
-from kgen.schedule.trace import Place, spread
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
+from kgen.partition.trace import Place, spread
 
 from .arrays import Array
 

@@ -16,10 +16,10 @@ from kgen.check import check
 from kgen.ir.evaluator import evaluate
 from kgen.ir.kernel import Access, Kernel
 from kgen.ir.verifier import check as verify
+from kgen.partition.cut import RowStep, cut
 from kgen.passes import optimise
 from kgen.passes.rounds import join_rounds
 from kgen.schedule.bind import extents_of
-from kgen.schedule.cut import RowStep, cut
 
 from .arrays import Array
 from .batch import Batch, Collected, collecting, running

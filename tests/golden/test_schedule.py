@@ -22,9 +22,9 @@ from kgen import pipeline
 from kgen.check import ArrayArg
 from kgen.dtypes import BY_NAME
 from kgen.ir.kernel import Kernel
+from kgen.partition.step import Step
 from kgen.schedule.bind import Array, Extents, allocated_strides, concrete, extents_of
 from kgen.schedule.launch import launch_of
-from kgen.schedule.split import Step
 from kgen.spec import c_strides
 from tests.golden.headers import files, header
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.held_columns import Held, share_columns
+from kgen.schedule.reduction.resident_columns import Held, share_columns
 from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array, Recipe
 from tests.fuzz.test_reductions import run

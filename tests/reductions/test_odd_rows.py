@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule import stage
+from kgen.schedule.reduction import staging as stage
 from tests.fuzz.test_reductions import run
 from tests.reductions.odd_rows import programs
 

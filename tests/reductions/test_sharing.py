@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.share import block_of, filled, share
+from kgen.schedule.reduction.threads import block_of, filled, share
 
 SUM = "out = sum(x, axis=-1)"
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"

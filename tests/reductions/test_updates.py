@@ -14,7 +14,8 @@ import kgen
 from kgen import pipeline
 from kgen.check import ArrayArg
 from kgen.dtypes import FLOAT32
-from kgen.schedule import sharing, trace
+from kgen.partition import fusion as sharing
+from kgen.partition import trace
 from tests.fuzz import test_updates as fuzzed
 
 Array = np.ndarray[Any, Any]

@@ -20,13 +20,14 @@ from unittest import mock
 import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
-from kgen.schedule import columns, peel, rows, walk
-from kgen.schedule.columns import Shape
-from kgen.schedule.held_columns import Held
-from kgen.schedule.reductions import is_plain
-from kgen.schedule.share import Share, block_of
+from kgen.schedule.reduction import access as walk
+from kgen.schedule.reduction import columns, peel, rows
+from kgen.schedule.reduction.access import Walk
+from kgen.schedule.reduction.columns import Shape
+from kgen.schedule.reduction.resident_columns import Held
+from kgen.schedule.reduction.schedule import is_plain
+from kgen.schedule.reduction.threads import Share, block_of
 from kgen.schedule.target import Target
-from kgen.schedule.walk import Walk
 from tests.fuzz.batch import Batch, Collected, collecting, running
 
 #: Elements of a row that a thread keeps at most, where that is forced: what compiles in reasonable time.
@@ -59,7 +60,7 @@ def _none(*_: Any, **__: Any) -> None:
 _BY_ROWS: Patches = {
     "kgen.pipeline.choose_columns": _none,
     "kgen.pipeline.choose_held_columns": _none,
-    "kgen.schedule.walk.stage": _none,
+    "kgen.schedule.reduction.access.stage": _none,
 }
 
 
@@ -89,7 +90,7 @@ def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Sha
 
 
 def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, cluster: int = 1) -> Way:
-    sharing = {"kgen.schedule.rows._share": _sharing(threads, held=held, cluster=cluster)}
+    sharing = {"kgen.schedule.reduction.rows._share": _sharing(threads, held=held, cluster=cluster)}
     return Way(name, {**_BY_ROWS, **sharing, **(more or {})}, arch=90 if cluster > 1 else 0)
 
 
@@ -108,16 +109,19 @@ def _led(
     return (walking[0] if lead is None else lead), alike
 
 
-_SINGLY: Patches = {"kgen.schedule.rows.walk_of": _one_by_one}
-_PEELED: Patches = {"kgen.schedule.walk.leader": _led, "kgen.schedule.walk.SHORTEST": 0}
-_SHIFTED: Patches = {**_PEELED, "kgen.schedule.walk.SHORTEST_SHIFTED": 0}
+_SINGLY: Patches = {"kgen.schedule.reduction.rows.walk_of": _one_by_one}
+_PEELED: Patches = {"kgen.schedule.reduction.access.leader": _led, "kgen.schedule.reduction.access.SHORTEST": 0}
+_SHIFTED: Patches = {**_PEELED, "kgen.schedule.reduction.access.SHORTEST_SHIFTED": 0}
 _STAGED: Patches = {
     "kgen.pipeline.choose_columns": _none,
     "kgen.pipeline.choose_held_columns": _none,
-    **{f"kgen.schedule.stage.{name}": 1024 for name in ("LONGEST", "LONGEST_EVEN", "LONGEST_ODD")},
+    **{f"kgen.schedule.reduction.staging.{name}": 1024 for name in ("LONGEST", "LONGEST_EVEN", "LONGEST_ODD")},
 }
-_SPLIT: Patches = {"kgen.schedule.rows.ENOUGH_BLOCKS": 1 << 40, "kgen.schedule.row_launch.IN_FLIGHT": 1}
-_ONE_STEP: Patches = {"kgen.codegen.reductions.two_steps": _none, "kgen.codegen.held_columns.two_steps": _none}
+_SPLIT: Patches = {"kgen.schedule.reduction.rows.ENOUGH_BLOCKS": 1 << 40, "kgen.schedule.reduction.launch.IN_FLIGHT": 1}
+_ONE_STEP: Patches = {
+    "kgen.codegen.reduction.rows.two_steps": _none,
+    "kgen.codegen.reduction.resident_columns.two_steps": _none,
+}
 
 
 # --- columns ---------------------------------------------------------------------------------------------------
@@ -133,7 +137,9 @@ def _across(lanes: int, *, split: bool) -> Way:
         return Shape(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(group, 2))
 
     name = f"columns, {lanes} across{', several blocks' if split else ''}"
-    return Way(name, {"kgen.schedule.columns._shape": shape, "kgen.schedule.columns.FEWEST_COLUMNS": 1})
+    return Way(
+        name, {"kgen.schedule.reduction.columns._shape": shape, "kgen.schedule.reduction.columns.FEWEST_COLUMNS": 1}
+    )
 
 
 def _kept(lanes: int, threads: int) -> Way:
@@ -148,7 +154,7 @@ def _kept(lanes: int, threads: int) -> Way:
 
     return Way(
         f"columns kept, {lanes} across, {threads} share",
-        {"kgen.schedule.held_columns.share_columns": share, "kgen.pipeline.choose_columns": _none},
+        {"kgen.schedule.reduction.resident_columns.share_columns": share, "kgen.pipeline.choose_columns": _none},
     )
 
 
@@ -173,7 +179,7 @@ def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialise
 WAYS: tuple[Way, ...] = (
     Way("as chosen"),
     *(_rows(f"held by {n}", n, held=True) for n in (1, 2, 4, 8, 16, 32, 64, 128, 512)),
-    *(_rows(f"read again by {n}", n, {"kgen.schedule.rows.ENOUGH_BLOCKS": 0}, held=False) for n in (32, 256)),
+    *(_rows(f"read again by {n}", n, {"kgen.schedule.reduction.rows.ENOUGH_BLOCKS": 0}, held=False) for n in (32, 256)),
     *(_rows(f"one by one, by {n}", n, _SINGLY, held=True) for n in (1, 8, 64, 256)),
     _rows("one by one, read again", 64, _SINGLY, held=False),
     *(_rows(f"peeled, by {n}", n, _PEELED, held=True) for n in (64, 256)),

@@ -1,0 +1,54 @@
+"""The comment above a kernel that goes along rows."""
+
+from __future__ import annotations
+
+from kgen.codegen import names
+from kgen.codegen.layouts import apart, placement
+from kgen.codegen.reduction import cluster
+from kgen.codegen.reduction.access import RowAccess
+from kgen.codegen.reduction.staging import staged_operands
+
+
+def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
+    """What it does, how it is launched, and what it asks of its operands.
+
+    ``fills``: whether all but the last group of a thread have to lie within the row.
+    """
+    schedule = access.schedule
+    rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
+    share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
+    if schedule.cluster > 1:
+        share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
+    most = schedule.sharers * schedule.vectors * schedule.group
+    if schedule.vectors:
+        least = most - schedule.sharers * schedule.group + 1
+        up_to = "" if access.is_exact else f"{least} to " if fills else "up to "
+        most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
+        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
+    elif schedule.split:
+        what = f"Rows of any length, each shared by several blocks: {share} and block."
+    elif len(access.sections) == 1:
+        what = f"Rows of any length, walked once: {share}."
+    else:
+        what = f"Rows of any length, read again for each round of reductions: {share}."
+    launch = f"Launch: a block of {schedule.block} threads for each row."
+    memory: tuple[str, ...] = ()
+    if schedule.split:
+        multiple = f"any multiple of {schedule.group}" if schedule.group > 1 else "any"
+        launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `span`: {multiple}."
+        memory = ("Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.",)
+    if schedule.rows > 1:
+        launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
+    launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch, *memory)
+    text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
+    if schedule.index_bits == 32:
+        below = "2^31" if schedule.vectors else "2^31 - 2^16"  # loops go so far beyond the end of a row
+        text.append(f"Limits: fewer than 2^31 rows, and every place within a row, in bytes, below {below}.")
+    else:
+        text.append("Limits: fewer than 2^31 blocks.")
+    text += placement(access.step, schedule)
+    text += staged_operands(access)
+    if schedule.group > 1 and schedule.lead is None and not access.is_exact:
+        has = "rows, and strides between them," if schedule.reduced == 1 else "a fastest extent, and strides beyond it,"
+        text.append(f"What moves by groups has {has} of multiples of {schedule.group} elements.")
+    return tuple(names.comment(line) for line in [*text, *apart(access.step, schedule)])

@@ -1,0 +1,359 @@
+"""The parts of a kernel with reductions: device functions of one element, and what is computed once a row.
+
+Each round of reductions has a function that takes an element into the states, and the outputs of a whole row have one
+that writes an element.  What is the same along a row is computed between them, in the kernel's own body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field
+
+from kgen.codegen import names
+from kgen.codegen.context import ElementContext
+from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
+from kgen.codegen.expressions import Level, Spelling, at_least, call, infix
+from kgen.codegen.reduction.accumulators import Accumulator
+from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
+from kgen.dtypes import BFLOAT16, FLOAT32, INT64
+from kgen.ir.kernel import Access, Op
+from kgen.ir.ops import OPS
+from kgen.partition.cut import RowStep
+from kgen.partition.trace import spread
+from kgen.passes.rounds import exponentials, is_share
+
+#: Ops that are written where they are used, in every part.
+_LEAVES = frozenset({"const", "scalar", "size"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which ops belong where.
+
+    ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are
+    the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
+    ``divisors``: those that elements are divided by; ``wholes``: those of them that are sums of what they divide.
+    ``terms``: exponentials that are only summed; ``raised``: those that shares of 16 bits are made of.
+    """
+
+    step: RowStep
+    rounds: tuple[tuple[int, ...], ...]
+    phase: tuple[int, ...]
+    wide: tuple[bool, ...]
+    common: frozenset[int]
+    wide_stores: tuple[int, ...]
+    row_stores: tuple[int, ...]
+    divisors: frozenset[int]
+    wholes: frozenset[int]
+    terms: frozenset[int]
+    raised: frozenset[int]
+
+    @staticmethod
+    def of(step: RowStep, *, by_columns: bool = False) -> Parts:
+        """``by_columns``: a thread has several rows, so whatever goes into reductions belongs to an element."""
+        ops = step.kernel.ops
+        phase = step.phase()
+        if by_columns:
+            inner = [op.name == "reduce" for op in ops]
+            for n in range(len(ops) - 1, -1, -1):
+                if inner[n]:
+                    for a in ops[n].args:
+                        inner[a] = True
+            wide = tuple(i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True))
+        else:
+            wide = tuple(step.is_wide(n) for n in range(len(ops)))
+        reduces = [n for n, op in enumerate(ops) if op.name == "reduce"]
+        rounds = tuple(tuple(n for n in reduces if phase[n] == p) for p in range(1, max(phase) + 1))
+        needed: set[int] = set()
+        for n, op in enumerate(ops):
+            if wide[n] or op.name == "reduce":
+                needed |= {a for a in op.args if not wide[a]}
+        for n in range(len(ops) - 1, -1, -1):
+            if n in needed and ops[n].name != "reduce":
+                needed |= {a for a in ops[n].args if not wide[a]}
+        stores = [n for n, op in enumerate(ops) if op.name == "store"]
+        divisors = frozenset(
+            n
+            for n in needed
+            if not by_columns
+            and ops[n].name not in _LEAVES
+            and any(wide[i] and is_division(op, n) for i, op in enumerate(ops))
+        )
+        wholes = frozenset(n for n in divisors if all(is_share(step.kernel, op) for op in ops if is_division(op, n)))
+        terms, raised = (frozenset[int](), frozenset[int]()) if by_columns else exponentials(step.kernel)
+        return Parts(
+            step, rounds, phase, wide, frozenset(needed),
+            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),
+            divisors, wholes, terms, raised,
+        )  # fmt: skip
+
+    def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
+        """The ops of one element that these need, with themselves, in order; but for what is ``given``."""
+        ops = self.step.kernel.ops
+        found = set(sinks)
+        stack = list(found)
+        while stack:
+            for a in ops[stack.pop()].args:
+                if a not in found and a not in given and (self.wide[a] or ops[a].name in _LEAVES):
+                    found.add(a)
+                    stack.append(a)
+        return sorted(found)
+
+    def kept(self, sections: Sequence[Sequence[int]]) -> dict[int, int]:
+        """Values of an element that are worth keeping from one section to later ones, and which one makes each.
+
+        ``sections``: the sinks of each.  What takes more than a few instructions is not computed twice.
+        """
+        ops = self.step.kernel.ops
+        found: dict[int, int] = {}
+        for later in range(1, len(sections)):
+            known = {n: s for s in range(later - 1, -1, -1) for n in self.behind(sections[s])}
+            mine = self.behind(sections[later], set(found))
+            for n in mine:
+                for a in ops[n].args:
+                    edge = a in known and (n not in known or ops[n].name == "store")
+                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
+                        found[a] = known[a]
+        return found
+
+    def is_raised_share(self, number: int, by: int) -> bool:
+        """Whether op ``number`` divides a raised exponential ``by`` this value."""
+        op = self.step.kernel.ops[number]
+        return is_division(op, by) and op.args[0] in self.raised
+
+    def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
+        """Whether an element takes more than a few instructions."""
+        found = set(self.behind([number], given)) - self.terms - self.raised
+        return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in found)
+
+    def of_row(self, phase: int) -> list[int]:
+        """What is computed once a row after round ``phase``, for all threads."""
+        ops = self.step.kernel.ops
+        apart = {"load", "reduce", *_LEAVES}
+        found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in apart}
+        return sorted(found | self._leaves(found))
+
+    def last(self) -> list[int]:
+        """What only the stores of single elements need, with these stores."""
+        ops = self.step.kernel.ops
+        found: set[int] = set()
+        stack = list(self.row_stores)
+        while stack:
+            n = stack.pop()
+            if n not in found and n not in self.common and ops[n].name != "reduce":
+                found.add(n)
+                stack.extend(ops[n].args)
+        return sorted(found | self._leaves(found))
+
+    def _leaves(self, numbers: Iterable[int]) -> set[int]:
+        ops = self.step.kernel.ops
+        return {a for n in numbers for a in ops[n].args if ops[a].name in _LEAVES}
+
+
+def is_division(op: Op, by: int) -> bool:
+    return op.name == "div" and op.args[1] == by and op.dtype is FLOAT32
+
+
+def touch_of(step: RowStep, number: int) -> int:
+    """The touch that a load or store is."""
+    op = step.kernel.ops[number]
+    assert isinstance(op.attr, Access)
+    axes = spread(op, step.places[number], len(step.shape))
+    return next(i for i, t in enumerate(step.touches) if (t.operand, t.axes) == (op.attr.operand, axes))
+
+
+def by_value(step: RowStep, number: int, unique: names.Unique) -> tuple[str, str]:
+    """The type and name of a scalar, size or index where it is a parameter."""
+    op = step.kernel.ops[number]
+    if op.name == "scalar":
+        assert isinstance(op.attr, int)
+        scalar = step.kernel.scalars[op.attr]
+        return register_type(scalar.dtype), unique(names.value(scalar.name))
+    if op.name == "index":
+        assert isinstance(op.attr, int)
+        return register_type(INT64), unique(f"index{op.attr + len(op.shape)}")
+    return register_type(INT64), unique(f"size_{op.attr}")
+
+
+@dataclass(slots=True)
+class RowWriter(Writer):
+    """What is computed once a row.  ``places``: where each stored operand goes."""
+
+    places: dict[int, str] = field(default_factory=dict)
+
+    def _results(self) -> dict[int, str]:
+        return self.places
+
+    def lines(self, selected: Sequence[int]) -> tuple[str, ...]:
+        """Write some ops; the lines that this adds."""
+        before = len(self.body)
+        self.write(selected)
+        return tuple(self.body[before:])
+
+
+@dataclass(slots=True)
+class SectionWriter(Writer):
+    """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name;
+    ``places``: the parameter that each output is written to; ``inverses``: those that hold 1 / x of a value of a row;
+    ``quick``: the one that says whether multiplying by these will do, for a group of elements.  ``picks``: whether
+    elements are parts of words.
+    """
+
+    states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
+    places: dict[int, str] = field(default_factory=dict)
+    inverses: dict[int, str] = field(default_factory=dict)
+    wholes: Set[int] = frozenset()
+    terms: Set[int] = frozenset()
+    raised: Set[int] = frozenset()
+    quick: str | None = None
+    picks: bool = False
+
+    def _results(self) -> dict[int, str]:
+        return self.places
+
+    def _spelled(self, op: Op) -> Spelling:
+        if self.picks and op.name == "cast" and op.dtype is FLOAT32:
+            source = self.step.kernel.ops[op.args[0]]
+            if source.dtype is BFLOAT16:
+                return Spelling(call("widened", [self.exprs[op.args[0]]]), ("widened",))
+        if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.terms | self.raised:
+            name = "term" if number in self.terms else "raised_exp"
+            helper = "log_sum_term_f32" if number in self.terms else name
+            return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
+        if op.name == "div" and op.args[1] in self.inverses:
+            a, b = (self.exprs[n] for n in op.args)
+            operands = [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]
+            if op.args[0] in self.raised:
+                return Spelling(infix("*", a, operands[2]))
+            if op.args[1] in self.wholes:
+                return Spelling(call("divide_share", operands), ("divide_share",))
+            if self.quick is not None:
+                return Spelling(call("divide<Quick>", [*operands, Expr(self.quick, PRIMARY)]), ("divide_group",))
+            return Spelling(call("divide", operands), ("divide",))
+        return super(SectionWriter, self)._spelled(op)
+
+    def _store(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            op = self.step.kernel.ops[number]
+            if op.name == "reduce":
+                self.comment(self.origins[number])
+                accumulator, name = self.states[number]
+                x = self.exprs[op.args[0]]
+                if op.args[0] in self.raised:
+                    x = infix("*", Expr("0x1p-24f", PRIMARY), x)
+                if accumulator.update.count("{p}") > 1 and x.level < PRIMARY:
+                    self._name(op.args[0], x, self._label(self.step.kernel.ops[op.args[0]], []))
+                    x = self.exprs[op.args[0]]
+                self.body.append(accumulator.update.format(a=name, x=x.code, p=at_least(x, Level.UNARY)))
+            else:
+                super(SectionWriter, self)._store([number])
+
+
+def write_section(
+    parts: Parts,
+    name: str,
+    sinks: Sequence[int],
+    states: dict[int, tuple[Accumulator, str]],
+    rows: dict[int, str],
+    statements: Sequence[Statement],
+    title: str,
+    given: Set[int] = frozenset(),
+    kept: Sequence[int] = (),
+    *,
+    by_group: bool = False,
+    picks: bool = False,
+) -> Element:
+    """The function that takes one element into some reductions, or writes it.
+
+    ``rows``: names of values of a row.  ``given``: values that an earlier function has ``kept``.  ``by_group``: whether
+    a group of elements can be done again, without the quick way of dividing.  ``picks``: whether elements are parts of
+    words.
+    """
+    step = parts.step
+    ops = step.kernel.ops
+    raised = parts.raised & {*kept, *given} if states else parts.raised
+    terms = parts.terms | (parts.raised - raised)
+    writer = SectionWriter(
+        step, statements, states=states, wholes=parts.wholes, terms=terms, raised=raised, picks=picks
+    )
+    selected = parts.behind([*sinks, *kept], given)
+    arguments: list[Argument] = []
+    for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):
+        operand = step.kernel.operands[step.touches[touch].operand]
+        known = [a for a in arguments if a.kind == "read" and a.key == touch]
+        if not known:
+            value = writer.unique(names.value(operand.name))
+            known = [Argument("read", touch, f"const {register_type(operand.dtype)} {value}")]
+            arguments += known
+            writer.headers += headers_of(operand.dtype)
+        writer.exprs[number] = Expr(known[0].name, PRIMARY)
+    outside = {a for n in selected for a in ops[n].args if a not in selected}
+    for number in sorted(outside):
+        kind = "given" if number in given else "row"
+        value = writer.unique(rows[number] if kind == "row" else names.value(kept_name(step, number)))
+        if any(number in ops[n].args and not parts.is_raised_share(n, number) for n in selected):
+            arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
+        writer.exprs[number] = Expr(value, PRIMARY)
+        if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
+            writer.inverses[number] = writer.unique(names.inverse(value))
+            arguments.append(Argument("inverse", number, f"const float {writer.inverses[number]}"))
+    if by_group and not parts.wholes.issuperset(writer.inverses):
+        writer.quick = writer.unique("quick")
+        arguments.append(Argument("quick", 0, f"bool& {writer.quick}"))
+    for number in selected:
+        if ops[number].name in ("scalar", "size", "index"):
+            c_type, value = by_value(step, number, writer.unique)
+            key = ops[number].attr if ops[number].name != "index" else number
+            assert isinstance(key, int | str)
+            arguments.append(Argument(ops[number].name, key, f"const {c_type} {value}"))
+            writer.exprs[number] = Expr(value, PRIMARY)
+    places = [states[n][0].places for n in sinks if n in states and states[n][0].places]
+    if places:
+        arguments.append(Argument("place", 0, f"const {places[0]} place"))
+    for number in sinks:
+        if number in states:
+            accumulator, state = states[number]
+            c_type = accumulator.type if accumulator.mode == "direct" else accumulator.value
+            arguments.append(Argument("state", number, f"{c_type}& {state}"))
+        else:
+            touch = touch_of(step, number)
+            operand = step.kernel.operands[step.touches[touch].operand]
+            reads = step.touches[touch].reads
+            result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
+            writer.places[step.touches[touch].operand] = result
+            arguments.append(Argument("write", touch, f"{storage_type(operand.dtype)}& {result}"))
+            writer.headers += headers_of(operand.dtype)
+    for number in kept:
+        value = writer.unique(names.kept(kept_name(step, number)))
+        arguments.append(Argument("keep", number, f"{register_type(ops[number].dtype)}& {value}"))
+    writer.wanted = frozenset(kept)
+    writer.write(selected)
+    for argument in arguments:
+        if argument.kind == "keep":
+            writer.body.append(f"{argument.name} = {writer.exprs[int(argument.key)].code};")
+    helpers = [h for n in sinks if n in states for h in states[n][0].helpers]
+    parameters = tuple(a.declaration for a in arguments)
+    one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
+    context = ElementContext(
+        name, (names.comment(title),), parameters, one_line, tuple(writer.body), writer.quick is not None
+    )
+    return Element(
+        context,
+        tuple(arguments),
+        tuple(dict.fromkeys(writer.headers)),
+        tuple(dict.fromkeys([*writer.helpers, *helpers])),
+    )
+
+
+def kept_name(step: RowStep, number: int) -> str:
+    """What a value that is kept is called: as the user calls it, else by its number."""
+    label = step.kernel.ops[number].label
+    return label if label is not None else f"t{number}"
+
+
+def label_of(step: RowStep, op: Op) -> str:
+    """What a reduction's names start with: the user's name for it, else its kind."""
+    outputs = {o.name for o in step.kernel.operands if o.role != "input"}
+    attr = op.attr
+    kind = getattr(attr, "kind", "t")
+    return op.label if op.label is not None and op.label not in outputs else str(kind)

@@ -1,0 +1,195 @@
+"""Cuts a program into few kernels.
+
+A kernel walks one space: kept axes, and one set of reduced axes that all its reductions share.  Its outputs have either
+the kept axes (one element a row) or all of them.  Without reductions, its outputs have one shape.  A value that fits no
+such kernel with what uses it goes through a buffer: a kernel of its own writes it, and later ones read it as they read
+an input.  That is so for reductions over other axes, and where a chain of reductions gets too long (``trace.py``).
+Everything else is computed where it is used, as often as it is used.
+
+The order is right because the program is a set of values, not of changes: a load means the element as it was before
+the call, whatever is updated, and what is read after an update is the value that was stored.  So all that matters is
+that no kernel reads what an earlier one, or another thread of its own, has updated: ``sharing.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kgen.diagnostics import Reporter
+from kgen.ir.kernel import NO_IDENTITY, Access, Kernel, Op, Operand, Reduction
+from kgen.partition.fusion import Joint, Sharer
+from kgen.partition.step import Step, Touch
+from kgen.partition.trace import Place, Space, Trace, Tracer, below, milestones, spread
+from kgen.passes.dce import dce
+from kgen.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class RowStep(Step):
+    """A kernel with reductions.
+
+    ``shape``: the kept axes, ``kept`` of them, then the reduced ones; none of size 1.  ``places``: for each op, the
+    axis of ``shape`` that each of its own axes walks, None for one of size 1.  Touches map axes of ``shape``.
+    """
+
+    kept: int
+    places: tuple[Place, ...]
+
+    def is_wide(self, number: int) -> bool:
+        """Whether a value changes along a row.  Where rows have one element, all but the results do."""
+        if self.kept == len(self.shape):
+            return self.kernel.ops[number].name != "reduce"
+        return any(p is not None and p >= self.kept for p in self.places[number])
+
+    def reads_by_row(self) -> set[tuple[int, Place]]:
+        """Operands, and the maps through which all threads of a row may read the one element that the row has."""
+        ops = self.kernel.ops
+        by_row = [False] * len(ops)
+        for number in range(len(ops) - 1, -1, -1):
+            if by_row[number] or self.is_wide(number) or ops[number].name == "reduce":
+                for a in ops[number].args:
+                    by_row[a] = True
+        return {
+            (op.attr.operand, spread(op, self.places[n], len(self.shape)))
+            for n, op in enumerate(ops)
+            if op.name == "load" and isinstance(op.attr, Access) and by_row[n] and not self.is_wide(n)
+        }
+
+    def phase(self) -> tuple[int, ...]:
+        """For each op, after how many rounds of reductions it is known; a reduction's own round counts."""
+        found: list[int] = []
+        for op in self.kernel.ops:
+            before = max((found[a] for a in op.args), default=0)
+            found.append(before + 1 if op.name == "reduce" else before)
+        return tuple(found)
+
+
+def cut(kernel: Kernel, *, chained: bool = True) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
+    """The operands with buffers added, and the steps in the order in which they have to run.
+
+    ``chained``: whether one kernel may reduce, and then reduce or write a whole row with the result.  That needs each
+    row to be the work of one block, which is too little where rows are few and long.
+    """
+    tracer = Tracer(kernel, milestones(kernel), chained=chained)
+    loads, stores = (
+        {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, Access)}
+        for name in ("load", "store")
+    )
+    sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
+    joints = Sharer(tracer, frozenset(loads & stores)).kernels(sinks)
+    buffers = {n: None for joint in joints for n in sorted(joint.sinks) if kernel.ops[n].name != "store"}
+    operands = list(kernel.operands)
+    for number in buffers:
+        operands.append(_buffer(kernel.ops[number], {o.name for o in operands}))
+    made = {n: len(kernel.operands) + i for i, n in enumerate(buffers)}
+    whole = replace(kernel, operands=tuple(operands))
+    return whole.operands, tuple(_step(whole, tracer, joint, made) for joint in joints)
+
+
+def _buffer(op: Op, taken: set[str]) -> Operand:
+    name = f"{op.label or getattr(op.attr, 'kind', 'value')}_buffer"
+    while name in taken:
+        name += "_"
+    return Operand(name, op.dtype, op.shape, "buffer")
+
+
+# --- steps ------------------------------------------------------------------------------------------------
+
+
+def _step(kernel: Kernel, tracer: Tracer, joint: Joint, made: Mapping[int, int]) -> Step:
+    sinks = sorted(joint.sinks)
+    trace = tracer.run(joint.space, sinks)
+    ops, places, moved = _ops(kernel, trace, made)
+    for number in (n for n in sinks if n in made):
+        op, place = kernel.ops[number], trace.space.place(kernel.ops[number].shape)
+        assert place is not None
+        ops.append(Op("store", (moved[number, place],), op.dtype, op.shape, _whole(op, made[number])))
+        places.append(place)
+    part = dce(replace(kernel, ops=tuple(ops)))
+    if trace.space.reduced is None:
+        aligned = [op.attr.axes for op in part.ops if isinstance(op.attr, Access)]
+        return Step(part, trace.space.dims, _touches(part, aligned))
+    order = [*trace.space.kept, *sorted(trace.space.reduced)]
+    axis = {walked: i for i, walked in enumerate(order)}
+    found = [tuple(None if p is None else axis[p] for p in place) for place in places]
+    maps = [spread(op, p, len(order)) for op, p in zip(part.ops, found, strict=True) if isinstance(op.attr, Access)]
+    shape = tuple(trace.space.dims[a] for a in order)
+    return RowStep(part, shape, _touches(part, maps), len(trace.space.kept), tuple(found))
+
+
+def _ops(
+    kernel: Kernel, trace: Trace, made: Mapping[int, int]
+) -> tuple[list[Op], list[Place], dict[tuple[int, Place], int]]:
+    """The ops of a kernel and their places; which one each value at a place is.  ``made``: the operands of buffers."""
+    ops: list[Op] = []
+    places: list[Place] = []
+    moved: dict[tuple[int, Place], int] = {}
+    for number in sorted(trace.values):
+        op = kernel.ops[number]
+        for place in trace.values[number]:
+            if (number, place) in trace.loaded:
+                here = Op("load", (), op.dtype, op.shape, _whole(op, made[number]), op.label, op.span)
+            else:
+                args = tuple(
+                    moved[a, p] for a, p in zip(op.args, below(op, place, kernel.ops, trace.space), strict=True)
+                )
+                if op.name == "expand":  # axes have places already
+                    moved[number, place] = args[0]
+                    continue
+                here = Op(op.name, args, op.dtype, op.shape, op.attr, op.label, op.span)
+            if trace.space.reduced is None:
+                here = _aligned(here, place, trace.space)
+            moved[number, place] = len(ops)
+            ops.append(here)
+            places.append(place)
+    return ops, places, moved
+
+
+def _whole(op: Op, operand: int) -> Access:
+    return Access(operand, tuple(range(len(op.shape))))
+
+
+def _aligned(op: Op, place: Place, space: Space) -> Op:
+    """The op with its last axis at the last one of the space, as kernels without reductions have it."""
+    rank = len(space.dims)
+    if all(p is None or p == rank - len(place) + i for i, p in enumerate(place)):
+        return op
+    first = min(p for p in place if p is not None)
+    shape = tuple(space.dims[p] if p in place else 1 for p in range(first, rank))
+    attr = op.attr
+    if isinstance(attr, Access):
+        attr = Access(attr.operand, spread(op, place, rank)[first:])
+    elif op.name == "index" and isinstance(attr, int):
+        walked = place[attr]
+        assert walked is not None
+        attr = walked - rank
+    return replace(op, shape=shape, attr=attr)
+
+
+def _touches(part: Kernel, maps: Iterable[Place]) -> tuple[Touch, ...]:
+    """What a kernel touches, what it writes first.  ``maps``: of each load and store."""
+    reads: dict[tuple[int, Place], None] = {}
+    writes: dict[tuple[int, Place], None] = {}
+    for op, axes in zip((o for o in part.ops if isinstance(o.attr, Access)), maps, strict=True):
+        assert isinstance(op.attr, Access)
+        (writes if op.name == "store" else reads)[op.attr.operand, axes] = None
+    written = [Touch(operand, axes, (operand, axes) in reads, True) for operand, axes in writes]
+    read = [Touch(operand, axes, True, False) for operand, axes in reads if (operand, axes) not in writes]
+    return tuple(sorted(written, key=lambda t: t.operand) + sorted(read, key=lambda t: t.operand))
+
+
+# --- what extents decide --------------------------------------------------------------------------------
+
+
+def refuse_empty(kernel: Kernel, extents: Mapping[str, int], source: Source) -> None:
+    """Raises :class:`~kgen.KgenError` (``nothing-to-reduce``) where ``min`` and its like have no element."""
+    reporter = Reporter(source)
+    for op in kernel.ops:
+        if isinstance(op.attr, Reduction) and op.attr.kind in NO_IDENTITY:
+            shape = kernel.ops[op.args[0]].shape
+            if any(dim != 1 and extents[dim] == 0 for axis, dim in enumerate(shape) if axis in op.attr.axes):
+                sizes = ", ".join(str(1 if dim == 1 else extents[dim]) for dim in shape)
+                message = f"`{op.attr.kind}` over an axis without elements has no value: its argument is [{sizes}]"
+                reporter.error("nothing-to-reduce", message, op.span, hint="`sum`, `prod`, `any` and `all` have one")
+    reporter.raise_errors()

@@ -1,0 +1,274 @@
+"""Which sinks share a kernel, and in which order kernels run.
+
+Two rules decide the order.  A buffer is written in an earlier kernel than those that read it.  An argument that a
+program updates is read, as it was, in earlier kernels than the one that updates it, or in that one.
+
+A kernel may update what it reads only where each thread reads the elements that it writes itself, and no others: where
+all threads of a row read the one element that one of them writes, that is a race.
+
+Units, the sinks that are traced together, come in an order that obeys both rules.  Each joins a kernel that is there,
+if one that is late enough walks the same space and reads an array in common, else it becomes a new, last one.  What
+waits for it comes later, so joining never breaks a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from kgen.ir.kernel import Access, Op, Shape
+from kgen.partition.trace import Place, Read, Space, Trace, Tracer, moving
+
+Face = tuple[Space | Shape, int]  #: a space or its dimensions, and an operand that is read there
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Sinks that are computed together, whatever else shares their kernel."""
+
+    sinks: tuple[int, ...]
+    trace: Trace
+
+
+@dataclass(slots=True)
+class Joint:
+    """A kernel in the making.  ``reads``: by operand."""
+
+    space: Space
+    sinks: list[int] = field(default_factory=list)
+    fused: set[int] = field(default_factory=set)
+    loaded: set[int] = field(default_factory=set)
+    reads: dict[int, set[Read]] = field(default_factory=dict)
+    writes: dict[int, Place] = field(default_factory=dict)
+
+    def take(self, trace: Trace, sinks: Iterable[int]) -> None:
+        self.sinks += sinks
+        self.fused |= trace.fused
+        self.loaded |= trace.buffers
+        for read in trace.reads:
+            self.reads.setdefault(read.operand, set()).add(read)
+        self.writes |= trace.writes
+
+
+def races(space: Space, reads: Iterable[Read], writes: dict[int, Place]) -> bool:
+    """Whether a thread reads what another one writes."""
+    return any(
+        r.operand in writes
+        and (r.axes != writes[r.operand] or (r.by_row and bool(space.reduced) and not _moves(space, r.axes)))
+        for r in reads
+    )
+
+
+def _moves(space: Space, axes: Place) -> bool:
+    return any(axes[a] is not None for a in space.reduced or ())
+
+
+def _read(ops: Sequence[Op]) -> list[int | None]:
+    """The operands that each value is made of, as bits; None where a reduction is needed, too."""
+    found: list[int | None] = []
+    for op in ops:
+        bits: int | None = 1 << op.attr.operand if op.name == "load" and isinstance(op.attr, Access) else 0
+        for below in (found[a] for a in op.args):
+            bits = None if bits is None or below is None else bits | below
+        found.append(None if op.name == "reduce" else bits)
+    return found
+
+
+class Sharer:
+    def __init__(self, tracer: Tracer, updated: frozenset[int]) -> None:
+        """``updated``: the operands that the program reads and then updates."""
+        self.tracer = tracer
+        self.ops = tracer.ops
+        self.updated = updated
+        self.reduces = any(op.name == "reduce" for op in self.ops)
+        self.read = _read(self.ops)
+
+    def kernels(self, stores: Sequence[int]) -> list[Joint]:
+        """The kernels for these stores and for the buffers that they need, in order."""
+        # Updates that wait for each other's arguments are one unit, where they walk one space; else what they reduce
+        # goes through buffers.  Then they read elements of their own shape or of smaller ones, and larger shapes first
+        # is an order.
+        joined: frozenset[int] = frozenset()
+        apart: frozenset[int] = frozenset()
+        while True:
+            units = self._units(stores, joined, apart)
+            kernels, stuck = self._placed(units)
+            if not stuck:
+                return kernels
+            waiting = frozenset(n for unit in stuck for n in unit.sinks if self.ops[n].name == "store")
+            assert not waiting <= apart, "updates that reduce nothing have an order"
+            joined, apart = joined | waiting, apart | (waiting & joined)
+
+    # --- units ----------------------------------------------------------------------------------------
+
+    def _units(self, stores: Sequence[int], joined: frozenset[int], apart: frozenset[int]) -> list[Unit]:
+        """One for each store and each buffer, but for stores without reductions that have one shape and read the same,
+        and for all updates of one space that are ``joined``."""
+        units: list[Unit] = []
+        alike: dict[tuple[Shape, int], list[int]] = {}
+        together: dict[Space, list[int]] = {}
+        for store in stores:
+            read = self.read[store]
+            if read is not None and store not in joined:
+                alike.setdefault((self.ops[store].shape, read if self.reduces else 0), []).append(store)
+                continue
+            trace = self.tracer.alone(store, apart=store in apart)
+            if store in joined:
+                together.setdefault(trace.space, []).append(store)
+            else:
+                units.append(self._unit((store,), trace))
+        units += [Unit(tuple(sinks), self.tracer.run(Space(shape), sinks)) for (shape, _), sinks in alike.items()]
+        for space, sinks in together.items():
+            trace = self.tracer.run(space, sinks)
+            if races(space, trace.reads, self._updates(trace)):
+                units += [self._unit((n,), self.tracer.alone(n, apart=n in apart)) for n in sinks]
+            else:
+                units.append(Unit(tuple(sinks), trace))
+        made: set[int] = set()
+        for unit in units:  # grows by what its members read
+            for n in sorted(unit.trace.buffers - made):
+                made.add(n)
+                units.append(Unit((n,), self.tracer.alone(n)))
+        return units
+
+    def _unit(self, sinks: tuple[int, ...], trace: Trace) -> Unit:
+        if races(trace.space, trace.reads, self._updates(trace)):
+            (store,) = sinks
+            trace = self.tracer.alone(store, apart=True)
+        return Unit(sinks, trace)
+
+    def _updates(self, trace: Trace) -> dict[int, Place]:
+        return {o: axes for o, axes in trace.writes.items() if o in self.updated}
+
+    # --- order ----------------------------------------------------------------------------------------
+
+    def _placed(self, units: Sequence[Unit]) -> tuple[list[Joint], list[Unit]]:
+        """The kernels, and the units that wait for each other."""
+        maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
+        readers: dict[int, set[int]] = {}
+        for i, unit in enumerate(units):
+            for read in unit.trace.reads:
+                if read.operand in self.updated:
+                    readers.setdefault(read.operand, set()).add(i)
+        after = [{maker[n] for n in unit.trace.buffers} for unit in units]
+        not_before = [
+            {i for o in self._updates(unit.trace) for i in readers.get(o, ()) if i != me}
+            for me, unit in enumerate(units)
+        ]
+        waiting: dict[int, list[int]] = {}
+        missing = [len(a | b) for a, b in zip(after, not_before, strict=True)]
+        for i, (a, b) in enumerate(zip(after, not_before, strict=True)):
+            for j in a | b:
+                waiting.setdefault(j, []).append(i)
+        ready: list[tuple[tuple[bool, int, int], int]] = []
+        for i, unit in enumerate(units):
+            if not missing[i]:
+                heappush(ready, (self._priority(unit), i))
+        placement = _Placement(self, units)
+        where: dict[int, int] = {}
+        while ready:
+            _, i = heappop(ready)
+            earliest = max([0, *(where[j] + 1 for j in after[i]), *(where[j] for j in not_before[i])])
+            where[i] = placement.put(units[i], earliest)
+            for j in waiting.get(i, ()):
+                missing[j] -= 1
+                if not missing[j]:
+                    heappush(ready, (self._priority(units[j]), j))
+        return placement.kernels, [unit for i, unit in enumerate(units) if i not in where]
+
+    def _priority(self, unit: Unit) -> tuple[bool, int, int]:
+        """Buffers first, then larger shapes."""
+        op = self.ops[unit.sinks[0]]
+        if op.name != "store":
+            return (False, 0, 0)
+        return (True, -len(op.shape), sum(dim == 1 for dim in op.shape))
+
+
+class _Placement:
+    """Kernels in order, found by what they walk and read: arrays that one unit reads count as one for all."""
+
+    def __init__(self, sharer: Sharer, units: Sequence[Unit]) -> None:
+        self.sharer = sharer
+        self.kernels: list[Joint] = []
+        self.latest: dict[Face, int] = {}  # -> kernel
+        self.linked: dict[Face, Face] = {}
+        for unit in units:
+            for shape in _faces(unit.trace.space):
+                faces = [self._face(shape, r.operand) for r in unit.trace.reads]
+                for face in faces[1:]:
+                    one, other = self._face(*faces[0]), self._face(*face)
+                    if one != other:
+                        self.linked[other] = one
+        self.by_shape: dict[Space, int] = {}  # of kernels without reductions
+
+    def put(self, unit: Unit, earliest: int) -> int:
+        """Add a unit to a kernel that is no earlier, or to a new one; which."""
+        for place in self._candidates(unit):
+            found = self._joined(self.kernels[place], unit) if place >= earliest else None
+            if found is not None:
+                break
+        else:
+            place, found = len(self.kernels), (Joint(unit.trace.space), unit.trace)
+            self.kernels.append(found[0])
+        kernel, trace = found
+        kernel.take(trace, unit.sinks)
+        self.kernels[place] = kernel
+        faces = _faces(kernel.space)
+        for operand in {r.operand for r in trace.reads}:
+            self.latest.update((self._face(face, operand), place) for face in faces)
+        if kernel.space.reduced is None:
+            self.by_shape[kernel.space] = place
+        return place
+
+    def _face(self, shape: Space | Shape, operand: int) -> Face:
+        """The one that stands for all that are linked."""
+        face = (shape, operand)
+        while face in self.linked:
+            up = self.linked[face]
+            if up in self.linked:
+                self.linked[face] = self.linked[up]  # halves the way for the next time
+            face = up
+        return face
+
+    def _candidates(self, unit: Unit) -> list[int]:
+        """Kernels that read an array in common, those of the very space first; then any of the same shape."""
+        space = unit.trace.space
+        operands = sorted({r.operand for r in unit.trace.reads})
+        found = [self.latest.get(self._face(face, o)) for face in _faces(space) for o in operands]
+        if space.reduced is None:
+            found.append(self.by_shape.get(space))
+        return [place for place in dict.fromkeys(found) if place is not None]
+
+    def _joined(self, kernel: Joint, unit: Unit) -> tuple[Joint, Trace] | None:
+        """The kernel, which may have to become one with reductions, and the unit as a part of it; None if unfit."""
+        tracer, updated = self.sharer.tracer, self.sharer.updated
+        trace = unit.trace
+        if trace.space != kernel.space:
+            if (trace.space.reduced is None) == (kernel.space.reduced is None):
+                return None
+            flat = kernel.space.reduced is None
+            rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
+            if any(rows.place(tracer.ops[n].shape) is None for n in others):
+                return None
+            moved = tracer.run(rows, others)
+            if moved.fused:  # it would read what the order of kernels has not reckoned with
+                return None
+            if flat:
+                kernel = Joint(rows)
+                kernel.take(moved, others)
+            else:
+                trace = moved
+        if not tracer.chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
+            return None  # a row that needs a result would share the kernel that finds it
+        mine = {o: axes for o, axes in trace.writes.items() if o in updated}
+        theirs = [r for o in mine for r in kernel.reads.get(o, ())]
+        clash = races(kernel.space, theirs, mine) or races(kernel.space, trace.reads, kernel.writes)
+        return None if clash else (kernel, trace)
+
+
+def _faces(space: Space) -> list[Space | Shape]:
+    """What units that may join a kernel have in common with it."""
+    if space.reduced is None:
+        return [space, moving(space.dims)]
+    return [space, space.dims, tuple(space.dims[a] for a in space.kept)]

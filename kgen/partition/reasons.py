@@ -1,0 +1,57 @@
+"""Why a program takes several kernels, and in this order, in the words that ``explain`` has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.ir.kernel import Access
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
+from kgen.partition.trace import LONGEST_CHAIN
+
+
+def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, ...], ...]:
+    """For each step, what it leaves for later ones and why they do not find it themselves; what it has to wait for."""
+    written = [{t.operand for t in s.touches if t.writes} for s in steps]
+    read = [{t.operand for t in s.touches if t.reads} for s in steps]
+    found: list[tuple[str, ...]] = []
+    for number, step in enumerate(steps):
+        operands = step.kernel.operands
+        mine: list[str] = []
+        left: dict[tuple[str, str], list[str]] = {}  # who reads it and why -> buffers
+        for operand in sorted(written[number]):
+            name = operands[operand].name
+            if operands[operand].role == "buffer":
+                readers = [i for i, those in enumerate(read) if operand in those]
+                why = _apart(step, operand, steps[readers[0]], chained=chained)
+                left.setdefault((_kernels(readers), why), []).append(f"`{name}`")
+            elif operands[operand].role == "inout":
+                before = [i for i in range(number) if operand in read[i]]
+                if before:
+                    mine.append(f"order: `{name}` is updated here, after {_kernels(before)} it as it was")
+        mine += [f"order: {who} {' and '.join(names)} from here: {why}" for (who, why), names in left.items()]
+        found.append(tuple(mine))
+    return tuple(found)
+
+
+def _kernels(numbers: Sequence[int]) -> str:
+    shown = [str(n + 1) for n in numbers]
+    listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+    return f"kernel{'s' if len(shown) > 1 else ''} {listed} read{'' if len(shown) > 1 else 's'}"
+
+
+def _apart(step: Step, buffer: int, reader: Step, *, chained: bool) -> str:
+    """Why a kernel does not compute what it reads from a buffer."""
+    ops = step.kernel.ops
+    store = next(op for op in step.kernel.stores if isinstance(op.attr, Access) and op.attr.operand == buffer)
+    if ops[store.args[0]].name != "reduce":
+        return f"chains of more than {LONGEST_CHAIN} rounds of reductions go on from memory"
+    assert isinstance(step, RowStep)
+    if isinstance(reader, RowStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
+        return "a kernel reduces one set of axes"
+    if not chained:
+        return "a row in one kernel would be the work of one block, which is too little here"
+    updated = {t.operand for t in reader.touches if t.writes and step.kernel.operands[t.operand].role == "inout"}
+    if any(t.operand in updated for t in step.touches):
+        return "it is found before that kernel updates what it is made of"
+    return "it is needed beside other rows than its own"

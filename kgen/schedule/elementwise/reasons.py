@@ -1,0 +1,59 @@
+"""Why a schedule is as it is, in words: what ``explain`` and the banners of generated files say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kgen.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from kgen.schedule.elementwise.policy import Facts
+
+
+def bits_reason(schedule: Schedule) -> str:
+    what = "every element number" if schedule.template == "contiguous" else "every byte offset"
+    if schedule.index_bits == 32:
+        return f"32-bit indices: {what} is below 2^31"
+    return f"64-bit indices: not {what} is below 2^31"
+
+
+def group_reason(schedule: Schedule, facts: Facts) -> str:
+    vectors = [
+        (size, name)
+        for size, name, t in zip(facts.itemsizes, facts.names, schedule.touches, strict=True)
+        if t.is_straight
+    ]
+    return f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
+
+
+def spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
+    """Which operands are not read in vectors, and why."""
+    found: list[str] = []
+    gathered = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "gather"]
+    if gathered:
+        found.append(f"element by element: {listed(gathered)} not consecutive along rows")
+    if schedule.lead is not None:
+        found.append(f"groups begin where `{facts.names[schedule.lead]}` is aligned: its first element is not")
+    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "shifted"]
+    if shifted:
+        found.append(f"shifted: {listed(shifted)} not aligned to groups of {schedule.group}")
+    narrow = _unaligned(schedule, facts)
+    if narrow:
+        found.append(f"element by element: {listed(narrow)} not aligned to groups of {schedule.group}")
+    return tuple(found)
+
+
+def _unaligned(schedule: Schedule, facts: Facts) -> list[str]:
+    return [
+        name
+        for name, size, t in zip(facts.names, facts.itemsizes, schedule.touches, strict=True)
+        if t.access in ("vector", "transposed") and t.alignment < min(16, schedule.group * size)
+    ]
+
+
+def listed(names: Sequence[str]) -> str:
+    quoted = [f"`{n}`" for n in dict.fromkeys(names)]
+    if len(quoted) == 1:
+        return f"{quoted[0]} is"
+    return ", ".join(quoted[:-1]) + f" and {quoted[-1]} are"

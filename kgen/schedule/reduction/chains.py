@@ -1,0 +1,70 @@
+"""How chains of rounds of reductions are best cut into kernels, where the extents and arrays are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from kgen.layout.iterator import IterationSpace, OperandLayout
+from kgen.partition.cut import RowStep
+from kgen.schedule.bind import Array, view
+from kgen.schedule.reduction.resident_columns import held_columns
+from kgen.schedule.reduction.schedule import ELEMENTS, is_plain, row_space, wide_touches
+from kgen.schedule.target import PORTABLE
+
+#: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
+LONGEST_IN_ROUNDS = 4096
+
+#: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
+#: before another kernel could start.
+FEWEST_ROWS = 64
+LONGEST_ALONE = 1 << 16
+
+
+def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> bool:
+    """Whether a chain of rounds is better cut into kernels.
+
+    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory and a block
+    cannot keep several side by side.
+    """
+    if is_plain(step):
+        return False
+    sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
+    rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
+    if rows < FEWEST_ROWS and width > LONGEST_ALONE:
+        return True
+    if width * rows <= LONGEST_ALONE:
+        return False
+    given = [arrays[t.operand] for t in step.touches]
+    if width <= ELEMENTS or not _lies_across(step, sizes, given):
+        return False
+    space, reduced = _space(step, tuple(sizes), given)
+    itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
+    addresses = [a.pointer % PORTABLE.vector_bytes if a is not None else 0 for a in given]
+    return held_columns(step, wide_touches(step), reduced, space, itemsizes, addresses, PORTABLE) is None
+
+
+def _lies_across(step: RowStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
+    """Whether all arrays that move along every axis have neighbouring rows side by side in memory."""
+    strides = [
+        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
+        for t, x in zip(step.touches, arrays, strict=True)
+        if x is not None
+    ]
+    whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
+    return bool(whole) and all(any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole)
+
+
+def _space(step: RowStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
+    """The space of a kernel that reads a whole array: outputs that are not there yet will lie as that does."""
+    known = [None if a is None else view(t, a, shape) for t, a in zip(step.touches, arrays, strict=True)]
+    first = next(x for x in known if x is not None and x.shape == shape)
+    single = OperandLayout((1,) * len(shape), (0,) * len(shape))
+    # An array that moves along every axis is whole.
+    moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.touches]
+    return row_space(step, shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
+
+
+def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
+    """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
+    return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :]) > LONGEST_IN_ROUNDS
