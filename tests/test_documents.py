@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -21,14 +22,16 @@ from tests.test_architecture import PACKAGE, ROOT, modules
 Bless = Callable[[Path, str], None]
 
 
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md", "docs/language.md", "docs/functions.md"])
+DOCUMENTS = [p.relative_to(ROOT).as_posix() for p in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_files_that_documents_name_exist(document: str) -> None:
     """Every path and link in a document leads somewhere."""
     text = (ROOT / document).read_text(encoding="utf-8")
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     paths = set(re.findall(r"`([\w./-]+/[\w.-]*|[\w/-]+\.(?:py|md|k|lark|toml))`", prose))
     paths |= {link for link in re.findall(r"\]\(([^)#]+)", prose) if "://" not in link}
-    assert paths
     folders = [ROOT, (ROOT / document).parent, ROOT / "templates", *(p for p in PACKAGE.iterdir() if p.is_dir())]
     missing = [p for p in paths if not any((folder / p).exists() for folder in folders)]
     assert not missing
@@ -116,9 +119,43 @@ def test_ci_runs_the_test_command_of_readme() -> None:
     assert f"\n{marked('test')}" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
+def test_the_workflow_runs_ci() -> None:
+    """GitHub runs the one script."""
+    assert "- run: .ci/run\n" in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+
+
+def test_pictures_are_current(bless: Bless) -> None:
+    """``docs/images`` holds what its script draws, and documents show each picture."""
+    made = runpy.run_path(str(ROOT / "docs" / "images" / "draw.py"))["pictures"]()
+    shown = "".join(p.read_text(encoding="utf-8") for p in ROOT.glob("docs/*.md"))
+    assert {p.name for p in (ROOT / "docs" / "images").glob("*.svg")} == set(made)
+    for name, text in made.items():
+        assert f"(images/{name})" in shown
+        bless(ROOT / "docs" / "images" / name, text)
+
+
+def test_rules_of_performance_name_entries_of_the_log() -> None:
+    """Every title in the last column of ``docs/performance.md`` is an entry of the log."""
+    log = (ROOT / "docs" / "performance-log.md").read_text(encoding="utf-8")
+    entries = set(re.findall(r"^### (.*)$", log, re.MULTILINE))
+    lines = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("\n")
+    cells = [re.split(r"(?<!\\)\|", line)[-2] for line in lines if line.startswith("| ")]
+    titles = {title for cell in cells for title in re.findall(r"\*([^*]+)\*", cell)}
+    assert titles
+    assert titles - entries == set()
+
+
+def test_the_glossary_is_sorted() -> None:
+    """Each term once, alphabetically."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = [term.lower() for term in re.findall(r"^\| \*\*(.*?)\*\*", text, re.MULTILINE)]
+    assert terms == sorted(set(terms))
+
+
 def test_documents_name_no_machine() -> None:
     """No package index and no path of somebody's machine."""
-    for path in [ROOT / "README.md", ROOT / "pyproject.toml", ROOT / ".ci" / "run", *ROOT.glob("docs/*.md")]:
+    more = [".ci/run", ".github/workflows/ci.yml", ".pre-commit-config.yaml", "pyproject.toml"]
+    for path in [*(ROOT / name for name in (*more, *DOCUMENTS))]:
         assert not re.search(r"index-url|(?<![\w.])/(home|root|work)/", path.read_text(encoding="utf-8")), path
 
 
@@ -135,15 +172,15 @@ def test_function_table_is_current(bless: Bless) -> None:
 
 
 RULES = {
-    "float": "Of floats: integers and bools become `float32`.",
+    "float": "On floats. Integers and bools become `float32`.",
     "keep": "Integers stay integers.",
     "predicate": "The result is `bool`.",
-    "integer": "Of integers: they read the bits, and give `int32`.",
-    "ordered": "With an integer beside a float: first for `jn` and `yn`, second for `ldexp`.",
+    "integer": "Of integers: they count or find bits, and give `int32`.",
+    "ordered": "One argument is an integer: the first of `jn` and `yn`, the second of `ldexp`.",
     "operator": "Operators under another name.",
-    "special": "With rules of their own: see [language.md](language.md).",
+    "special": "These have their own rules: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
-    "lifted": "Likewise, of floats: integers and bools become `float32` first, beside `float64` that.",
+    "lifted": "Also in the prelude, on floats: integers and bools become `float32` first, or `float64` if another argument is.",
     "reduction": "Over axes; `min` and `max` of several arguments are elementwise.",
 }
 
@@ -152,7 +189,7 @@ def function_table() -> str:
     """The document: a table for each rule of typing, aliases beside the name that they stand for."""
     assert {f.rule for f in FUNCTIONS.values()} == set(RULES)
     out = ["# Functions", "", "Written from `kgen/functions.py` by `pytest --bless`; do not edit.", ""]
-    out += ["Names are NumPy's and the array API's; CUDA's are aliases. *z*: complex arguments too.", ""]
+    out += ["Names are those of NumPy and the array API, with CUDA's as aliases. *z*: takes complex arguments.", ""]
     for rule, meaning in RULES.items():
         names = {n: f for n, f in FUNCTIONS.items() if f.rule == rule}
         out += [f"## {rule}", "", meaning, "", "| name | aliases | arguments | |", "| --- | --- | --- | --- |"]
