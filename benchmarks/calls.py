@@ -1,10 +1,10 @@
-"""What a call costs the host, beside the peers, in one run on one GPU: a table, JSON and a plot.
+"""Measures what a call costs the host, for kgen and its peers, in one run on one GPU: a table, JSON and a plot.
 
     python -m benchmarks.calls [--out benchmarks/results] [--quick]
 
-Times are medians of several rounds of thousands of calls, in microseconds; the rounds of all candidates take turns, so
-that a machine that changes its pace changes it for all.  First calls are of fresh processes or fresh programs, in ms;
-they run away from the checkout, so that an installed kgen is measured.
+Times are medians of several rounds of thousands of calls, in microseconds.  The rounds of all candidates alternate, so
+that changes of the clock affect all of them.  First calls, in ms, are made in new processes or of new programs.  They
+run outside of the checkout, so that an installed kgen is measured.
 """
 
 from __future__ import annotations

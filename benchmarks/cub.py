@@ -1,4 +1,4 @@
-"""``cub.cu``, compiled with nvcc once a process: a function for each workload that it has."""
+"""Compiles ``cub.cu`` with nvcc, once a process.  It has a function for some of the workloads."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""kgen beside its peers on elementwise work of every layout class, on one GPU, in one run.
+"""Measures kgen and its peers on elementwise work of every layout class, on one GPU, in one run.
 
     python -m benchmarks.elementwise [--only NAME,...] [--peers eager,compile,autotune,cupy,cub] [--runs 5] [--merge]
 
-Every result is checked against PyTorch.  Figures are shares of a plain copy that moves as many bytes as the work has
-to (each input read once, each output written once, a broadcast dimension once), timed in turn with it in every run;
-the median of the runs counts.  Writes ``benchmarks/results/elementwise.json``, ``.md`` and ``.png``, with ``--merge``
-beside what is there already.
+Every result is checked against PyTorch.  Figures are shares of the speed of a plain copy of the bytes that the work has
+to move (each input read once, each output written once, a broadcast dimension once).  The copy is timed in turn with
+the work, and the median of the runs counts.  Writes ``benchmarks/results/elementwise.json``, ``.md`` and ``.png``;
+``--merge`` keeps the rows that are there and were not measured.
 """
 
 from __future__ import annotations

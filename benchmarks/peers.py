@@ -1,6 +1,6 @@
-"""Other ways to compute a workload, each as a function that runs it once on arguments that are there already.
+"""The peers: other ways to compute a workload.  Each gives a function that runs it once, on allocated arguments.
 
-A run gives its result, as the reference does, so that it can be checked; None stands for a peer that cannot.
+A run returns its result, so that it can be checked against the reference.  None: the peer cannot do this workload.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""kgen beside its peers on reductions and row kernels, on one GPU, in one run.
+"""Measures kgen and its peers on reductions and row kernels, on one GPU, in one run.
 
     python -m benchmarks.reductions [--only NAME,...] [--peers eager,compile,autotune,cupy,liger,quack] [--runs 3]
                                     [--merge]
 
-Measured as ``benchmarks.elementwise`` does: shares of a plain copy that moves as many bytes as the work has to, timed
-in turn with it.  A target of 0 means: no slower than the best peer.  Writes ``benchmarks/results/reductions.json``,
-``.md`` and ``.png``, with ``--merge`` beside the rows that are there already.
+Figures are shares of the speed of a plain copy, as in ``benchmarks.elementwise``.  A target of 0 means: no slower than
+the best peer.  Writes ``benchmarks/results/reductions.json``, ``.md`` and ``.png``; ``--merge`` keeps the rows that are
+there and were not measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results as JSON, Markdown and a plot; rows measured by several runs of the benchmark are merged by their names."""
+"""Writes results as JSON, Markdown and a plot.  Rows of several runs are merged by their names."""
 
 from __future__ import annotations
 

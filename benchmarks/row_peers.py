@@ -1,6 +1,6 @@
-"""Libraries of row kernels as peers: Liger (Triton) and QuACK (CuTe), where they are installed.
+"""Peers that are libraries of row kernels: Liger (Triton) and QuACK (CuTe), where they are installed.
 
-Each has a kernel for some of the workloads, which are known by their names.
+Each has kernels for some of the workloads, found by the workload's name.
 """
 
 from __future__ import annotations

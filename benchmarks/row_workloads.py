@@ -1,4 +1,4 @@
-"""Workloads with reductions: over rows, columns, everything, middle axes, and chains that keep rows."""
+"""Workloads with reductions: over rows, columns, all axes, middle axes, and chains that write whole rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device times: CUDA events around queued launches, medians; graphs of many launches, to leave the host's time out."""
+"""Device times: medians of CUDA events around queued launches, or around CUDA graphs, which exclude the host's time."""
 
 from __future__ import annotations
 

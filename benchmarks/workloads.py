@@ -1,6 +1,6 @@
-"""Elementwise workloads: each a program, its operands, what PyTorch writes for it, and its layout class.
+"""Elementwise workloads: a program, its operands, the same in PyTorch, and its layout class.
 
-``torch`` is imported by the functions here, so that the list can be read without it.
+The functions here import ``torch``, so that the list can be read without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the memory does for work that computes nothing, measured before anything else."""
+"""Copies, memsets and conversions that bound what kernels can reach, measured before anything else."""
 
 from __future__ import annotations
 

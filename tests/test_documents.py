@@ -180,7 +180,7 @@ RULES = {
     "operator": "Operators under another name.",
     "special": "These have their own rules: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
-    "lifted": "Also in the prelude, on floats: integers and bools become `float32` first, or `float64` if another argument is.",
+    "lifted": "Also in the prelude, on floats: integers and bools become `float32`, or `float64` beside one.",
     "reduction": "Over axes; `min` and `max` of several arguments are elementwise.",
 }
 
