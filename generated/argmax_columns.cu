@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from argmax.k. Do not edit; remake it with
 //     kgen compile argmax.k -o argmax_columns.cu --dtype x=f32 --shape x=1000x65536 --strides x=1x1000 --name argmax_columns
 //
-//     # Where each row is greatest, and how great.
+//     # The index and the value of each row's maximum.
 //     at = argmax(x, axis=-1)
 //     top = max(x, axis=-1)
 //

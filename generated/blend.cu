@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from blend.k. Do not edit; remake it with
 //     kgen compile blend.k -o blend.cu --dtype over=bf16,under=bf16,mask=u8 --layout contiguous
 //
-//     # Puts a bfloat16 layer over another by a mask of bytes: computed in float32, rounded once.
+//     # Blends one bfloat16 layer over another by a mask of bytes: computed in float32, rounded once.
 //     input over: bf16, under: bf16, mask: u8
 //     let t = cast<float>(mask) / 255
 //     out: bf16 = under + t * (over - under)

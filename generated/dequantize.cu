@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from dequantize.k. Do not edit; remake it with
 //     kgen compile dequantize.k -o dequantize.cu --dtype q=i8,scale=f32 --layout contiguous
 //
-//     # Back from int8 with one scale a row: q is (rows, columns), scale is (rows, 1).
+//     # Dequantises int8 with one scale a row: q is (rows, columns), scale is (rows, 1).
 //     input q: int8, scale: float
 //     out: half = cast<float>(q) * scale
 //

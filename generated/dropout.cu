@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from dropout.k. Do not edit; remake it with
 //     kgen compile dropout.k -o dropout.cu --dtype x=f32 --shape 'x=?'
 //
-//     # Dropout whose mask is a hash of the element's number: the backward pass makes it again instead of storing it.
+//     # Dropout whose mask is a hash of the element's number: the backward pass recomputes it, so nothing is stored.
 //     input x
 //     param seed: u32 = 0
 //     param p: float = 0.1

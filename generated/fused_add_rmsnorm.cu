@@ -1,8 +1,8 @@
 // Made by kgen 0.1.0 from fused_add_rmsnorm.k. Do not edit; remake it with
 //     kgen compile fused_add_rmsnorm.k -o fused_add_rmsnorm.cu --dtype residual=bf16,x=bf16,weight=bf16 --shape residual=16384x4096,x=16384x4096,weight=4096
 //
-//     # The residual stream takes what a layer adds, and is normalised for the next layer: one kernel reads and writes each
-//     # once.  y is made of the sum as it is stored.
+//     # Adds a layer's output to the residual stream and normalises the sum, in one kernel that reads and writes each array
+//     # once.  y is computed from the sum as it is stored.
 //     inout residual
 //     input x, weight
 //     param eps = 1e-6

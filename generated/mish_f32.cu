@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from mish.k. Do not edit; remake it with
 //     kgen compile mish.k -o mish_f32.cu --dtype x=f32 --layout contiguous --name mish_f32
 //
-//     # Mish and its derivative, which share all that is expensive.
+//     # Mish and its derivative, which share their expensive parts.
 //     let t = tanh(softplus(x))
 //     y     = x * t
 //     dy    = t + x * sigmoid(x) * (1 - t * t)

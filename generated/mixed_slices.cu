@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from mixed.k. Do not edit; remake it with
 //     kgen compile mixed.k -o mixed_slices.cu --dtype a=f32,b=f16,c=i32 --shape a=512x512,b=512x512,c=512x512 --strides a=2048x2 --name mixed_slices
 //
-//     # Mixed dtypes: each operand is read as it is stored, all are computed on in float32.
+//     # Mixed dtypes: each operand is read in its own dtype, and the arithmetic is in float32.
 //     out = a * b + cast<float>(c)
 //
 // Inputs:  a: float32, b: float16, c: int32

@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from mixed.k. Do not edit; remake it with
 //     kgen compile mixed.k -o mixed_strided.cu --dtype a=f32,b=f32,c=i64 --layout strided --rank 3 --name mixed_strided
 //
-//     # Mixed dtypes: each operand is read as it is stored, all are computed on in float32.
+//     # Mixed dtypes: each operand is read in its own dtype, and the arithmetic is in float32.
 //     out = a * b + cast<float>(c)
 //
 // Inputs:  a: float32, b: float32, c: int64

@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from normalize.k. Do not edit; remake it with
 //     kgen compile normalize.k -o normalize_channels_last.cu --dtype image=u8,mu=f32,sigma=f32 --shape image=8x3x480x640,mu=3,sigma=3 --strides image=921600x1x1920x3 --name normalize_channels_last
 //
-//     # An image of bytes to what a network wants: scaled to 0..1, each channel normalised, as float16.
+//     # Prepares an image of bytes for a network: scales it to 0..1, normalises each channel, and writes float16.
 //     # image is (batch, channel, y, x), in any memory layout; mu and sigma have one value a channel.
 //     input image: u8, mu: float, sigma: float
 //     let   scaled = cast<float>(image) / 255

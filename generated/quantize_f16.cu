@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from quantize.k. Do not edit; remake it with
 //     kgen compile quantize.k -o quantize_f16.cu --dtype x=f16 --layout contiguous --name quantize_f16
 //
-//     # Two quantisations of the same values in one pass.  `sat` clamps at the ends of the range; the int8 rounds to even.
+//     # Two quantisations of the same values in one pass.  `sat` clamps to the range; the int8 cast rounds halves to even.
 //     param inv_scale: float = 1.0
 //     let   scaled = x * inv_scale
 //     as_int8 = cast<int8, sat, rne>(scaled)

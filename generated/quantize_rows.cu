@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from quantize_rows.k. Do not edit; remake it with
 //     kgen compile quantize_rows.k -o quantize_rows.cu --dtype x=bf16 --shape x=16384x4096
 //
-//     # Rows as int8, each with the scale that makes its largest magnitude 127.
+//     # Quantises rows to int8, each with the scale that makes its largest magnitude 127.
 //     scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127
 //     q = cast<i8, sat, rne>(x / scale)
 //

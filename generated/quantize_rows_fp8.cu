@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from quantize_rows_fp8.k. Do not edit; remake it with
 //     kgen compile quantize_rows_fp8.k -o quantize_rows_fp8.cu --dtype x=bf16 --shape x=16384x4096
 //
-//     # Rows as fp8, each with the scale that makes its largest magnitude 448.
+//     # Quantises rows to fp8, each with the scale that makes its largest magnitude 448.
 //     scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
 //     q = cast<float8_e4m3fn, sat>(x / scale)
 //

@@ -1,7 +1,7 @@
 // Made by kgen 0.1.0 from sincos.k. Do not edit; remake it with
 //     kgen compile sincos.k -o sincos.cu --dtype x=f32 --layout contiguous
 //
-//     # Two outputs of one input: a pass over memory for both.
+//     # Two outputs of one input, in one pass over memory.
 //     s = sin(x)
 //     c = cos(x)
 //
