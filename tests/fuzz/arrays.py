@@ -62,8 +62,8 @@ def random_recipe(rng: Random, dtype: DType, shape: tuple[int, ...], *, writable
     return replace(recipe, swapped=True) if swaps and rng.random() < 0.5 else replace(recipe, unaligned=True)
 
 
-def build(recipe: Recipe, exact_size: bool = False) -> Array:
-    """The array.  ``exact_size`` ends its memory right after its last element."""
+def build(recipe: Recipe, exact_size: bool = False, *, filled: bool = True) -> Array:
+    """The array, of zeros unless ``filled``.  ``exact_size`` ends its memory right after its last element."""
     kind = numpy_dtype(recipe.dtype)
     extents = [1 if step == 0 else n * abs(step) for n, step in zip(recipe.shape, recipe.steps, strict=True)]
     memory_shape = [extents[axis] for axis in recipe.order]
@@ -73,7 +73,7 @@ def build(recipe: Recipe, exact_size: bool = False) -> Array:
     start = (-whole.ctypes.data) % 16 if not exact_size else 0
     start += (pad * exact_size + recipe.offset) * kind.itemsize
     flat = whole[start : start + count * kind.itemsize].view(kind)
-    flat[...] = np.resize(fill(recipe.dtype, max(count, 1), recipe.seed), count)
+    flat[...] = np.resize(fill(recipe.dtype, max(count, 1), recipe.seed), count) if filled else 0
     array = flat.reshape(memory_shape).transpose(np.argsort(recipe.order)) if memory_shape else flat.reshape(())
     places = tuple(slice(None, None, step or 1) for step in recipe.steps)
     array = np.broadcast_to(array[places], recipe.shape) if 0 in recipe.steps else _strided(array, places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,20 @@ _INCLUDE = re.compile(r"^#include <[^>]+>\n", re.MULTILINE)
 
 
 class Collected(Exception):
-    """A call got as far as compiling its text."""
+    """A call got as far as launching what its batch has not compiled yet."""
+
+
+class Deferred:
+    """Stands for the module of a batch, which calls that are decided before it is compiled keep."""
+
+    def __init__(self, module: Callable[[], Any]) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        module = self._module()
+        if module is None:
+            raise Collected
+        return getattr(module, name)
 
 
 @dataclass(slots=True)
@@ -50,11 +63,11 @@ _load = CpuModule.load
 
 @contextmanager
 def collecting(batch: Batch) -> Iterator[None]:
-    """Calls in here raise :class:`Collected` where they would compile."""
+    """Calls in here raise :class:`Collected` where they would launch; later they launch the batch's module."""
 
-    def load(text: str, kernels: Sequence[str], **_: Any) -> CpuModule:
+    def load(text: str, kernels: Sequence[str], **_: Any) -> Any:
         batch.texts[text] = tuple(kernels)
-        raise Collected
+        return Deferred(lambda: batch.module)
 
     with mock.patch.object(CpuModule, "load", load):
         yield
@@ -62,7 +75,7 @@ def collecting(batch: Batch) -> Iterator[None]:
 
 @contextmanager
 def running(batch: Batch) -> Iterator[None]:
-    """Calls in here launch the batch's module; a text that it lacks is compiled by itself."""
+    """Calls in here find texts of the batch compiled; one that it lacks is compiled by itself."""
 
     def load(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None) -> CpuModule:
         if text in batch.texts:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from kgen.jit import Kernel
 from kgen.pipeline import load
 
 from .arrays import Array, Recipe, dense, pinned
-from .batch import Batch, Collected, collecting, running
 from .oracle import Reference, accepted, reference
 from .program import Arguments, Call, Node, Statement
 
@@ -30,21 +27,10 @@ REFUSED = {
 }  # fmt: skip
 #: With ``out=`` of a higher kind, what later lines read is of that kind too.
 REFUSED_WITH_OUT = REFUSED | {"bad-cast", "no-operator", "no-function"}
-BATCH = 16
 
 
 class Refused(Exception):
     """The call is rejected by a rule of the language."""
-
-
-@dataclass(slots=True)
-class Count:
-    """What became of the programs."""
-
-    run: int = 0
-    exact: int = 0
-    elements: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -64,10 +50,11 @@ def prepare(call: Call, name: str, device: str = "cpu", exact_size: bool = False
     """Type, evaluate, and ask for the metadata.  Raises :class:`Refused` for what the language rejects."""
     try:
         arguments = call.arguments(exact_size)
-        found = reference(load(call.text), arguments, contract=call.fmad and device != "cpu")
+        kernel = jit(call.text, device=device, name=name, fmad=call.fmad, fast=call.fast)
+        found = reference(kernel.program, arguments, contract=call.fmad and device != "cpu")
         if not found.contracts:
             call = replace(call, fmad=False, fast=False)
-        kernel = jit(call.text, device=device, name=name, fmad=call.fmad, fast=call.fast)
+            kernel = jit(call.text, device=device, name=name, fmad=False)
         inputs = list(arguments.inputs.values())
         words = {n: v for n, v in arguments.keywords.items() if n != "out"}
         meta = kernel.meta(*inputs, **words) if kernel.outputs else ()
@@ -98,9 +85,12 @@ def invoke(prepared: Prepared) -> Any:
         raise
 
 
-def verify(prepared: Prepared, result: Any) -> None:
-    """Raises AssertionError where values, shapes, dtypes or strides are not what was to be expected."""
-    call, arguments = prepared.call, prepared.arguments
+def verify(prepared: Prepared, result: Any, arguments: Arguments | None = None) -> None:
+    """Raises AssertionError where values, shapes, dtypes or strides are not what was to be expected.
+
+    ``arguments``: what the call was made with, where that is not what was prepared.
+    """
+    call, arguments = prepared.call, arguments or prepared.arguments
     names = prepared.kernel.outputs
     results = () if result is None else result if isinstance(result, tuple) else (result,)
     assert len(results) == len(names), f"{len(results)} results for {len(names)} outputs"
@@ -155,107 +145,13 @@ def _within(a: Array, where: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(min(i, n - 1) for i, n in zip(tail, a.shape, strict=True))
 
 
-# --- batches ----------------------------------------------------------------------------------------
-
-
-def run_calls(calls: Sequence[Call], count: Count, sanitize: str | None = None, exact_size: bool = False) -> None:
-    """Run calls in one compiled file on the CPU target.  The first failure is made small and raised."""
-    for call, problem in failures(calls, count, sanitize, exact_size):
-        raise failure(call, problem) from None
-
-
-def failures(
-    calls: Sequence[Call],
-    count: Count,
-    sanitize: str | None = None,
-    exact_size: bool = False,
-    device: str = "cpu",
-) -> Iterator[tuple[Call, Exception]]:
-    """Run calls in one compiled file; yields those that fail, each with what is wrong."""
-    batch: Any
-    if device == "cpu":
-        batch, collect, run = Batch(sanitize), collecting, running
-    else:
-        from . import device_batch
-
-        batch = device_batch.DeviceBatch()
-        collect, run = device_batch.collecting, device_batch.running  # type: ignore[assignment]
-    prepared: list[Prepared] = []
-    for number, call in enumerate(calls):
-        try:
-            one = prepare(call, f"k{number}", device, exact_size)
-            with collect(batch), suppress(Collected):
-                invoke(one)
-            prepared.append(one)
-        except Refused as refusal:
-            count.refused[str(refusal)] += 1
-        except Exception as problem:
-            yield call, problem
-    try:
-        batch.compile()
-    except Exception as problem:
-        if len(prepared) == 1:
-            yield prepared[0].call, problem
-            return
-        half = len(prepared) // 2  # which of them it is
-        for part in (prepared[:half], prepared[half:]):
-            yield from failures([one.call for one in part], count, sanitize, exact_size, device)
-        return
-    with run(batch):
-        for one in prepared:
-            try:
-                verify(one, invoke(one))
-                again(one, planned=device == "cpu")  # plans take no NumPy arrays on a GPU
-            except Exception as problem:
-                yield one.call, problem
-                continue
-            count.run += 1
-            count.exact += not next(iter(one.reference.expected.values())).samples
-            count.elements += sum(e.value.size for e in one.reference.expected.values())
+# --- small failures ----------------------------------------------------------------------------------
 
 
 Attempt = Callable[[Call], None]
 
 
-def run_alone(call: Call) -> None:
-    """One call, compiled by itself."""
-    one = prepare(call, "kernel")
-    verify(one, invoke(one))
-    again(one)
-
-
-def again(one: Prepared, *, planned: bool = True) -> None:
-    """The same call again, once it is known, and as a plan."""
-    for _ in range(2):
-        restore(one)
-        verify(one, invoke(one))
-    copied = any(isinstance(r, Recipe) and (r.swapped or r.unaligned) for r in one.call.inputs.values())
-    if planned and not copied:  # a plan takes nothing that every call would copy
-        restore(one)
-        plan = one.kernel.plan(*one.arguments.inputs.values(), **one.arguments.keywords)
-        verify(one, plan())
-        restore(one)
-        verify(one, plan())
-
-
-def restore(one: Prepared) -> None:
-    """Arguments that were written to, as they were."""
-    written = {*one.call.inout, *(o for o in one.call.outs or () if isinstance(o, str))}
-    for name in written:
-        np.copyto(one.arguments.inputs[name], one.keep[name])
-
-
-def check_alone(call: Call, attempt: Attempt = run_alone) -> None:
-    """One call; a failure is made small."""
-    try:
-        attempt(call)
-    except Refused:
-        return
-    except Exception as problem:
-        raise failure(call, problem, attempt) from None
-
-
-def failure(call: Call, problem: Exception, attempt: Attempt = run_alone) -> AssertionError:
+def failure(call: Call, problem: Exception, attempt: Attempt) -> AssertionError:
     """The smallest call found that still fails, with everything needed to see why."""
     kind = type(problem)
 

@@ -76,7 +76,8 @@ class Program:
         for name, recipe in self.recipes.items():
             # One element stands for all along an axis with a step of 0.
             shape = tuple(min(n, 1) if step == 0 else n for n, step in zip(recipe.shape, recipe.steps, strict=True))
-            array = build(replace(recipe, shape=shape, steps=tuple(step or 1 for step in recipe.steps)), exact_size)
+            dense = replace(recipe, shape=shape, steps=tuple(step or 1 for step in recipe.steps))
+            array = build(dense, exact_size, filled=False)
             array[...] = _values(recipe.dtype, array.shape, recipe.seed, self.sort)
             found[name] = array if shape == recipe.shape else np.broadcast_to(array, recipe.shape)
         return found
