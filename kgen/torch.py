@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"([A-Za-z_]\w*)::([A-Za-z_]\w*)")
 _SCALARS = {Kind.BOOL: bool, Kind.INT: int, Kind.FLOAT: float}
 _libraries: dict[str, Any] = {}  # torch forgets an operator with the Library object that made it
+_kernels: dict[str, Kernel] = {}  # by the operator's name
 
 
 @public
@@ -27,6 +28,7 @@ def op(name: str, program: str | Kernel) -> Any:
     params keyword arguments with the program's defaults; ``inout`` arguments are declared as mutated.  It runs on CUDA
     and CPU tensors; shapes, dtypes and strides of the results are known without data.  No gradient flows through it: on
     tensors that require one it raises ``requires-grad``, also while torch.compile traces it and inside torch.func.grad.
+    It is pickled by its program, so ``torch.save`` takes a module that holds it.
 
     Raises :class:`~kgen.KgenError`: ``bad-call`` for a name of another form or one that is taken.
     """
@@ -50,7 +52,32 @@ def op(name: str, program: str | Kernel) -> Any:
     torch.library.register_fake(name, _fake(kernel), lib=library)
     made = getattr(getattr(torch.ops, namespace), short).default
     library.impl(short, _refuses_gradients(made), "Autograd")
+    _kernels[name] = kernel
+    # Of this one operator: pickle looks for it on the object, and torch's class has nothing that pickles.
+    made.__reduce_ex__ = lambda protocol: (_again, (name, kernel))
     return made
+
+
+def _again(name: str, kernel: Kernel) -> Any:
+    """An operator that was pickled: the one that is registered, else registered now.
+
+    Raises :class:`~kgen.KgenError` (``bad-call``) where the name belongs to another program.
+    """
+    there = _kernels.get(name)
+    if there is None:
+        return op(name, kernel)
+    if _meaning(there) != _meaning(kernel):
+        hint = "register each program under a name of its own"
+        raise error("bad-call", f"the operator `{name}` was saved with another program than it has here", hint)
+    import torch
+
+    namespace, short = name.split("::")
+    return getattr(getattr(torch.ops, namespace), short).default
+
+
+def _meaning(kernel: Kernel) -> tuple[object, ...]:
+    """What an operator computes, and where."""
+    return kernel.program.source.text, kernel.options, kernel._engine.device
 
 
 def _refuses_gradients(operator: Any) -> Any:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
 from itertools import count
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -92,3 +98,49 @@ def test_bad_names() -> None:
         kgen.torch.op(name, "out = a")
     with pytest.raises(kgen.KgenError, match="complex"):
         kgen.torch.op("kgen_test::z", "param z: c64\nout = a * z")
+
+
+SAVED = """
+import io, sys, torch
+module = torch.load(sys.argv[1], weights_only=False)
+x = torch.arange(3.0)
+print(module.scale(x, k=3.0).tolist(), module.scale is torch.load(sys.argv[1], weights_only=False).scale)
+print(torch.compile(lambda x: module.scale(x) + 1, fullgraph=True, backend="eager")(x).tolist())
+print(getattr(torch.ops.kgen_saved, module.scale._opname).default is module.scale, "requires-grad" in refused(module, x))
+"""
+REFUSED = """
+def refused(module, x):
+    try:
+        module.scale(x.requires_grad_())
+    except Exception as problem:
+        return str(problem)
+"""
+
+
+def test_modules_with_operators(tmp_path: Path) -> None:
+    """``torch.save`` of a module that holds an operator; a fresh process registers it by loading the module."""
+    module = torch.nn.Linear(2, 2)
+    module.scale = kgen.torch.op(f"kgen_saved::scale{next(_number)}", "param k: float = 2.0\nout = k * x")
+    path = tmp_path / "module.pt"
+    torch.save(module, path)
+    assert torch.load(path, weights_only=False).scale is module.scale  # there already
+    assert copy.deepcopy(module).scale is module.scale
+    command = [sys.executable, "-c", REFUSED + SAVED, str(path)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split("\n") == ["[0.0, 3.0, 6.0] True", "[1.0, 3.0, 5.0]", "True True", ""]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickled_operators(protocol: int) -> None:
+    """A pickle holds the program, with its options; a name that has another program by then is refused."""
+    op = kgen.torch.op(f"kgen_test::op{next(_number)}", kgen.jit("out = a + 1", fmad=False))
+    assert pickle.loads(pickle.dumps(op, protocol)) is op
+    name = op.name()
+    data = pickle.dumps(op, protocol)
+    for other in (kgen.jit("out = a + 2", fmad=False), kgen.jit("out = a + 1")):
+        with (
+            mock.patch.dict(kgen.torch._kernels, {name: other}),
+            pytest.raises(kgen.KgenError, match="another program"),
+        ):
+            pickle.loads(data)
