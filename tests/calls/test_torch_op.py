@@ -106,7 +106,8 @@ module = torch.load(sys.argv[1], weights_only=False)
 x = torch.arange(3.0)
 print(module.scale(x, k=3.0).tolist(), module.scale is torch.load(sys.argv[1], weights_only=False).scale)
 print(torch.compile(lambda x: module.scale(x) + 1, fullgraph=True, backend="eager")(x).tolist())
-print(getattr(torch.ops.kgen_saved, module.scale._opname).default is module.scale, "requires-grad" in refused(module, x))
+there = getattr(torch.ops.kgen_saved, module.scale._opname).default
+print(there is module.scale, "requires-grad" in refused(module, x))
 """
 REFUSED = """
 def refused(module, x):

@@ -19,15 +19,16 @@ from .batch import Deferred, joined
 
 #: Compiles in a fifth of the time.  Code is less optimised: a share of the batches is compiled as for users.
 SHALLOW = "--Ofast-compile=mid"
+_NOT_SHALLOW = "Moments"  # NVRTC 13 then refuses texts that compute variances: "unsupported operation"
 
 
 @dataclass(slots=True)
 class DeviceBatch:
-    """Texts seen so far with their options, and the modules that hold them: one for each set of options."""
+    """Texts seen so far with their options, and the modules that hold them: one for each way of compiling."""
 
     shallow: bool = False
     texts: dict[str, tuple[Options, tuple[str, ...]]] = field(default_factory=dict)
-    modules: dict[Options, Any] = field(default_factory=dict)
+    modules: dict[str, Any] = field(default_factory=dict)  # by text
 
     def compile(self) -> None:
         from kgen.runtime.cuda import nvrtc
@@ -36,15 +37,29 @@ class DeviceBatch:
         from kgen.runtime.cuda.module import CudaModule
 
         arch = device_info(0).arch
-        for options in {o for o, _ in self.texts.values()}:
-            parts = [(text, names) for text, (o, names) in self.texts.items() if o == options]
-            chosen = (*flags(arch, options.fmad, options.fast), *([SHALLOW] if self.shallow else []))
-            cubin, _ = nvrtc.build(joined(parts), "cubin", name="batch.cu", options=chosen)
+        for options, shallow in {self._way(text, o) for text, (o, _) in self.texts.items()}:
+            parts = [(t, names) for t, (o, names) in self.texts.items() if self._way(t, o) == (options, shallow)]
+            chosen = flags(arch, options.fmad, options.fast)
+            try:
+                cubin = _build(parts, (*chosen, SHALLOW) if shallow else chosen)
+            except nvrtc.CompilerBug:
+                if not shallow:
+                    raise
+                cubin = _build(parts, chosen)  # what NVRTC refuses only in a hurry, users never see
             module = CudaModule.load(cubin, 0)
-            for _, names in parts:
+            for text, names in parts:
+                self.modules[text] = module
                 for name in names:
                     module.prepare(name)
-            self.modules[options] = module
+
+    def _way(self, text: str, options: Options) -> tuple[Options, bool]:
+        return options, self.shallow and _NOT_SHALLOW not in text
+
+
+def _build(parts: Sequence[tuple[str, Sequence[str]]], options: Sequence[str]) -> bytes:
+    from kgen.runtime.cuda import nvrtc
+
+    return nvrtc.build(joined(parts), "cubin", name="batch.cu", options=options)[0]
 
 
 _load = CudaBackend.load
@@ -56,7 +71,7 @@ def collecting(batch: DeviceBatch) -> Iterator[None]:
 
     def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
         batch.texts[module.text] = options, tuple(e.name for e in module.entries)
-        deferred: Any = Deferred(lambda: batch.modules.get(options))
+        deferred: Any = Deferred(lambda: batch.modules.get(module.text))
         return Loaded(module.entries, Signature.of(module.entries, steps), deferred)
 
     with mock.patch.object(CudaBackend, "load", load):
@@ -70,7 +85,7 @@ def running(batch: DeviceBatch) -> Iterator[None]:
     def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
         if module.text not in batch.texts:
             return _load(self, module, steps, name, options)
-        return Loaded(module.entries, Signature.of(module.entries, steps), batch.modules[options])
+        return Loaded(module.entries, Signature.of(module.entries, steps), batch.modules[module.text])
 
     with mock.patch.object(CudaBackend, "load", load):
         yield
