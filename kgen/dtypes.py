@@ -1,12 +1,13 @@
-"""The element types of the language: names, sizes, kinds, C spellings and promotion.
+"""The element types of the language: one row each, at the end of this file, and what follows from it.
 
-Pure data: no NumPy here, so that ``import kgen`` stays cheap.  The promotion lattice is PyTorch's
-(``torch.result_type``), extended where PyTorch refuses: ``docs/language.md``, "Types".
+Pure data: no NumPy here, so that ``import kgen`` stays cheap.  How CUDA converts to and from a narrow float is in
+``kgen/codegen/conversions.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import KW_ONLY, dataclass
 from enum import IntEnum
 
 
@@ -19,12 +20,19 @@ class Kind(IntEnum):
     COMPLEX = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """One element type.
+    """One element type.  ``name`` is its name here and in NumPy (or ml_dtypes), torch, CuPy and JAX.
 
-    ``name`` is canonical (``float16``), ``short`` the two-letter form (``f16``), ``size`` in bytes.
-    ``mantissa`` counts stored significand bits and ``exponent`` exponent bits of a float (0 otherwise).
+    ``short``: the short form of the name (``f16``).  ``aliases``: its other names in a program.  ``size``: in bytes.
+    ``mantissa``: the stored significand bits of a float, and ``exponent`` its exponent bits; 0 of other kinds.
+    ``infinity``: False for a float whose top exponent holds numbers, and one NaN, but no infinity.
+    ``code``: the ``struct`` code of a value, or of one part of a complex value; empty where ``struct`` has none.
+    ``dlpack``: its ``DLDataTypeCode``, which names the dtype together with the width.
+    ``ml_dtypes``: whether NumPy has it from the package ml_dtypes.
+    ``storage``: the C type in memory, and ``headers`` what declares that.
+    ``intrinsic``: its name in CUDA's conversion intrinsics (``__float2half_rn``), where it has one.
+    ``suffix``: the suffix of a C literal; of a float also that of CUDA's math functions (``expf``).
     """
 
     name: str
@@ -34,6 +42,16 @@ class DType:
     signed: bool = True
     mantissa: int = 0
     exponent: int = 0
+    _: KW_ONLY
+    infinity: bool = True
+    code: str = ""
+    dlpack: int
+    ml_dtypes: bool = False
+    storage: str
+    headers: tuple[str, ...] = ()
+    intrinsic: str = ""
+    suffix: str = ""
+    aliases: tuple[str, ...] = ()
 
     @property
     def bits(self) -> int:
@@ -57,7 +75,7 @@ class DType:
 
     @property
     def is_narrow(self) -> bool:
-        """Stored only: computed in float32 (float16, bfloat16 and the two fp8 formats)."""
+        """Stored only: computed in float32 (floats of 8 and 16 bits)."""
         return self.kind is Kind.FLOAT and self.size < 4
 
     @property
@@ -82,6 +100,28 @@ class DType:
         return FLOAT32 if self.size == 8 else FLOAT64
 
     @property
+    def integer(self) -> DType:
+        """The signed integer dtype of the same width."""
+        return BY_NAME[f"int{self.bits}"]
+
+    @property
+    def unsigned(self) -> DType:
+        """The unsigned integer dtype of the same width."""
+        return BY_NAME[f"uint{self.bits}"]
+
+    @property
+    def register(self) -> str:
+        """The C type of a value in an expression."""
+        return "bool" if self.is_bool else self.storage
+
+    @property
+    def struct_format(self) -> str:
+        """How ``struct`` packs a value; as raw bytes where it has no code."""
+        return ("2" if self.is_complex else "") + self.code if self.code else f"{self.size}s"
+
+    # --- integers ---------------------------------------------------------------------------------
+
+    @property
     def int_min(self) -> int:
         return -(1 << (self.bits - 1)) if self.signed else 0
 
@@ -89,45 +129,112 @@ class DType:
     def int_max(self) -> int:
         return (1 << (self.bits - 1)) - 1 if self.signed else (1 << self.bits) - 1
 
+    # --- the format of a float --------------------------------------------------------------------
+
+    @property
+    def least_exponent(self) -> int:
+        """The smallest subnormal is 2 to this."""
+        return 2 - (1 << (self.exponent - 1)) - self.mantissa
+
+    @property
+    def infinity_bits(self) -> int | None:
+        """The bits of +inf; None where there is none."""
+        return ((1 << self.exponent) - 1) << self.mantissa if self.infinity else None
+
+    @property
+    def nan_bits(self) -> int:
+        """The bits of the quiet NaN."""
+        infinity = self.infinity_bits
+        return (1 << (self.bits - 1)) - 1 if infinity is None else infinity | 1 << (self.mantissa - 1)
+
+    @property
+    def largest_bits(self) -> int:
+        """The bits of the largest finite number, which come right before those of infinity or NaN."""
+        infinity = self.infinity_bits
+        return (self.nan_bits if infinity is None else infinity) - 1
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number."""
+        significand, exponent = self._top()
+        return math.ldexp(significand, exponent)
+
+    @property
+    def overflow(self) -> int | float:
+        """Halfway from the largest finite number to the next one, which the dtype lacks."""
+        significand, exponent = self._top()
+        twice: int | float = (2 * significand + 1) * 2 ** (exponent - 1)  # an int where that is exact
+        return twice
+
+    def _top(self) -> tuple[int, int]:
+        """The largest finite number is ``significand * 2**exponent``."""
+        field, fraction = divmod(self.largest_bits, 1 << self.mantissa)
+        return fraction | 1 << self.mantissa, field - 1 + self.least_exponent
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return f"kgen.{self.name}"
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, DType) and self.name == other.name)
+
     def __hash__(self) -> int:
         return hash(self.name)
 
 
-def _int(bits: int, signed: bool) -> DType:
-    prefix = "" if signed else "u"
-    return DType(f"{prefix}int{bits}", f"{prefix or ''}{'i' if signed else ''}{bits}", bits // 8, Kind.INT, signed)
+# fmt: off
+# A new dtype is a row here, its name in `kgen/__init__.py` and, of a narrow float, its conversions.
+BOOL = DType("bool", "bool", 1, Kind.BOOL, False, code="?", dlpack=6, storage="unsigned char")  # any non-zero is true
+INT8 = DType("int8", "i8", 1, Kind.INT, code="b", dlpack=0, storage="signed char")
+INT16 = DType("int16", "i16", 2, Kind.INT, code="h", dlpack=0, storage="short")
+INT32 = DType("int32", "i32", 4, Kind.INT, code="i", dlpack=0, storage="int", intrinsic="int", aliases=("int",))
+INT64 = DType("int64", "i64", 8, Kind.INT, code="q", dlpack=0, storage="long long", intrinsic="ll", suffix="ll")
+UINT8 = DType("uint8", "u8", 1, Kind.INT, False, code="B", dlpack=1, storage="unsigned char")
+UINT16 = DType("uint16", "u16", 2, Kind.INT, False, code="H", dlpack=1, storage="unsigned short")
+UINT32 = DType(
+    "uint32", "u32", 4, Kind.INT, False, code="I", dlpack=1, storage="unsigned int", intrinsic="uint", suffix="u"
+)
+UINT64 = DType(
+    "uint64", "u64", 8, Kind.INT, False, code="Q", dlpack=1, storage="unsigned long long", intrinsic="ull", suffix="ull"
+)
+FLOAT16 = DType(
+    "float16", "f16", 2, Kind.FLOAT, mantissa=10, exponent=5, code="e", dlpack=2,
+    storage="__half", headers=("cuda_fp16.h",), intrinsic="half", aliases=("half",),
+)
+BFLOAT16 = DType(
+    "bfloat16", "bf16", 2, Kind.FLOAT, mantissa=7, exponent=8, dlpack=4, ml_dtypes=True,
+    storage="__nv_bfloat16", headers=("cuda_bf16.h",), intrinsic="bfloat16",
+)
+FLOAT32 = DType(
+    "float32", "f32", 4, Kind.FLOAT, mantissa=23, exponent=8, code="f", dlpack=2,
+    storage="float", intrinsic="float", suffix="f", aliases=("float",),
+)
+FLOAT64 = DType(
+    "float64", "f64", 8, Kind.FLOAT, mantissa=52, exponent=11, code="d", dlpack=2,
+    storage="double", intrinsic="double", aliases=("double",),
+)
+FLOAT8_E4M3FN = DType(
+    "float8_e4m3fn", "e4m3fn", 1, Kind.FLOAT, mantissa=3, exponent=4, infinity=False, dlpack=10, ml_dtypes=True,
+    storage="__nv_fp8_e4m3", headers=("cuda_fp8.h",),
+)
+FLOAT8_E5M2 = DType(
+    "float8_e5m2", "e5m2", 1, Kind.FLOAT, mantissa=2, exponent=5, dlpack=12, ml_dtypes=True,
+    storage="__nv_fp8_e5m2", headers=("cuda_fp8.h",),
+)
+COMPLEX64 = DType("complex64", "c64", 8, Kind.COMPLEX, code="f", dlpack=5, storage="float2")
+COMPLEX128 = DType("complex128", "c128", 16, Kind.COMPLEX, code="d", dlpack=5, storage="double2")
+# fmt: on
 
-
-BOOL = DType("bool", "bool", 1, Kind.BOOL, signed=False)
-INT8, INT16, INT32, INT64 = (_int(bits, True) for bits in (8, 16, 32, 64))
-UINT8, UINT16, UINT32, UINT64 = (_int(bits, False) for bits in (8, 16, 32, 64))
-FLOAT16 = DType("float16", "f16", 2, Kind.FLOAT, mantissa=10, exponent=5)
-BFLOAT16 = DType("bfloat16", "bf16", 2, Kind.FLOAT, mantissa=7, exponent=8)
-FLOAT32 = DType("float32", "f32", 4, Kind.FLOAT, mantissa=23, exponent=8)
-FLOAT64 = DType("float64", "f64", 8, Kind.FLOAT, mantissa=52, exponent=11)
-FLOAT8_E4M3FN = DType("float8_e4m3fn", "e4m3fn", 1, Kind.FLOAT, mantissa=3, exponent=4)
-FLOAT8_E5M2 = DType("float8_e5m2", "e5m2", 1, Kind.FLOAT, mantissa=2, exponent=5)
-COMPLEX64 = DType("complex64", "c64", 8, Kind.COMPLEX)
-COMPLEX128 = DType("complex128", "c128", 16, Kind.COMPLEX)
-
-DTYPES: tuple[DType, ...] = (
-    BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64,
-    FLOAT16, BFLOAT16, FLOAT32, FLOAT64, FLOAT8_E4M3FN, FLOAT8_E5M2, COMPLEX64, COMPLEX128,
-)  # fmt: skip
-
-_ALIASES = {"half": FLOAT16, "float": FLOAT32, "double": FLOAT64, "int": INT32}
+#: Every row, in this order.
+DTYPES: tuple[DType, ...] = tuple(row for row in globals().values() if isinstance(row, DType))
 
 #: Every spelling the language accepts -> its dtype.
 BY_NAME: dict[str, DType] = {
     **{t.name: t for t in DTYPES},
     **{t.short: t for t in DTYPES},
-    **_ALIASES,
+    **{alias: t for t in DTYPES for alias in t.aliases},
 }
 
 #: What a weak (literal or Python) value of a kind becomes when it stands alone.
@@ -137,42 +244,3 @@ DEFAULT_OF_KIND: dict[Kind, DType] = {
     Kind.FLOAT: FLOAT32,
     Kind.COMPLEX: COMPLEX64,
 }
-
-
-def promote(a: DType, b: DType) -> DType | None:
-    """The common dtype of two array operands, or None where a cast has to be written.
-
-    None: uint64 with a signed integer; fp8 with an integer array or with the other fp8 format.
-    """
-    if a is b:
-        return a
-    if a.kind > b.kind or (a.kind == b.kind and a.size < b.size):
-        a, b = b, a  # from here: b has the higher kind, or the same kind and a's size >= b's
-    if a.kind is Kind.BOOL:
-        return b
-    if a.kind is Kind.INT:
-        if b.kind is Kind.INT:
-            return _promote_ints(a, b)
-        return None if b.is_fp8 else b  # an integer never widens a float
-    if a.kind is Kind.FLOAT:
-        if b.kind is Kind.COMPLEX:
-            return COMPLEX128 if a is FLOAT64 else b
-        return _promote_floats(a, b)
-    return COMPLEX128  # two different complex dtypes
-
-
-def _promote_ints(wide: DType, narrow: DType) -> DType | None:
-    if wide.signed == narrow.signed:
-        return wide
-    signed, unsigned = (wide, narrow) if wide.signed else (narrow, wide)
-    if signed.size > unsigned.size:
-        return signed
-    if unsigned is UINT64:
-        return None
-    return BY_NAME[f"int{unsigned.bits * 2}"]
-
-
-def _promote_floats(wide: DType, narrow: DType) -> DType | None:
-    if wide.size > narrow.size:
-        return wide
-    return FLOAT32 if wide.size == 2 else None  # float16 with bfloat16; the two fp8 formats

@@ -7,7 +7,7 @@ from typing import Any
 
 from kgen.arrays.base import CPU, MOST_DIMENSIONS, Device, check_memory, cuda
 from kgen.diagnostics import error
-from kgen.dtypes import BFLOAT16, BOOL, BY_NAME, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
+from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec, c_strides
 
 
@@ -54,17 +54,7 @@ _READ_ONLY = 1
 _ON_HOST = (1, 3)  # kDLCPU, kDLCUDAHost
 _ON_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
-# DLDataTypeCode of dlpack.h 1.1
-_CODES = {"int": 0, "uint": 1, "float": 2, "complex": 5}
-_SPECIAL: dict[DType, int] = {BFLOAT16: 4, BOOL: 6, FLOAT8_E4M3FN: 10, FLOAT8_E5M2: 12}
-
-
-def type_code(dtype: DType) -> int:
-    """DLPack's code of a dtype; with its width in bits it names the dtype."""
-    return _SPECIAL[dtype] if dtype in _SPECIAL else _CODES[dtype.name.rstrip("0123456789")]
-
-
-_FROM_CODE: dict[tuple[int, int], DType] = {(type_code(t), t.bits): t for t in BY_NAME.values()}
+_FROM_CODE: dict[tuple[int, int], DType] = {(t.dlpack, t.bits): t for t in DTYPES}
 
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype = ctypes.c_void_p

@@ -15,10 +15,8 @@ from kgen.arrays.base import CPU, Defaults, Device, as_python, cuda
 from kgen.arrays.numpy_ import dtype_of
 from kgen.arrays.owned import OwnedArray
 from kgen.diagnostics import error
-from kgen.dtypes import COMPLEX128, FLOAT64, INT64, UINT64, DType
+from kgen.dtypes import DType
 from kgen.spec import Spec, c_strides
-
-_WIDE = (FLOAT64, INT64, UINT64, COMPLEX128)
 
 
 class JaxAdapter(Defaults):
@@ -75,7 +73,7 @@ class JaxAdapter(Defaults):
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> OwnedArray:
         """In C order whatever ``strides`` say: JAX arrays have no others."""
-        if dtype in _WIDE and not self._jax.config.jax_enable_x64:
+        if dtype.real.size == 8 and not self._jax.config.jax_enable_x64:
             raise error(
                 "unsupported-dtype",
                 f"the result is {dtype}, and JAX would cut it to half the width",

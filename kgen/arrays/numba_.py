@@ -23,7 +23,7 @@ class NumbaAdapter(GenericAdapter):
         from kgen.runtime.cuda.context import on
 
         kind = TO_NUMPY[dtype]
-        if kind.isbuiltin != 1:  # ml_dtypes' own
+        if dtype.ml_dtypes:
             raise error("unsupported-dtype", f"Numba has no {dtype} arrays", "give out= an array of another library")
         device = self.device(like)
         with on(device.index if device is not None else 0):

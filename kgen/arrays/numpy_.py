@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from kgen.arrays.base import (
@@ -23,13 +22,12 @@ from kgen.arrays.base import (
     unsupported_dtype,
 )  # fmt: skip
 from kgen.diagnostics import error
-from kgen.dtypes import BFLOAT16, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, DType
+from kgen.dtypes import DTYPES, DType
+from kgen.ir.rounding import numpy_dtype
 from kgen.spec import Spec, c_strides
 
-_OWN = {BFLOAT16: ml_dtypes.bfloat16, FLOAT8_E4M3FN: ml_dtypes.float8_e4m3fn, FLOAT8_E5M2: ml_dtypes.float8_e5m2}
-
 #: NumPy's dtype of each of ours, and the other way round (native byte order only).
-TO_NUMPY: dict[DType, np.dtype[Any]] = {t: np.dtype(_OWN.get(t, t.name)) for t in DTYPES}
+TO_NUMPY: dict[DType, np.dtype[Any]] = {t: numpy_dtype(t) for t in DTYPES}
 FROM_NUMPY: dict[np.dtype[Any], DType] = {n: t for t, n in TO_NUMPY.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgen.arrays.base import Device, span
-from kgen.arrays.dlpack import ManagedTensor, type_code
+from kgen.arrays.dlpack import ManagedTensor
 from kgen.arrays.numpy_ import TO_NUMPY, at_address
 from kgen.dtypes import DType
 from kgen.spec import Spec
@@ -71,7 +71,7 @@ class OwnedArray:
         view = at_address(self.pointer, self.spec.shape, self.spec.strides, bits, self, False)
         capsule = view.__dlpack__()
         tensor = ManagedTensor.from_address(_pointer_of(capsule, b"dltensor") or 0).tensor
-        tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = type_code(dtype), dtype.bits, 1
+        tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = dtype.dlpack, dtype.bits, 1
         tensor.device.kind, tensor.device.index = self.__dlpack_device__()
         return capsule
 
@@ -85,7 +85,7 @@ class OwnedArray:
             "shape": self.spec.shape,
             "strides": tuple(s * kind.itemsize for s in self.spec.strides),
             # The protocol cannot spell ml_dtypes; a reader that knows them asks for `dtype`.
-            "typestr": kind.str if kind.isbuiltin == 1 else f"|V{kind.itemsize}",
+            "typestr": f"|V{kind.itemsize}" if self.spec.dtype.ml_dtypes else kind.str,
             "data": (self.pointer, False),
             "stream": self.stream or 1,
         }

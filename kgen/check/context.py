@@ -7,17 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from kgen.check.dims import Dims
 from kgen.check.limits import Inlined, LimitedBuilder
+from kgen.check.promotion import promote
 from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
 from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
-from kgen.dtypes import (
-    COMPLEX64,
-    DEFAULT_OF_KIND,
-    FLOAT32,
-    DType,
-    Kind,
-    promote,
-)
+from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, FLOAT32, DType, Kind
 from kgen.ir.builder import Builder
 from kgen.ir.kernel import CastMode, Op, Reduction, Scalar, Shape, to_bits
 from kgen.source import Span

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kgen.check.context import Context
 from kgen.check.expressions import inline_prelude
 from kgen.check.values import Typed
-from kgen.dtypes import INT8, INT16
 from kgen.syntax.tree import Call
 
 
@@ -16,7 +15,7 @@ def narrow_nextafter(ctx: Context, x: Typed, y: Typed, node: Call) -> Typed | No
         return None
     dtype, span = x.dtype, node.span
     x, y = ctx.stored(x, dtype), ctx.stored(y, dtype)
-    integer = INT8 if dtype.size == 1 else INT16
+    integer = dtype.integer
     held = ctx.cast(x.id, dtype, span)
     bits = Typed(integer, ctx.builder.op("bitcast", (held,), dtype=integer, span=span), x.shape, span)
     above, below = (ctx.const(least, integer, span) for least in (1, integer.int_min + 1))

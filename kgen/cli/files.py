@@ -7,13 +7,11 @@ import os
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgen.diagnostics import KgenError, error
+from kgen.dtypes import DTYPES, DType
 from kgen.spec import counted
-
-if TYPE_CHECKING:
-    from kgen.dtypes import DType
 
 _NPY, _NPZ = b"\x93NUMPY", b"PK"  # how they begin
 _SAVE = "save it with numpy.save(path, array, allow_pickle=False)"
@@ -92,14 +90,12 @@ def _member(arrays: Mapping[str, Any], path: Path, key: str | None, name: str) -
     return found
 
 
-#: The dtypes that .npy cannot name, by their bytes.
-_RAW = {2: ("bf16",), 1: ("e4m3fn", "e5m2")}
-
-
 def _typed(name: str, path: Path, array: Any, dtype: DType | None) -> Any:
     from kgen.arrays.numpy_ import TO_NUMPY
 
-    raw = _RAW.get(array.dtype.itemsize, ()) if array.dtype.kind == "V" and array.dtype.names is None else ()
+    raw: list[str] = []  # the dtypes of this size that .npy cannot name
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        raw = [t.short for t in DTYPES if t.ml_dtypes and t.size == array.dtype.itemsize]
     if dtype is None:
         if raw:
             message = f"{path} holds raw bytes, {counted(array.dtype.itemsize, 'byte')} an element"

@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 
 from kgen import resources
+from kgen.codegen.conversions import CONVERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ _ROWS = (
     Helper(LOAD_SHIFTED, (LOAD_BLOCKS,)),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),
-    *(Helper(name, headers=("cuda_fp8.h",)) for name in ("to_e4m3", "to_e5m2", "directed_fp8", "fp8_from_bits")),
+    *(Helper(name, headers=("cuda_fp8.h",)) for name in ("directed_fp8", "fp8_from_bits")),
+    *(Helper(name, headers=t.headers) for t, conversions in CONVERSIONS.items() for name in conversions.helpers),
 )
 
 HELPERS: Mapping[str, Helper] = MappingProxyType({helper.name: helper for helper in _ROWS})

@@ -8,16 +8,10 @@ from __future__ import annotations
 import math
 import struct
 
-from kgen.codegen.expressions import Expr, Level
+from kgen.codegen.conversions import from_bits_name
+from kgen.codegen.expressions import Expr, Level, call
 from kgen.dtypes import DType
 from kgen.ir.kernel import from_bits
-
-# 8- and 16-bit constants are plain ints: C computes on them as int anyway.
-_INT_SUFFIX = {"uint32": "u", "int64": "ll", "uint64": "ull"}
-_FROM_BITS = {
-    "float32": "__int_as_float(0x{:08x} /* {} */)",
-    "float64": "__longlong_as_double(0x{:016x} /* {} */)",
-}
 
 
 def constant(bits: int, dtype: DType) -> Expr:
@@ -28,14 +22,15 @@ def constant(bits: int, dtype: DType) -> Expr:
     if dtype.is_int:
         return integer(int(value), dtype)
     if not math.isfinite(value):
-        return Expr(_FROM_BITS[dtype.name].format(bits, value), Level.POSTFIX)
+        text = f"0x{bits:0{2 * dtype.size}x} /* {value} */"
+        return call(from_bits_name(dtype, dtype.integer), [Expr(text, Level.PRIMARY)])
     digits = _shortest32(float(value)) if dtype.size == 4 else repr(float(value))
-    return _signed(digits + ("f" if dtype.size == 4 else ""))
+    return _signed(digits + dtype.suffix)
 
 
 def integer(value: int, dtype: DType) -> Expr:
-    """An integer constant of ``dtype``."""
-    suffix = _INT_SUFFIX.get(dtype.name, "")
+    """An integer constant of ``dtype``; of 8 and 16 bits a plain int, which C computes them as anyway."""
+    suffix = dtype.suffix
     if dtype.signed and dtype.size >= 4 and value == dtype.int_min:
         # C has no negative literals, and 2147483648 is no int.
         return Expr(f"({value + 1}{suffix} - 1)", Level.PRIMARY)
@@ -48,7 +43,7 @@ def in_hex(expr: Expr, dtype: DType) -> Expr:
     if value is None or value < 10:
         return expr
     digits = 1 << (len(f"{value:x}") - 1).bit_length()  # 2, 4, 8 or 16
-    return Expr(f"0x{value:0{digits}x}{_INT_SUFFIX.get(dtype.name, '')}", Level.PRIMARY)
+    return Expr(f"0x{value:0{digits}x}{dtype.suffix}", Level.PRIMARY)
 
 
 def literal_value(expr: Expr) -> int | None:

@@ -14,8 +14,8 @@ from kgen.codegen.casts import make_complex, spell_bitcast, spell_cast
 from kgen.codegen.expressions import Expr, Level, Spelling, call, conditional, convert, infix, member, prefix
 from kgen.codegen.helpers import HELPERS
 from kgen.codegen.literals import constant, literal_value
-from kgen.dtypes import DType
-from kgen.ir.kernel import Attr, CastMode
+from kgen.dtypes import UINT16, DType
+from kgen.ir.kernel import Attr, CastMode, to_bits
 
 __all__ = ["Expr", "Spelling", "constant", "headers_of", "register_type", "spell", "storage_type"]
 
@@ -50,7 +50,7 @@ def _infix(symbol: str) -> Row:
 
 def _function(name: str) -> Row:
     """A function of CUDA's math library: ``expf`` of float, ``exp`` of double."""
-    return lambda use: Spelling(call(name + ("f" if _real(use).size == 4 else ""), use.args))
+    return lambda use: Spelling(call(name + _real(use).suffix, use.args))
 
 
 def _real(use: Use) -> DType:
@@ -100,7 +100,7 @@ def _wrapping(symbol: str, helper: str) -> Row:
         if use.of.signed and use.of.size >= 4:
             return _overloaded(helper)(use)
         a, b = use.args
-        if symbol == "*" and use.of.name == "uint16":  # 65535 * 65535 is beyond int
+        if symbol == "*" and use.of is UINT16:  # 65535 * 65535 is beyond int
             a = convert("unsigned int", a)
         return Spelling(_narrowed(use, infix(symbol, a, b)))
 
@@ -208,15 +208,12 @@ def _powi(use: Use) -> Spelling:
     x, exponent = use.args[0], use.attr
     assert isinstance(exponent, int)
     if exponent == 0:
-        return Spelling(constant(_ONE.get(use.dtype.name, 1), use.dtype))
+        return Spelling(constant(to_bits(1, use.dtype), use.dtype))
     if exponent == 1:
         return Spelling(x)
     if use.of.is_float:
         return Spelling(call(f"small_pow<{exponent}>", [x]), ("small_pow",))
     return _overloaded("int_pow")(Use(None, use.dtype, (x, constant(exponent, use.of)), use.of))
-
-
-_ONE = {"float32": 0x3F800000, "float64": 0x3FF0000000000000}
 
 
 def _nan_extremum(name: str) -> Row:

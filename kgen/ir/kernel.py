@@ -104,20 +104,41 @@ class Kernel:
         return tuple(op for op in self.ops if op.name == "store")
 
 
-_FORMATS = {
-    "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q",
-    "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d",
-}  # fmt: skip
-
-
 def to_bits(value: bool | int | float, dtype: DType) -> int:
-    """The bit pattern of a constant: what ``const`` ops hold, so that -0.0, NaN and 1/True/1.0 stay apart.
+    """The bit pattern of a constant: what ``const`` ops hold, so that -0.0, NaN and 1/True/1.0 stay apart."""
+    return int.from_bytes(to_bytes(value, dtype), "little")
 
-    Floats are rounded to nearest even; integers must be in range.  float32 and wider only.
+
+def to_bytes(value: bool | int | float, dtype: DType) -> bytes:
+    """A value as it is in memory, of any dtype but complex ones.
+
+    Floats are rounded to nearest even, once; integers must be in range.
     """
-    if dtype.name == "float32":
-        return int.from_bytes(_f32(odd_float(value) if isinstance(value, int) else value), "little")
-    return int.from_bytes(struct.pack("<" + _FORMATS[dtype.name], value), "little")
+    if dtype.is_float and isinstance(value, int):
+        value = odd_float(value) if dtype.size < 8 else float(value)
+    if not dtype.code:
+        return _narrow_bits(value, dtype).to_bytes(dtype.size, "little")
+    try:
+        return struct.pack("<" + dtype.code, value)
+    except OverflowError:
+        if not dtype.is_float:
+            raise
+        return struct.pack("<" + dtype.code, math.copysign(math.inf, value))  # finite, but not in this dtype
+
+
+def _narrow_bits(value: float, dtype: DType) -> int:
+    """The bits of a float that ``struct`` cannot write; ``ir/rounding.py`` does the same to whole arrays."""
+    if math.isnan(value):
+        return dtype.nan_bits
+    sign = 1 << (dtype.bits - 1) if math.copysign(1.0, value) < 0 else 0
+    past = dtype.nan_bits if dtype.infinity_bits is None else dtype.infinity_bits
+    if math.isinf(value) or value == 0:
+        return sign | past if value else sign
+    least = dtype.least_exponent
+    quantum = max(math.frexp(value)[1] - 1 - dtype.mantissa, least)
+    # A carry out of the mantissa moves the exponent field on by itself; so does a subnormal that becomes normal.
+    bits = ((quantum - least) << dtype.mantissa) + round(math.ldexp(abs(value), -quantum))
+    return sign | (past if bits > dtype.largest_bits else bits)
 
 
 def odd_float(value: int) -> float:
@@ -134,13 +155,6 @@ def odd_float(value: int) -> float:
 
 
 def from_bits(bits: int, dtype: DType) -> bool | int | float:
-    """The value of a bit pattern."""
-    value: bool | int | float = struct.unpack("<" + _FORMATS[dtype.name], bits.to_bytes(dtype.size, "little"))[0]
+    """The value of a bit pattern of bool, an integer, float32 or float64."""
+    value: bool | int | float = struct.unpack("<" + dtype.code, bits.to_bytes(dtype.size, "little"))[0]
     return value
-
-
-def _f32(value: float) -> bytes:
-    try:
-        return struct.pack("<f", value)
-    except OverflowError:  # finite, but rounds to infinity in float32
-        return struct.pack("<f", float("inf") if value > 0 else float("-inf"))

@@ -20,13 +20,11 @@ from kgen.syntax.tree import RoundingMode
 
 Array = NDArray[Any]
 
-_ML_DTYPES = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
-
 
 @cache
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype that holds a value of ``dtype``."""
-    return np.dtype(getattr(ml_dtypes, dtype.name) if dtype.name in _ML_DTYPES else dtype.name)
+    return np.dtype(getattr(ml_dtypes, dtype.name) if dtype.ml_dtypes else dtype.name)
 
 
 def unsigned(values: Array) -> Array:
@@ -69,34 +67,13 @@ def take_apart(values: Array, dtype: DType) -> Parts:
     magnitude = bits & np.uint64((1 << (dtype.bits - 1)) - 1)
     fraction = magnitude & np.uint64((1 << dtype.mantissa) - 1)
     field = (magnitude >> np.uint64(dtype.mantissa)).astype(np.int64)
-    exponent = np.maximum(field, 1) + _quantum(dtype) - 1  # subnormals share the least exponent
+    exponent = np.maximum(field, 1) + dtype.least_exponent - 1  # subnormals share the least exponent
     mantissa = np.where(field > 0, fraction | np.uint64(1 << dtype.mantissa), fraction)
-    infinity = _infinity(dtype)
+    infinity = dtype.infinity_bits
     if infinity is None:
-        return Parts(negative, mantissa, exponent, np.asarray(magnitude == np.uint64(_nan(dtype))), no)
+        return Parts(negative, mantissa, exponent, np.asarray(magnitude == np.uint64(dtype.nan_bits)), no)
     inf = np.asarray(magnitude == np.uint64(infinity))
     return Parts(negative, mantissa, exponent, np.asarray(magnitude > np.uint64(infinity)), inf)
-
-
-def _quantum(dtype: DType) -> int:
-    """The exponent of the least subnormal."""
-    return 2 - (1 << (dtype.exponent - 1)) - dtype.mantissa
-
-
-def _infinity(dtype: DType) -> int | None:
-    """The bits of +inf; None for float8_e4m3fn, which has none."""
-    return None if dtype.name == "float8_e4m3fn" else ((1 << dtype.exponent) - 1) << dtype.mantissa
-
-
-def _nan(dtype: DType) -> int:
-    """The bits of the quiet NaN."""
-    infinity = _infinity(dtype)
-    return 0x7F if infinity is None else infinity | 1 << (dtype.mantissa - 1)
-
-
-def max_finite_bits(dtype: DType) -> int:
-    infinity = _infinity(dtype)
-    return 0x7E if infinity is None else infinity - 1
 
 
 def shift_right(parts: Parts, shift: NDArray[np.int64], mode: RoundingMode) -> NDArray[np.uint64]:
@@ -119,7 +96,7 @@ def shift_right(parts: Parts, shift: NDArray[np.int64], mode: RoundingMode) -> N
 
 def to_float(parts: Parts, dtype: DType, mode: CastMode) -> Array:
     """Round once to a float dtype."""
-    least = _quantum(dtype)
+    least = dtype.least_exponent
     leading = parts.exponent + bit_length(parts.mantissa) - 1
     quantum = np.where(parts.mantissa == 0, least, np.maximum(leading - dtype.mantissa, least))
     kept = shift_right(parts, quantum - parts.exponent, mode.rounding)
@@ -127,7 +104,7 @@ def to_float(parts: Parts, dtype: DType, mode: CastMode) -> Array:
     field = (quantum - least).astype(np.uint64) << np.uint64(dtype.mantissa)
     bits = np.where(parts.inf | parts.nan, np.uint64(0), kept + field)
 
-    largest, infinity, nan = np.uint64(max_finite_bits(dtype)), _infinity(dtype), np.uint64(_nan(dtype))
+    largest, infinity, nan = np.uint64(dtype.largest_bits), dtype.infinity_bits, np.uint64(dtype.nan_bits)
     overflow = nan if infinity is None else np.uint64(infinity)
     # Rounding inwards stops at the largest finite value; saturation always does.
     outwards = {"rne": parts.negative | True, "rz": parts.negative & False, "ru": ~parts.negative, "rd": parts.negative}

@@ -84,7 +84,7 @@ def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> i
     if divisor == 1:
         return op.args[0]
     mantissa, exponent = math.frexp(divisor)
-    smallest = -125 if op.dtype.size == 4 else -1021  # frexp's exponent of the smallest normal number
+    smallest = op.dtype.least_exponent + op.dtype.mantissa + 1  # frexp's exponent of the smallest normal number
     if abs(mantissa) != 0.5 or not smallest <= 2 - exponent <= -smallest:
         return None
     reciprocal = builder.const(1 / divisor, op.dtype)

@@ -17,11 +17,6 @@ from kgen.quick.text import Quick, Seen, place_of
 from kgen.runtime.scalars import pack
 from kgen.runtime.session import stream_handle
 
-_CODES = {
-    "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
-    "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "complex64": "F", "complex128": "D",
-}  # fmt: skip
-
 
 @cache
 def extension() -> Any:
@@ -57,10 +52,11 @@ def native_call(
             continue
         assert variable.scalar is not None
         assert variable.dtype is not None
-        code = _CODES.get(variable.dtype.name)
         if variable.scalar in passed:
-            if code is None:
+            code = variable.dtype.code
+            if not code:
                 return None
+            code = code.upper() if variable.dtype.is_complex else code  # "F" and "D" are complex in _call.c
             variables.append((offset, code, place[variable.scalar]))
         else:  # a default, the same in every call
             data = pack(variable.scalar, scalars[variable.scalar].value, variable.dtype)

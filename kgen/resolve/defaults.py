@@ -48,8 +48,8 @@ def _fit(value: Weak, dtype: DType, span: Span, reporter: Reporter) -> Weak:
     elif dtype.is_int and not dtype.int_min <= int(value.real) <= dtype.int_max:
         hint = f"{dtype} holds {dtype.int_min} to {dtype.int_max}"
         report("bad-default", f"the default {text} does not fit {dtype}", span, hint=hint)
-    elif dtype.kind >= Kind.FLOAT and any(_overflow(dtype.real) <= abs(x) != inf for x in (value.real, value.imag)):
-        hint = f"{dtype.real} holds up to {_largest(dtype.real):g}"
+    elif dtype.kind >= Kind.FLOAT and any(dtype.real.overflow <= abs(x) != inf for x in (value.real, value.imag)):
+        hint = f"{dtype.real} holds up to {dtype.real.largest:g}"
         report("bad-default", f"the default {text} does not fit {dtype}", span, hint=hint)
     else:
         return _convert(value, dtype)
@@ -62,20 +62,3 @@ def _convert(value: Weak, dtype: DType) -> Weak:
     if dtype.is_bool:
         return bool(value)
     return int(value.real) if dtype.is_int else float(value.real)
-
-
-def _largest(dtype: DType) -> float:
-    if dtype.name == "float8_e4m3fn":
-        return 448.0  # its top exponent still holds numbers
-    return (2.0 - 2.0**-dtype.mantissa) * 2.0 ** _bias(dtype)
-
-
-def _overflow(dtype: DType) -> int:
-    """The least number that does not round to a finite one."""
-    if dtype.name == "float8_e4m3fn":
-        return 464
-    return ((1 << (dtype.mantissa + 2)) - 1) << (_bias(dtype) - dtype.mantissa - 1)
-
-
-def _bias(dtype: DType) -> int:
-    return (1 << (dtype.exponent - 1)) - 1

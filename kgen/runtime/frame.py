@@ -22,11 +22,6 @@ from kgen.schedule.launch import Launch
 SCRATCH = 256  # every buffer starts at a multiple of what allocators align to
 SLOT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
 
-_CODES = {
-    "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
-    "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "complex64": "2f", "complex128": "2d",
-}  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -39,7 +34,7 @@ class Variable:
     @property
     def code(self) -> str:
         """How ``struct`` writes it; a dtype that it does not know comes as bytes."""
-        return "Q" if self.dtype is None else _CODES.get(self.dtype.name, f"{self.dtype.size}s")
+        return "Q" if self.dtype is None else self.dtype.struct_format
 
     @property
     def is_raw(self) -> bool:

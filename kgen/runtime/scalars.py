@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 import sys
 from typing import Any
 
 from kgen.diagnostics import error, shown
 from kgen.dtypes import DType, Kind
-from kgen.ir.kernel import odd_float
+from kgen.ir.kernel import to_bytes
 
 _LARGEST = int(sys.float_info.max)
-_FORMATS = {
-    "bool": "<?", "int8": "<b", "int16": "<h", "int32": "<i", "int64": "<q",
-    "uint8": "<B", "uint16": "<H", "uint32": "<I", "uint64": "<Q", "float32": "<f", "float64": "<d",
-}  # fmt: skip
 
 
 def pack(name: str, value: Any, dtype: DType) -> bytes:
@@ -37,33 +32,18 @@ def pack(name: str, value: Any, dtype: DType) -> bytes:
                 f"`{name}` is {shown(number)}, which does not fit {dtype} ({dtype.int_min} to {dtype.int_max})",
                 "pass a value that fits, or cast the array operand to a wider dtype",
             )
-        return struct.pack(_FORMATS[dtype.name], number)
+        return to_bytes(number, dtype)
     if dtype.is_bool:
-        return struct.pack("<?", bool(value))
+        return to_bytes(bool(value), dtype)
     if isinstance(value, complex):
         raise error("bad-value", f"`{name}` is complex and its dtype is {dtype}", "pass value.real")
-    wide = odd_float(value) if isinstance(value, int) and dtype.size < 8 else float(value)
-    return _float(wide, dtype)
+    return to_bytes(value if isinstance(value, int) else float(value), dtype)
 
 
 def _integer(name: str, value: Any, dtype: DType) -> int:
     if isinstance(value, complex) or (isinstance(value, float) and not value.is_integer()):
         raise error("bad-value", f"`{name}` is {shown(value)} and its dtype is {dtype}", "pass a whole number")
     return int(value)
-
-
-def _float(value: float, dtype: DType) -> bytes:
-    if dtype.is_narrow:
-        import ml_dtypes
-        import numpy as np
-
-        with np.errstate(over="ignore"):
-            kind = np.float16 if dtype.name == "float16" else getattr(ml_dtypes, dtype.name)
-            return bytes(np.float64(value).astype(kind).tobytes())
-    try:
-        return struct.pack(_FORMATS[dtype.name], value)
-    except OverflowError:  # finite in Python, infinite in float32
-        return struct.pack(_FORMATS[dtype.name], float("inf") if value > 0 else float("-inf"))
 
 
 def kind_of_value(value: object) -> Kind | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kgen.dtypes import BY_NAME
+from kgen.dtypes import BY_NAME, DTYPES
+
+_FP8 = "write " + " or ".join(f"`{t}`" for t in DTYPES if t.is_fp8)
 
 TYPE_HINTS: dict[str, str] = {
     "char": "write `int8` or `uint8`",
@@ -24,9 +26,8 @@ TYPE_HINTS: dict[str, str] = {
     "fp16": "write `half`",
     "fp32": "write `float`",
     "fp64": "write `double`",
-    "fp8": "write `float8_e4m3fn` or `float8_e5m2`",
-    "float8": "write `float8_e4m3fn` or `float8_e5m2`",
-    "float8_e4m3": "write `float8_e4m3fn`",
+    "fp8": _FP8,
+    "float8": _FP8,
     "complex": "write `complex64` or `complex128`",
     "cfloat": "write `complex64`",
     "single": "write `float`",

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.dtypes import BY_NAME, DTYPES, FLOAT32, DType, Kind, promote
+from kgen.check.promotion import promote
+from kgen.dtypes import BY_NAME, DTYPES, FLOAT32, DType, Kind
 from tests.check.typing import NAMED_SCALARS, result
 
 TABLE: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data" / "torch_promotion.json").read_text())

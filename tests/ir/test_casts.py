@@ -13,7 +13,7 @@ import pytest
 
 from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT64, DType
 from kgen.ir.kernel import CastMode
-from kgen.ir.rounding import cast, max_finite_bits, numpy_dtype
+from kgen.ir.rounding import cast, numpy_dtype
 from kgen.syntax.tree import RoundingMode
 
 Array = np.ndarray[Any, Any]
@@ -51,7 +51,7 @@ def every_value(dtype: DType) -> Array:
 
 
 def largest(dtype: DType) -> Fraction:
-    bits = np.array([max_finite_bits(dtype)], f"u{dtype.size}")
+    bits = np.array([dtype.largest_bits], f"u{dtype.size}")
     return Fraction(float(bits.view(numpy_dtype(dtype)).astype(np.float64)[0]))
 
 
