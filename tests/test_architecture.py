@@ -13,6 +13,7 @@ import jinja2
 from jinja2 import nodes
 
 from kgen.codegen.templates import environment
+from kgen.dtypes import DTYPES
 from kgen.functions import FUNCTIONS
 from kgen.ir.ops import OPS
 
@@ -118,3 +119,30 @@ def test_templates_are_strict() -> None:
         bound |= {n.target for n in tree.find_all(nodes.Import)} | {n.name for n in tree.find_all(nodes.Macro)}
         seen |= {n.name for n in tree.find_all(nodes.Name) if n.ctx == "load"} - bound - {"loop"}
     assert seen <= {"m", "k", "element", "text", "range"}, seen
+
+
+#: The files of kgen that may name one fp8 dtype, and why.
+NAMES_E4M3 = {
+    "dtypes.py": "its row",
+    "codegen/conversions.py": "its conversions in CUDA",
+    "__init__.py": "its public name, which type checkers look for",
+    "runtime/cpu/include/cuda_fp8.h": "NVIDIA's header, for the CPU target",
+}
+
+
+def test_a_dtype_is_one_row() -> None:
+    """What differs by dtype is a field of its row: no other module has a table by dtype name, or asks for one."""
+    files = (p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".c", ".h", ".cpp", ".k"))
+    naming = {p for p in files if "e4m3" in p.read_text(encoding="utf-8").lower()}
+    assert {p.relative_to(PACKAGE).as_posix() for p in naming if "_data" not in p.parts} == set(NAMES_E4M3)
+    names = {name for t in DTYPES for name in (t.name, t.short)}
+    for path, tree in modules():
+        for node in ast.walk(tree) if path not in NAMES_E4M3 else ():
+            listed: list[ast.expr | None] = []
+            most = 0
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute):  # dtype.name == "float32"
+                listed = [*node.comparators]
+            elif isinstance(node, ast.Dict | ast.Set | ast.List | ast.Tuple):
+                listed, most = [*(node.keys if isinstance(node, ast.Dict) else node.elts)], 2
+            found = [(n.value, n.lineno) for n in listed if isinstance(n, ast.Constant) and n.value in names]
+            assert len(found) <= most, f"{path} names {found}"

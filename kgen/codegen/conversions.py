@@ -127,7 +127,9 @@ def _as_float32(mode: CastMode, a: Expr, source: DType) -> Spelling:
         return Spelling(call("round_to_odd", [a]), ("round_to_odd",))
     if source is FLOAT64:
         return Spelling(call(f"__double2float_{MODE[mode.rounding]}", [a]))
-    return Spelling(convert("float", a) if source.is_int or source.is_fp8 else a)
+    if source.is_narrow:
+        return CONVERSIONS[source].widen(a)
+    return Spelling(convert("float", a) if source.is_int else a)
 
 
 CONVERSIONS: Mapping[DType, Conversions] = {

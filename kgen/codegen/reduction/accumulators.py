@@ -12,7 +12,7 @@ from typing import Literal
 
 from kgen.codegen.c_types import register_type
 from kgen.codegen.literals import constant, integer
-from kgen.dtypes import INT32, DType
+from kgen.dtypes import FLOAT32, INT32, UINT64, DType
 from kgen.ir.kernel import Reduction, to_bits
 
 #: direct  each element updates the state
@@ -158,7 +158,7 @@ def _prod(attr: Reduction, source: DType, target: DType) -> Accumulator:
 def _integers(update: str, merge: str, init: str, target: DType) -> Accumulator:
     """In unsigned arithmetic, which wraps."""
     wide = "unsigned long long"
-    result = "{a}" if target.name == "uint64" else f"({register_type(target)}){{a}}"
+    result = "{a}" if target is UINT64 else f"({register_type(target)}){{a}}"
     return Accumulator(wide, init, update.replace("{t}", wide), merge, result)
 
 
@@ -284,7 +284,7 @@ def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
     result = "{a}" if held is source else f"({register_type(source)}){{a}}"
     return Accumulator(
         register_type(held), init, f"{{a}} = {name}({{a}}, {{x}});", f"{{a}} = {name}({{a}}, {{b}});", result,
-        helpers=tuple(helpers), at_once=("least" if low else "greatest") if source.name == "float32" else "",
+        helpers=tuple(helpers), at_once=("least" if low else "greatest") if source is FLOAT32 else "",
         at_once_of=("f16", "bf16"),
     )  # fmt: skip
 
