@@ -11,56 +11,22 @@ from typing import TYPE_CHECKING, Any
 from kgen.diagnostics import Diagnostic, KgenError
 from kgen.dtypes import (
     BFLOAT16 as bfloat16,
-)
-from kgen.dtypes import (
     BOOL as bool_,
-)
-from kgen.dtypes import (
     COMPLEX64 as complex64,
-)
-from kgen.dtypes import (
     COMPLEX128 as complex128,
-)
-from kgen.dtypes import (
     FLOAT8_E4M3FN as float8_e4m3fn,
-)
-from kgen.dtypes import (
     FLOAT8_E5M2 as float8_e5m2,
-)
-from kgen.dtypes import (
     FLOAT16 as float16,
-)
-from kgen.dtypes import (
     FLOAT32 as float32,
-)
-from kgen.dtypes import (
     FLOAT64 as float64,
-)
-from kgen.dtypes import (
     INT8 as int8,
-)
-from kgen.dtypes import (
     INT16 as int16,
-)
-from kgen.dtypes import (
     INT32 as int32,
-)
-from kgen.dtypes import (
     INT64 as int64,
-)
-from kgen.dtypes import (
     UINT8 as uint8,
-)
-from kgen.dtypes import (
     UINT16 as uint16,
-)
-from kgen.dtypes import (
     UINT32 as uint32,
-)
-from kgen.dtypes import (
     UINT64 as uint64,
-)
-from kgen.dtypes import (
     DType,
 )
 from kgen.jit import Kernel, jit

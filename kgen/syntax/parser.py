@@ -14,8 +14,7 @@ from kgen.syntax import hints
 from kgen.syntax.builder import Builder
 from kgen.syntax.lexer import END, MAX_NESTING, Statement, Token, statements
 from kgen.syntax.tables import Tables, load
-from kgen.syntax.tree import Def, Tree
-from kgen.syntax.tree import Statement as Node
+from kgen.syntax.tree import Def, Statement as Node, Tree
 
 MAX_SIZE = 1 << 22  # characters
 

@@ -6,8 +6,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kgen.dtypes import BOOL, DTYPES, FLOAT32, FLOAT64, INT64, DType
 from kgen.ir.kernel import Access, CastMode, Kernel, Op, Operand, Reduction, Scalar, to_bits

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kgen.layout.diophantine import solvable
 from kgen.layout.overlap import Overlap, Region, overlap, self_overlap

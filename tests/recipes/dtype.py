@@ -12,11 +12,6 @@ FLOAT8_E3M4 = DType(
 )
 """
 
-#: Of ``kgen/__init__.py``.
-PUBLIC = """
-from kgen.dtypes import FLOAT8_E3M4 as float8_e3m4
-"""
-
 #: Of ``kgen/codegen/conversions.py``, and the entry of its table.
 CONVERSIONS = """
 def _e3m4() -> Conversions:

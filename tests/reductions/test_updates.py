@@ -14,8 +14,7 @@ import kgen
 from kgen import pipeline
 from kgen.check import ArrayArg
 from kgen.dtypes import FLOAT32
-from kgen.partition import fusion as sharing
-from kgen.partition import trace
+from kgen.partition import fusion as sharing, trace
 from tests.fuzz import test_updates as fuzzed
 
 Array = np.ndarray[Any, Any]

@@ -26,8 +26,7 @@ from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
 from tests.fuzz.test_reductions import run as run_reductions
-from tests.reductions.odd_rows import across
-from tests.reductions.odd_rows import programs as odd_rows
+from tests.reductions.odd_rows import across, programs as odd_rows
 
 from .mutants import MUTANTS
 

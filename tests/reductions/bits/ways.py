@@ -20,8 +20,7 @@ from unittest import mock
 import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
-from kgen.schedule.reduction import access as walk
-from kgen.schedule.reduction import columns, peel, rows
+from kgen.schedule.reduction import access as walk, columns, peel, rows
 from kgen.schedule.reduction.access import Walk
 from kgen.schedule.reduction.columns import Shape
 from kgen.schedule.reduction.resident_columns import Held
