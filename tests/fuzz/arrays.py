@@ -14,8 +14,6 @@ from kgen.ir.rounding import numpy_dtype
 
 Array = npt.NDArray[Any]
 
-_FINITE_MAX = {"float16": 65504.0, "bfloat16": 3.3895e38, "float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
-
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -191,9 +189,8 @@ def edges(dtype: DType) -> Array:
         return np.array(sorted(v for v in values if dtype.int_min <= v <= dtype.int_max), kind)
     if dtype.size == 1:
         return np.arange(256, dtype=np.uint8).view(kind)
-    tiny = {2: 2.0**-24, 4: 2.0**-149, 8: 5e-324}[dtype.size] if dtype.name != "bfloat16" else 2.0**-133
-    normal = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype.size] if dtype.name != "bfloat16" else 2.0**-126
-    largest = {4: 3.4028234663852886e38, 8: 1.7976931348623157e308}.get(dtype.size) or _FINITE_MAX[dtype.name]
+    tiny, normal = 2.0**dtype.least_exponent, 2.0 ** (dtype.least_exponent + dtype.mantissa)
+    largest = dtype.largest
     plain = [
         0.0,
         0.5,
