@@ -1,4 +1,4 @@
-"""How each op of the IR is written in CUDA C++: the only place, with ``casts.py``, that knows intrinsics.
+"""How each op of the IR is written in CUDA C++: with ``casts.py`` and ``conversions.py``, all that knows intrinsics.
 
 ``ROWS`` has the keys of ``ir/ops.py`` but for the structural ops, which the emitter writes.  A value of an 8- or
 16-bit integer dtype may have C's type int, never a value out of the dtype's range.
