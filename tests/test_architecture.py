@@ -141,7 +141,7 @@ def test_a_dtype_is_one_row() -> None:
             listed: list[ast.expr | None] = []
             most = 0
             if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute):  # dtype.name == "float32"
-                listed = [*node.comparators]
+                listed = [value for right in node.comparators for value in getattr(right, "elts", [right])]
             elif isinstance(node, ast.Dict | ast.Set | ast.List | ast.Tuple):
                 listed, most = [*(node.keys if isinstance(node, ast.Dict) else node.elts)], 2
             found = [(n.value, n.lineno) for n in listed if isinstance(n, ast.Constant) and n.value in names]
