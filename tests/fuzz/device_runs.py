@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import batch as host_batch
-from . import device_batch
+from . import batch as host_batch, device_batch
 from .arena import Arena, Results
 from .arrays import Array
 from .batch import Collected
