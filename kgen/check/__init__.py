@@ -9,16 +9,18 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgen.check.casts import cast
 from kgen.check.context import Context
-from kgen.check.expressions import Late, Scope, lower, named, place_of, uses_place
+from kgen.check.expressions import inline_prelude, lower, named, place_of
 from kgen.check.limits import TooLarge, too_many_arguments
+from kgen.check.scope import Late, Scope, uses_place
 from kgen.check.values import ArgType, ArrayArg, Deferred, ScalarArg, Typed, Value, WeakArg
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.kernel import Access, Dim, Kernel, Op, Operand, Role, Shape
 from kgen.program import Program
 from kgen.source import Span
-from kgen.syntax.tree import Assign, Expr, Let
+from kgen.syntax.tree import Assign, Cast, Expr, Let
 
 __all__ = ["ArgType", "ArrayArg", "Checked", "ScalarArg", "WeakArg", "check"]
 
@@ -62,7 +64,7 @@ class _Checker:
         self.args = args
         self.out_dtypes = out_dtypes
         self.reporter = Reporter(program.source)
-        self.ctx = Context(self.reporter)
+        self.ctx = Context(self.reporter, inline_prelude)
         self.names: dict[str, Value | None] = {}
         # Lets that read index() or size() are lowered where they are used, but read inout arguments as at their line.
         self.late: dict[str, Late] = {}
@@ -191,9 +193,6 @@ class _Checker:
 
     def _declared(self, statement: Assign, value: Value, dtype: DType) -> Typed | None:
         """``out: half = x`` casts as ``cast<half>(x)`` would."""
-        from kgen.check.casts import cast
-        from kgen.syntax.tree import Cast
-
         assert statement.type is not None
         node = Cast(span=statement.value.span, type=statement.type, saturate=False, mode=None, operand=statement.value)
         return cast(self.ctx, self._scope(()), node, value)

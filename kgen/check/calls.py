@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kgen import literals
 from kgen.check import operators
 from kgen.check.complex import complex_function, magnitude
 from kgen.check.context import Context
+from kgen.check.nextafter import narrow_nextafter
 from kgen.check.numbers import all_weak, extremum, fmod, is_complex, promoted
+from kgen.check.scope import Scope
 from kgen.check.shapes import expand, index, size
 from kgen.check.values import Literal, Typed, Value
 from kgen.check.weak import fits
@@ -19,9 +20,6 @@ from kgen.functions import FUNCTIONS, Function
 from kgen.ir.kernel import CastMode
 from kgen.prelude import prelude_def
 from kgen.syntax.tree import Call
-
-if TYPE_CHECKING:
-    from kgen.check.expressions import Scope
 
 Args = list[Value]
 
@@ -33,10 +31,6 @@ def call(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
         if node.function in FUNCTIONS
         else Function("prelude", node.function, (len(args),), True)
     )
-    if function.rule == "reduction" and not args:
-        from kgen.check.reductions import reduction
-
-        return reduction(ctx, scope, node)
     if not function.is_complex and any(map(is_complex, args)):
         ctx.error(
             "no-function",
@@ -67,8 +61,6 @@ def _float_typed(ctx: Context, node: Call, function: Function, *values: Typed) -
     if values[0].dtype.is_complex:
         return complex_function(ctx, function.target, list(values), node.span)
     if function.target == "nextafter" and values[0].dtype.is_narrow:
-        from kgen.check.nextafter import narrow_nextafter
-
         return narrow_nextafter(ctx, values[0], values[1], node)
     result = ctx.op(function.target, values, values[0].dtype, node.function_span, span=node.span)
     if result is not None and function.target == "ilogb":
@@ -195,11 +187,9 @@ def _operator(ctx: Context, scope: Scope, node: Call, function: Function, args: 
 
 
 def _prelude(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
-    from kgen.check.expressions import inline_prelude
-
     of_complex = f"_c{function.target}"  # where numbers without an order need another definition
     name = of_complex if any(map(is_complex, args)) and prelude_def(of_complex) else function.target
-    return inline_prelude(ctx, name, args, node.span)
+    return ctx.inline_prelude(ctx, name, args, node.span)
 
 
 def _lifted(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kgen.check.context import Context
 from kgen.check.operators import condition
+from kgen.check.scope import Scope
 from kgen.check.values import Typed, Value
 from kgen.check.weak import fits
 from kgen.dtypes import BOOL, COMPLEX128, DEFAULT_OF_KIND, FLOAT64, INT64, UINT64, DType, Kind
 from kgen.ir.kernel import CastMode
 from kgen.syntax.tree import Bitcast, Cast, TypeName
-
-if TYPE_CHECKING:
-    from kgen.check.expressions import Scope
 
 
 def named_dtype(scope: Scope, type: TypeName) -> DType | None:
@@ -30,31 +26,11 @@ def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None
     """One rounding from the operand's unrounded value."""
     dtype = named_dtype(scope, node.type)
     value = _exact(ctx, operand, dtype)
-    if dtype is None or value is None:
-        return None
-    if node.mode is not None and dtype.kind < Kind.INT:
-        ctx.error("bad-cast", f"a cast to {dtype} does not round", node.type.span, hint="drop the rounding mode")
+    if dtype is None or value is None or not _possible(ctx, node, dtype, value):
         return None
     if dtype.is_complex:
-        if node.saturate or node.mode is not None:
-            ctx.error(
-                "bad-cast",
-                "a cast to a complex dtype takes no saturation or rounding mode",
-                node.type.span,
-                hint=f"write complex(cast<{dtype.real}, ...>(x), 0)",
-            )
-            return None
         converted = ctx.convert(value, dtype)
         return Typed(dtype, converted.id, converted.shape, node.span, converted.imag)
-    if value.imag is not None and dtype is not BOOL:
-        ctx.error(
-            "bad-cast",
-            f"{value.dtype} cannot be cast to {dtype}: it has two parts",
-            node.type.span,
-            marks=(operand.span,),
-            hint="write real(z), imag(z) or abs(z)",
-        )
-        return None
     if dtype is BOOL:
         truth = condition(ctx, value)
         return None if truth is None else Typed(BOOL, truth.id, truth.shape, node.span)
@@ -64,6 +40,24 @@ def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None
     if held is not dtype or node.saturate:
         number = ctx.cast(number, dtype, node.span, mode)
     return ctx.unpack(number, dtype, value.shape, node.span)
+
+
+def _possible(ctx: Context, node: Cast, dtype: DType, value: Typed) -> bool:
+    """Whether such a cast exists; reports where it does not."""
+    if node.mode is not None and dtype.kind < Kind.INT:
+        message, hint = f"a cast to {dtype} does not round", "drop the rounding mode"
+    elif dtype.is_complex and (node.saturate or node.mode is not None):
+        message = "a cast to a complex dtype takes no saturation or rounding mode"
+        hint = f"write complex(cast<{dtype.real}, ...>(x), 0)"
+    elif value.imag is not None and dtype is not BOOL and not dtype.is_complex:
+        message = f"{value.dtype} cannot be cast to {dtype}: it has two parts"
+        hint = "write real(z), imag(z) or abs(z)"
+        ctx.error("bad-cast", message, node.type.span, marks=(value.span,), hint=hint)
+        return False
+    else:
+        return True
+    ctx.error("bad-cast", message, node.type.span, hint=hint)
+    return False
 
 
 def _exact(ctx: Context, operand: Value, dtype: DType | None) -> Typed | None:

@@ -42,9 +42,7 @@ def complex_binary(ctx: Context, name: str, a: Typed, b: Typed, at: Span, span: 
 
 def complex_function(ctx: Context, name: str, args: list[Typed], span: Span) -> Typed:
     """The function ``_c<name>`` of ``complex.k``."""
-    from kgen.check.expressions import inline_prelude  # the prelude is lowered by the same walk that calls this
-
-    value = inline_prelude(ctx, f"_c{name}", args, span)
+    value = ctx.inline_prelude(ctx, f"_c{name}", args, span)
     assert isinstance(value, Typed)
     return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from kgen.check.dims import Dims
 from kgen.check.limits import Inlined, LimitedBuilder
@@ -21,11 +22,18 @@ TO_INTEGER = CastMode("rz", False)
 _MOST_SEEN = 64  # ops that a lint looks at
 
 
+class InlinePrelude(Protocol):
+    """Lowers a call of a prelude function. The walk over expressions provides it to the rules that it calls."""
+
+    def __call__(self, ctx: Context, name: str, args: Sequence[Value], span: Span) -> Value | None: ...
+
+
 @dataclass(slots=True)
 class Context:
-    """One specialisation under way."""
+    """The state of typing one program for one set of argument types."""
 
     reporter: Reporter
+    inline_prelude: InlinePrelude
     builder: Builder = field(default_factory=LimitedBuilder)
     written_out: Inlined = field(default_factory=Inlined)
     reduces: bool = False  # whether there is a reduction, for lints

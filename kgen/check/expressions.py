@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import assert_never
 
@@ -11,8 +11,10 @@ from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
+from kgen.check.reductions import reduction
+from kgen.check.scope import Late, Scope, is_reduction, uses_place
 from kgen.check.values import Deferred, Literal, Typed, Value
-from kgen.functions import CONSTANTS, FUNCTIONS
+from kgen.functions import CONSTANTS
 from kgen.ir.kernel import Shape
 from kgen.prelude import prelude_def
 from kgen.source import Span
@@ -35,47 +37,6 @@ from kgen.syntax.tree import (
 MAX_NESTED_CALLS = 64  # a def that calls a def that calls a def ...
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What names mean at one place.
-
-    ``place`` is the shape that ``index`` and ``size`` refer to; None while that shape is still being found, when
-    they stand for a scalar.  ``depth`` counts the defs being inlined.  ``late``: names that mean what they mean at the
-    place where they are read.  ``reduced``: what reductions gave, by the node, since their places are their own;
-    ``passed``: what defs are given that is late, by the node.
-    """
-
-    names: Mapping[str, Value | None]
-    defs: Mapping[str, Def]
-    place: Shape | None
-    depth: int = 0
-    inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value | Late, ...]]] = field(default_factory=dict)
-    late: Mapping[str, Late] = field(default_factory=dict)
-    reduced: dict[int, Value | None] = field(default_factory=dict)
-    passed: dict[int, Late] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Late:
-    """An expression that reads ``index`` or ``size``, by a let's name or as the argument of a def.
-
-    ``scope``: where it stands.  ``order``: lets read only those before them.  ``found``: its values, by place.
-    """
-
-    value: Expr
-    scope: Scope
-    name: str | None = None
-    order: int = 0
-    found: dict[Shape | None, Value | None] = field(default_factory=dict)
-
-    def at(self, ctx: Context, place: Shape | None) -> Value | None:
-        """Its value at a place; None after errors were reported."""
-        if place not in self.found:
-            value = lower(ctx, replace(self.scope, place=place), self.value)
-            self.found[place] = value if self.name is None else named(ctx, value, self.name)
-        return self.found[place]
-
-
 def named(ctx: Context, value: Value | None, name: str) -> Value | None:
     """The value of a let, which takes the let's name."""
     if isinstance(value, Typed):
@@ -83,10 +44,18 @@ def named(ctx: Context, value: Value | None, name: str) -> Value | None:
     return replace(value, label=name) if isinstance(value, Deferred) and value.args else value
 
 
+def _late_value(ctx: Context, late: Late, place: Shape | None) -> Value | None:
+    """The value of a late expression at a place; None after errors were reported."""
+    if place not in late.found:
+        value = lower(ctx, replace(late.scope, place=place), late.value)
+        late.found[place] = value if late.name is None else named(ctx, value, late.name)
+    return late.found[place]
+
+
 def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     """The value of an expression, or None after errors were reported."""
     for late in _lets_of(scope, root):  # first to last, so that none of them waits for another
-        late.at(ctx, scope.place)
+        _late_value(ctx, late, scope.place)
     done: dict[int, Value | None] = {}
     for node in _operands_first(scope, root):
         if scope.depth:
@@ -133,61 +102,65 @@ def _lets_of(scope: Scope, root: Expr) -> list[Late]:
     return sorted((late for late in found.values() if late.name is not None), key=lambda late: late.order)
 
 
-def is_reduction(scope: Scope, node: Expr) -> bool:
-    if not isinstance(node, Call) or node.function in scope.defs:
-        return False
-    function = FUNCTIONS.get(node.function)
-    return function is not None and function.rule == "reduction" and len(node.args) == 1
-
-
 def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | None]) -> Value | None:
-    def of(*nodes: Expr) -> list[Value] | None:
-        """The operands' values, or None where one of them is in error already."""
-        values = [done[id(n)] for n in nodes]
-        return None if any(v is None for v in values) else [v for v in values if v is not None]
+    if is_reduction(scope, node):
+        assert isinstance(node, Call)
+        return _reduction(ctx, scope, node)
+    if isinstance(node, Call) and node.function in scope.defs:
+        return _call_def(ctx, scope, node, done)
+    args: list[Value] = []
+    for child in children(node):
+        value = done[id(child)]
+        if value is None:  # its error is reported already
+            return None
+        args.append(value)
+    return _typed(ctx, scope, node, args)
 
+
+def _typed(ctx: Context, scope: Scope, node: Expr, args: list[Value]) -> Value | None:
+    """The typing rule of one node, on the values of its operands."""
     match node:
         case Number():
             return Literal(node.value, node.span)
         case Name():
             return _name(ctx, scope, node)
         case Unary():
-            args = of(node.operand)
-            return (
-                None
-                if args is None
-                else operators.unary(
-                    ctx, node.op, args[0], Span(node.span.start, node.span.start + len(node.op)), node.span
-                )
-            )
+            at = Span(node.span.start, node.span.start + len(node.op))
+            return operators.unary(ctx, node.op, args[0], at, node.span)
         case Binary():
-            args = of(node.left, node.right)
-            return None if args is None else operators.binary(ctx, node.op, args[0], args[1], node.op_span, node.span)
+            return operators.binary(ctx, node.op, args[0], args[1], node.op_span, node.span)
         case Compare():
-            args = of(*node.operands)
-            return None if args is None else _chain(ctx, node, args)
+            return _chain(ctx, node, args)
         case Conditional():
-            args = of(node.condition, node.then, node.otherwise)
-            return None if args is None else operators.select(ctx, args[0], args[1], args[2], node.span, node.span)
+            return operators.select(ctx, args[0], args[1], args[2], node.span, node.span)
         case Cast():
-            args = of(node.operand)
-            return None if args is None else cast(ctx, scope, node, args[0])
+            return cast(ctx, scope, node, args[0])
         case Bitcast():
-            args = of(node.operand)
-            return None if args is None else bitcast(ctx, scope, node, args[0])
+            return bitcast(ctx, scope, node, args[0])
         case Call():
-            if is_reduction(scope, node):
-                return call(ctx, scope, node, [])
-            if node.function in scope.defs:
-                passed = [_passed(scope, a) or done[id(a)] for a in node.args]
-                known = [a for a in passed if a is not None]
-                if len(known) < len(passed):
-                    return None
-                return inline(ctx, scope, scope.defs[node.function], known, node.span)
-            args = of(*node.args)
-            return None if args is None else call(ctx, scope, node, args)
+            return call(ctx, scope, node, args)
         case _:
             assert_never(node)
+
+
+def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
+    """One reduction; ``index`` and ``size`` in its argument refer to the argument's own shape."""
+    if id(node) not in scope.reduced:
+        argument = node.args[0]
+        place = place_of(ctx, scope, argument) if uses_place(scope.defs, scope.late, argument) else ()
+        operand = None if place is None else lower(ctx, replace(scope, place=place), argument)
+        scope.reduced[id(node)] = None if operand is None else reduction(ctx, node, operand)
+    return scope.reduced[id(node)]
+
+
+def _call_def(ctx: Context, scope: Scope, node: Call, done: Mapping[int, Value | None]) -> Value | None:
+    args: list[Value | Late] = []
+    for argument in node.args:
+        value = _passed(scope, argument) or done[id(argument)]
+        if value is None:
+            return None
+        args.append(value)
+    return inline(ctx, scope, scope.defs[node.function], args, node.span)
 
 
 def _passed(scope: Scope, argument: Expr) -> Late | None:
@@ -199,7 +172,7 @@ def _passed(scope: Scope, argument: Expr) -> Late | None:
 
 def _name(ctx: Context, scope: Scope, node: Name) -> Value | None:
     if node.id in scope.late:
-        value = scope.late[node.id].at(ctx, scope.place)
+        value = _late_value(ctx, scope.late[node.id], scope.place)
     elif node.id in scope.names:
         value = scope.names[node.id]
     else:
@@ -261,7 +234,7 @@ def _key(value: Value | Late) -> object:
     return id(value)
 
 
-def inline_prelude(ctx: Context, name: str, args: list[Typed] | list[Value], span: Span) -> Value | None:
+def inline_prelude(ctx: Context, name: str, args: Sequence[Value], span: Span) -> Value | None:
     """A prelude function; errors inside it are reported at the call, and equal calls are lowered once."""
     function = prelude_def(name)
     assert function is not None, name
@@ -287,25 +260,6 @@ def _constants(name: str) -> tuple[str, ...]:
     assert function is not None
     read = dict.fromkeys(node.id for node in postorder(function.body) if isinstance(node, Name))
     return tuple(name for name in read if name in constants.NAMES)
-
-
-def uses_place(scope_defs: Mapping[str, Def], late: Container[str], root: Expr) -> bool:
-    """Whether an expression reads ``index``, ``size`` of its place, or one of the names that do."""
-    stack: list[Expr] = [root]
-    seen: set[str] = set()
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Name) and node.id in late:
-            return True
-        if isinstance(node, Call):
-            if node.function in scope_defs:
-                if node.function not in seen:
-                    seen.add(node.function)
-                    stack.append(scope_defs[node.function].body)
-            elif node.function == "index" or (node.function == "size" and len(node.args) == 1):
-                return True
-        stack.extend(children(node))
-    return False
 
 
 def place_of(ctx: Context, scope: Scope, root: Expr) -> Shape | None:

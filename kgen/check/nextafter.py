@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kgen.check.context import Context
-from kgen.check.expressions import inline_prelude
 from kgen.check.values import Typed
 from kgen.syntax.tree import Call
 
@@ -19,10 +18,10 @@ def narrow_nextafter(ctx: Context, x: Typed, y: Typed, node: Call) -> Typed | No
     held = ctx.cast(x.id, dtype, span)
     bits = Typed(integer, ctx.builder.op("bitcast", (held,), dtype=integer, span=span), x.shape, span)
     above, below = (ctx.const(least, integer, span) for least in (1, integer.int_min + 1))
-    moved = inline_prelude(ctx, "_next_bits", [x, y, bits, above, below], span)
+    moved = ctx.inline_prelude(ctx, "_next_bits", [x, y, bits, above, below], span)
     assert isinstance(moved, Typed)
     number = ctx.builder.op("bitcast", (moved.id,), dtype=dtype, span=span)
     stepped = ctx.unpack(number, dtype, shape, span)
-    found = inline_prelude(ctx, "_next", [x, y, stepped], span)
+    found = ctx.inline_prelude(ctx, "_next", [x, y, stepped], span)
     assert isinstance(found, Typed)
     return found

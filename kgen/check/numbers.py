@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgen import literals
 from kgen.check import operators
 from kgen.check.context import Context, lift
+from kgen.check.scope import Scope
 from kgen.check.values import Literal, Typed, Value, Weak
 from kgen.dtypes import FLOAT32, Kind
 from kgen.syntax.tree import Call
-
-if TYPE_CHECKING:
-    from kgen.check.expressions import Scope
 
 Args = list[Value]
 

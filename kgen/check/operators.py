@@ -195,13 +195,7 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     if beyond is not None:
         return beyond
     a, b = _by_value(ctx, a, b), _by_value(ctx, b, a)
-    if (
-        isinstance(a, Typed)
-        and isinstance(b, Typed)
-        and a.dtype.is_int
-        and b.dtype.is_int
-        and promote(a.dtype, b.dtype) is None
-    ):
+    if isinstance(a, Typed) and isinstance(b, Typed) and _signs_differ(a.dtype, b.dtype):
         return _compare_mixed_signs(ctx, op, a, b, at, span)
     dtype = ctx.common([a, b], at)
     if dtype is None:
@@ -209,17 +203,26 @@ def compare(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> 
     left, right = ctx.typed(a, dtype), ctx.typed(b, dtype)
     if left is None or right is None:
         return None
-    if left.imag is None or right.imag is None:
-        return ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
+    if dtype.is_complex:
+        return _compare_complex(ctx, op, left, right, at, span)
+    return ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
+
+
+def _signs_differ(a: DType, b: DType) -> bool:
+    """Whether one is uint64 and the other a signed integer: no integer dtype holds both."""
+    return a.is_int and b.is_int and promote(a, b) is None
+
+
+def _compare_complex(ctx: Context, op: str, a: Typed, b: Typed, at: Span, span: Span) -> Typed | None:
+    """Complex numbers are equal or not; they have no order."""
     if op not in ("==", "!="):
-        ctx.error(
-            "no-operator", "complex numbers have no order", at, marks=(a.span, b.span), hint="compare abs(z) or real(z)"
-        )
+        hint = "compare abs(z) or real(z)"
+        ctx.error("no-operator", "complex numbers have no order", at, marks=(a.span, b.span), hint=hint)
         return None
-    real = ctx.op(COMPARISONS[op], [left, right], BOOL, at, span=span)
-    if real is None:
-        return None
-    imag = ctx.builder.op(COMPARISONS[op], (left.imag, right.imag), shape=real.shape, span=span)
+    real = ctx.op(COMPARISONS[op], [a, b], BOOL, at, span=span)
+    if real is None or a.imag is None or b.imag is None:
+        return real
+    imag = ctx.builder.op(COMPARISONS[op], (a.imag, b.imag), shape=real.shape, span=span)
     both = ctx.builder.op("and" if op == "==" else "or", (real.id, imag), span=span)
     return Typed(BOOL, both, real.shape, span)
 
@@ -302,33 +305,31 @@ def power(ctx: Context, a: Value, b: Value, at: Span, span: Span) -> Value | Non
         return None
     exponent = _whole(b)
     if dtype.is_int and exponent is not None and exponent < 0:
-        ctx.error(
-            "negative-power",
-            f"an integer to the power {exponent} is not an integer",
-            at,
-            marks=(a.span, b.span),
-            hint=_negative_power(ctx, a.span, exponent),
-        )
+        message, hint = f"an integer to the power {exponent} is not an integer", _negative_power(ctx, a.span, exponent)
+        ctx.error("negative-power", message, at, marks=(a.span, b.span), hint=hint)
         return None
     if not isinstance(a, Typed) and not isinstance(b, Typed):
-        # The power that a literal says is part of the rule.
+        # A literal exponent selects the rule, so the rule keeps it as it is.
         args = [a] if isinstance(b, Literal) else [a, b]
         return deferred(ctx, dtype.kind, lambda x, y=b: power(ctx, x, y, at, span), args, at, span)
     base = ctx.typed(a, dtype)
-    if base is None:
-        return None
+    return None if base is None else _power_typed(ctx, base, b, at, span)
+
+
+def _power_typed(ctx: Context, base: Typed, b: Value, at: Span, span: Span) -> Typed | None:
+    exponent = _whole(b)
     if exponent is not None and abs(exponent) <= MAX_POWER:
         return _whole_power(ctx, base, exponent, at, span)
     if isinstance(b, Literal) and b.value == 0.5:
-        if dtype.is_complex:
+        if base.dtype.is_complex:
             return complex_function(ctx, "sqrt", [base], span)
-        return ctx.op("sqrt", [base], dtype, at, span=span)
-    raised = ctx.typed(b, dtype)
+        return ctx.op("sqrt", [base], base.dtype, at, span=span)
+    raised = ctx.typed(b, base.dtype)
     if raised is None:
         return None
-    if dtype.is_complex:
+    if base.dtype.is_complex:
         return complex_binary(ctx, "pow", base, raised, at, span)
-    return ctx.op("pow", [base, raised], dtype, at, span=span)
+    return ctx.op("pow", [base, raised], base.dtype, at, span=span)
 
 
 def _whole(b: Value) -> int | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from kgen.check.context import Context, lift
 from kgen.check.operators import condition
@@ -11,19 +10,15 @@ from kgen.check.shapes import axes, keyword
 from kgen.check.values import Typed, Value
 from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType
 from kgen.functions import CONSTANTS, FUNCTIONS
-from kgen.ir.kernel import Dim, Reduction, Shape
-from kgen.ir.reductions import COMPLEX_KINDS
+from kgen.ir.kernel import COMPLEX_KINDS, Dim, Reduction, Shape
 from kgen.literals import evaluate
 from kgen.syntax.tree import Call, Keyword, Number, Tuple, TypeName
-
-if TYPE_CHECKING:
-    from kgen.check.expressions import Scope
 
 _MOST = 2**31
 _SUMS = frozenset({"sum", "prod"})
 _FLOATS = frozenset({"mean", "var", "std", "norm", "logsumexp"})
 _TRUTHS = frozenset({"any", "all", "count_nonzero"})
-#: Complex: how each part is reduced, and what joins the results to a real one (nothing: they are parts again).
+#: Complex: the reduction of each part, and the ops that join both results to one real number (none: they stay parts).
 _BY_PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sum": ("sum", ()),
     "mean": ("mean", ()),
@@ -34,33 +29,11 @@ _BY_PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
 _COUNTS = frozenset({"argmin", "argmax", "count_nonzero"})
 
 
-def reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
-    """One reduction; its argument is a place of its own for ``index`` and ``size``, wherever it stands itself."""
-    if id(node) not in scope.reduced:
-        scope.reduced[id(node)] = _reduction(ctx, scope, node)
-    return scope.reduced[id(node)]
-
-
-def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
-    from kgen.check.expressions import lower, place_of, uses_place
-
-    argument = node.args[0]
-    place = place_of(ctx, scope, argument) if uses_place(scope.defs, scope.late, argument) else ()
-    if place is None:
-        return None
-    operand = lower(ctx, replace(scope, place=place), argument)
+def reduction(ctx: Context, node: Call, operand: Value) -> Value | None:
+    """One reduction of an operand."""
     kind = FUNCTIONS[node.function].target
-    value = None if operand is None else condition(ctx, operand) if kind in _TRUTHS else ctx.typed(operand)
-    if value is None:
-        return None
-    if value.imag is not None and kind in ("min", "max", "argmin", "argmax"):
-        ctx.error(
-            "no-function",
-            f"`{node.function}` is not defined for complex numbers",
-            node.function_span,
-            marks=(argument.span,),
-            hint="complex numbers have no order; reduce abs(z) or real(z)",
-        )
+    value = condition(ctx, operand) if kind in _TRUTHS else ctx.typed(operand)
+    if value is None or not _ordered(ctx, node, kind, value):
         return None
     dtype = _result(ctx, node, kind, value.dtype)
     over = _axes(ctx, node, value.shape)
@@ -69,43 +42,95 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     degrees = 0 if correction is None else _correction(ctx, correction)
     if dtype is None or over is None or keepdims is None or degrees is None:
         return None
+    if not _possible(ctx, node, kind, value, dtype, over):
+        return None
+    source = value if _reads_unconverted(kind, value.dtype, dtype) else ctx.convert(value, dtype)
+    reduced = _Reduced(ctx, node, Reduction(kind, over, keepdims, degrees), _shape(value.shape, over, keepdims))
+    if source.imag is None:
+        return reduced.typed(dtype, reduced.op(source.id, kind, dtype))
+    if kind in COMPLEX_KINDS:
+        return reduced.whole(source, kind, dtype)
+    return reduced.by_parts(source, kind, dtype)
+
+
+def _shape(shape: Shape, over: tuple[int, ...], keepdims: bool) -> Shape:
+    return tuple(1 if axis in over else dim for axis, dim in enumerate(shape) if keepdims or axis not in over)
+
+
+def _ordered(ctx: Context, node: Call, kind: str, value: Typed) -> bool:
+    """Whether an extremum is of ordered values; reports where it is not."""
+    if value.imag is None or kind not in ("min", "max", "argmin", "argmax"):
+        return True
+    ctx.error(
+        "no-function",
+        f"`{node.function}` is not defined for complex numbers",
+        node.function_span,
+        marks=(node.args[0].span,),
+        hint="complex numbers have no order; reduce abs(z) or real(z)",
+    )
+    return False
+
+
+def _possible(ctx: Context, node: Call, kind: str, value: Typed, dtype: DType, over: tuple[int, ...]) -> bool:
+    """Whether the axes and the result's dtype suit the reduction; reports where they do not."""
     if kind in ("argmin", "argmax") and len(over) not in (1, len(value.shape)):
         hint = "reduce one axis after the other, or pass a view in which they are one"
         ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span, hint=hint)
-        return None
+        return False
     if value.imag is not None and not dtype.is_complex:
         ctx.error(
             "bad-keyword", f"`{kind}` of complex numbers is complex, not {dtype}", node.span, hint="dtype=c64 or c128"
         )
-        return None
-    as_it_is = kind in _TRUTHS or kind in _COUNTS or (kind == "sum" and _widens(value.dtype, dtype))
-    source = value if as_it_is else ctx.convert(value, dtype)
-    shape: Shape = tuple(dim if i not in over else 1 for i, dim in enumerate(value.shape) if keepdims or i not in over)
+        return False
+    return True
 
-    def reduced(part: int, kind: str, dtype: DType) -> int:
-        attr = Reduction(kind, over, keepdims, degrees)
-        ctx.reduces = True
-        return ctx.builder.op("reduce", (part,), dtype=dtype.compute, shape=shape, attr=attr, span=node.span)
 
-    if source.imag is None:
-        return Typed(dtype, reduced(source.id, kind, dtype), shape, node.span)
-    if kind in COMPLEX_KINDS:
-        whole = ctx.builder.op("complex", (source.id, source.imag), dtype=dtype, span=node.span)
-        found = reduced(whole, kind, dtype)
-        re, im = (ctx.builder.op(part, (found,), dtype=dtype.real, span=node.span) for part in ("real", "imag"))
-        return Typed(dtype, re, shape, node.span, im)
-    per_part, joined = _BY_PARTS[kind]
-    own = [source.id, source.imag]
-    if any(ctx.builder.ops[part].shape != value.shape for part in own):  # one of them is the same along some axes
-        whole = ctx.builder.op("complex", own, dtype=dtype, span=node.span)
-        own = [ctx.builder.op(part, (whole,), dtype=dtype.real, span=node.span) for part in ("real", "imag")]
-    parts = [reduced(part, per_part, dtype.real) for part in own]
-    if not joined:
-        return Typed(dtype, parts[0], shape, node.span, parts[1])
-    number = ctx.builder.op(joined[0], parts, span=node.span)
-    for name in joined[1:]:
-        number = ctx.builder.op(name, (number,), span=node.span)
-    return Typed(dtype.real, number, shape, node.span)
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """Adds the ops of one reduction. ``attr.kind`` is the function; its parts may need another kind."""
+
+    ctx: Context
+    node: Call
+    attr: Reduction
+    shape: Shape
+
+    def op(self, part: int, kind: str, dtype: DType) -> int:
+        """One reduction of real or complex elements."""
+        attr = replace(self.attr, kind=kind)
+        self.ctx.reduces = True
+        return self.ctx.builder.op(
+            "reduce", (part,), dtype=dtype.compute, shape=self.shape, attr=attr, span=self.node.span
+        )
+
+    def typed(self, dtype: DType, number: int, imag: int | None = None) -> Typed:
+        return Typed(dtype, number, self.shape, self.node.span, imag)
+
+    def joined(self, source: Typed, dtype: DType) -> int:
+        """Both parts of a complex value as one."""
+        assert source.imag is not None
+        return self.ctx.builder.op("complex", (source.id, source.imag), dtype=dtype, span=self.node.span)
+
+    def parts(self, number: int, dtype: DType) -> list[int]:
+        return [self.ctx.builder.op(p, (number,), dtype=dtype.real, span=self.node.span) for p in ("real", "imag")]
+
+    def whole(self, source: Typed, kind: str, dtype: DType) -> Typed:
+        """A reduction whose accumulator is complex."""
+        return self.typed(dtype, *self.parts(self.op(self.joined(source, dtype), kind, dtype), dtype))
+
+    def by_parts(self, source: Typed, kind: str, dtype: DType) -> Typed:
+        """The real and imaginary parts reduced each on its own."""
+        assert source.imag is not None
+        per_part, joins = _BY_PARTS[kind]
+        own = [source.id, source.imag]
+        if any(self.ctx.builder.ops[part].shape != source.shape for part in own):  # one part has fewer axes
+            own = self.parts(self.joined(source, dtype), dtype)
+        parts = [self.op(part, per_part, dtype.real) for part in own]
+        if not joins:
+            return self.typed(dtype, *parts)
+        number = self.ctx.builder.op(joins[0], parts, span=self.node.span)
+        for name in joins[1:]:
+            number = self.ctx.builder.op(name, (number,), span=self.node.span)
+        return self.typed(dtype.real, number)
 
 
 def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:
@@ -131,9 +156,12 @@ def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:
     return FLOAT32 if dtype.is_fp8 and kind in (_SUMS | _FLOATS) else dtype
 
 
-def _widens(source: DType, target: DType) -> bool:
-    """Whether what is added up as ``target`` needs no conversion before: narrow integers have a quicker way."""
-    return source.size <= 2 < target.size and target.is_int and (source.is_int or source.is_bool)
+def _reads_unconverted(kind: str, source: DType, target: DType) -> bool:
+    """Whether a reduction takes its elements in their own dtype: sums of narrow integers have a faster accumulator."""
+    if kind in _TRUTHS or kind in _COUNTS:
+        return True
+    narrow = source.size <= 2 < target.size and (source.is_int or source.is_bool)
+    return kind == "sum" and narrow and target.is_int
 
 
 def _axes(ctx: Context, node: Call, shape: tuple[Dim, ...]) -> tuple[int, ...] | None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kgen.check.context import Context
+from kgen.check.scope import Scope
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.kernel import Access, Attr, Dim, Op, Reduction, Shape
 from kgen.source import Span
 from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, TypeName, Unary
-
-if TYPE_CHECKING:
-    from kgen.check.expressions import Scope
 
 Args = list[Value]
 

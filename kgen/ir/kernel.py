@@ -69,7 +69,19 @@ class Reduction:
     correction: int | float = 0
 
 
-#: Reductions that have no value for an empty axis.
+#: The kinds of reductions, in the order of ``docs/language.md``.
+KINDS = (
+    "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm",
+    "logsumexp",
+)  # fmt: skip
+
+#: Kinds that only passes make: ``exp_sum`` is the sum of ``exp(element - maximum)``.
+INTERNAL_KINDS = ("exp_sum",)
+
+#: Kinds whose accumulator is complex. Every other kind reduces the real and imaginary parts separately.
+COMPLEX_KINDS = ("prod", "logsumexp")
+
+#: Kinds without a value for an empty axis.
 NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
 
 Attr = int | str | Access | CastMode | Reduction | None

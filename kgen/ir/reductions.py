@@ -11,18 +11,6 @@ from kgen.dtypes import COMPLEX128, FLOAT64, DType
 from kgen.ir.kernel import NO_IDENTITY, CastMode, Reduction
 from kgen.ir.rounding import Array, cast, numpy_dtype
 
-#: The kinds, in the order of the language's own list.
-KINDS = (
-    "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm",
-    "logsumexp",
-)  # fmt: skip
-
-#: Kinds that passes make, and no text names: the sum of exp(element - greatest).
-INTERNAL_KINDS = ("exp_sum",)
-
-#: Kinds that take complex values whole; of all others the parts are reduced.
-COMPLEX_KINDS = ("prod", "logsumexp")
-
 _NEAREST = CastMode("rne", False)
 
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
-from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape
+from kgen.ir.kernel import (
+    COMPLEX_KINDS,
+    INTERNAL_KINDS,
+    KINDS,
+    Access,
+    CastMode,
+    Kernel,
+    Op,
+    Reduction,
+    Shape,
+)
 from kgen.ir.ops import OPS
 from kgen.ir.printer import print_kernel
-from kgen.ir.reductions import COMPLEX_KINDS, INTERNAL_KINDS, KINDS
 
 _KIND_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
 _ROUNDINGS = ("rne", "rz", "ru", "rd")

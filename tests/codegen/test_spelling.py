@@ -13,9 +13,8 @@ from kgen.codegen.helpers import CLUSTER, HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, h
 from kgen.codegen.reduction.accumulators import accumulator
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT32, DType
-from kgen.ir.kernel import Attr, CastMode, Reduction, from_bits, to_bits
+from kgen.ir.kernel import COMPLEX_KINDS, INTERNAL_KINDS, KINDS, Attr, CastMode, Reduction, from_bits, to_bits
 from kgen.ir.ops import OPS
-from kgen.ir.reductions import COMPLEX_KINDS, INTERNAL_KINDS, KINDS
 
 from .cases import all_cases
 

@@ -10,7 +10,7 @@ import pytest
 import kgen
 from kgen.ahead import STAND_INS, explain_ahead, module_ahead
 from kgen.banner import Options
-from kgen.ir.reductions import KINDS
+from kgen.ir.kernel import KINDS
 from kgen.pipeline import load
 
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
