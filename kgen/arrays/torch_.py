@@ -161,12 +161,7 @@ class TorchAdapter(Defaults):
         facts = [Fact(self._forward, ("_current_level",), -1)]
         for name, x in distinct:
             if check is None:
-                facts += [
-                    Fact(name, ("dtype",), x.dtype), Fact(name, ("device",), x.device),
-                    Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("ndim",), x.ndim),
-                ]  # fmt: skip
-                if not dense:
-                    facts += [Fact(name, ("shape",), x.shape), Fact(name, ("stride",), x.stride(), call=True)]
+                facts += _facts(name, x, dense)
             if dense:
                 facts.append(Fact(name, ("is_contiguous",), True, call=True))
         tensor = distinct[0][1]
@@ -229,6 +224,17 @@ def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | 
     guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
     check: Callable[..., bool] = guards.check
     return check
+
+
+def _facts(name: str, x: Any, dense: bool) -> list[Fact]:
+    """What :func:`_guards` compares, as facts that Python compares."""
+    facts = [
+        Fact(name, ("dtype",), x.dtype), Fact(name, ("device",), x.device),
+        Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("ndim",), x.ndim),
+    ]  # fmt: skip
+    if not dense:
+        facts += [Fact(name, ("shape",), x.shape), Fact(name, ("stride",), x.stride(), call=True)]
+    return facts
 
 
 def _same_keys(tensors: Sequence[Any]) -> Callable[..., bool]:

@@ -10,7 +10,7 @@ from kgen.check.shapes import axes, keyword
 from kgen.check.values import Typed, Value
 from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType
 from kgen.functions import CONSTANTS, FUNCTIONS
-from kgen.ir.kernel import COMPLEX_KINDS, Dim, Reduction, Shape
+from kgen.ir.kernel import COMPLEX_KINDS, Dim, Reduction, Shape, reduced_shape
 from kgen.literals import evaluate
 from kgen.syntax.tree import Call, Keyword, Number, Tuple, TypeName
 
@@ -45,16 +45,13 @@ def reduction(ctx: Context, node: Call, operand: Value) -> Value | None:
     if not _possible(ctx, node, kind, value, dtype, over):
         return None
     source = value if _reads_unconverted(kind, value.dtype, dtype) else ctx.convert(value, dtype)
-    reduced = _Reduced(ctx, node, Reduction(kind, over, keepdims, degrees), _shape(value.shape, over, keepdims))
+    attr = Reduction(kind, over, keepdims, degrees)
+    reduced = _Reduced(ctx, node, attr, reduced_shape(value.shape, attr))
     if source.imag is None:
         return reduced.typed(dtype, reduced.op(source.id, kind, dtype))
     if kind in COMPLEX_KINDS:
         return reduced.whole(source, kind, dtype)
     return reduced.by_parts(source, kind, dtype)
-
-
-def _shape(shape: Shape, over: tuple[int, ...], keepdims: bool) -> Shape:
-    return tuple(1 if axis in over else dim for axis, dim in enumerate(shape) if keepdims or axis not in over)
 
 
 def _ordered(ctx: Context, node: Call, kind: str, value: Typed) -> bool:

@@ -69,6 +69,11 @@ class Reduction:
     correction: int | float = 0
 
 
+def reduced_shape(shape: Shape, attr: Reduction) -> Shape:
+    """The shape of a value of this shape after a reduction."""
+    return tuple(1 if i in attr.axes else dim for i, dim in enumerate(shape) if attr.keepdims or i not in attr.axes)
+
+
 #: The kinds of reductions, in the order of ``docs/language.md``.
 KINDS = (
     "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm",

@@ -36,33 +36,43 @@ def _rows(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
         case "min" | "max":
             return _extreme(rows, source, attr.kind)
         case "argmin" | "argmax":
-            # Both take the first of equals, and the first NaN before everything.
-            held = cast(rows, source, FLOAT64, _NEAREST) if source.is_narrow else rows
-            return np.asarray(held.argmin(axis=-1) if attr.kind == "argmin" else held.argmax(axis=-1), np.int64)
+            return _position(rows, source, attr.kind)
         case "any" | "all" | "count_nonzero":
-            true = rows != 0  # NaN is true
-            if attr.kind == "count_nonzero":
-                return np.asarray(true.sum(axis=-1, dtype=np.int64))
-            return np.asarray(true.any(axis=-1) if attr.kind == "any" else true.all(axis=-1))
+            return _TRUTHS[attr.kind](rows != 0)  # NaN is true
         case kind if source.is_complex:
             value = np.asarray(_COMPLEX[kind](rows.astype(np.clongdouble)))
             return cast(value.astype(np.complex128), COMPLEX128, target, _NEAREST)
         case "sum" | "prod" if not (source.is_float or target.is_float):
-            wide = np.uint64 if target.is_int and not target.signed else np.int64
-            widened = rows.astype(wide)
-            total = np.asarray(widened.sum(axis=-1) if attr.kind == "sum" else widened.prod(axis=-1))
-            return total.astype(numpy_dtype(target))
-        case kind:
-            if source.is_narrow:
-                rows = cast(rows, source, FLOAT64, _NEAREST)
-            if kind == "norm":  # squares have the range of the result's dtype, as NumPy's and PyTorch's have
-                held = rows.astype(numpy_dtype(target))
-                return np.asarray(np.sqrt(np.sum(held * held, axis=-1, dtype=np.longdouble).astype(held.dtype)))
-            # Twice the result's precision.
-            accumulator = np.longdouble if target is FLOAT64 or kind == "prod" else np.float64
-            value = np.asarray(_FLOATS[kind](rows.astype(accumulator), attr.correction))
-            rounded = cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
-            return np.asarray(np.sqrt(rounded)) if kind == "std" else rounded
+            return _integers(rows, target, attr.kind)
+        case _:
+            return _floats(rows, source, target, attr)
+
+
+def _position(rows: Array, source: DType, kind: str) -> Array:
+    """NumPy's rule: the first of equal elements, and the first NaN before all others."""
+    values = cast(rows, source, FLOAT64, _NEAREST) if source.is_narrow else rows
+    return np.asarray(values.argmin(axis=-1) if kind == "argmin" else values.argmax(axis=-1), np.int64)
+
+
+def _integers(rows: Array, target: DType, kind: str) -> Array:
+    """A sum or product modulo 2^64, cut to the target's width."""
+    wide = rows.astype(np.uint64 if target.is_int and not target.signed else np.int64)
+    total = np.asarray(wide.sum(axis=-1) if kind == "sum" else wide.prod(axis=-1))
+    return total.astype(numpy_dtype(target))
+
+
+def _floats(rows: Array, source: DType, target: DType, attr: Reduction) -> Array:
+    if source.is_narrow:
+        rows = cast(rows, source, FLOAT64, _NEAREST)
+    if attr.kind == "norm":  # squares are in the result's dtype, as in NumPy and PyTorch, and may overflow in it
+        rounded_rows = rows.astype(numpy_dtype(target))
+        squares = np.sum(rounded_rows * rounded_rows, axis=-1, dtype=np.longdouble)
+        return np.asarray(np.sqrt(squares.astype(rounded_rows.dtype)))
+    # Twice the result's precision.
+    accumulator = np.longdouble if target is FLOAT64 or attr.kind == "prod" else np.float64
+    value = np.asarray(_FLOATS[attr.kind](rows.astype(accumulator), attr.correction))
+    rounded = cast(value.astype(np.float64), FLOAT64, target, _NEAREST)
+    return np.asarray(np.sqrt(rounded)) if attr.kind == "std" else rounded
 
 
 def _extreme(rows: Array, source: DType, kind: str) -> Array:
@@ -108,6 +118,12 @@ def _complex_logsumexp(rows: Array) -> Any:
     terms = np.where(np.isneginf(rows.real), 0, np.exp(below) * (np.cos(rows.imag) + 1j * np.sin(rows.imag)))
     return np.log(np.sum(terms, axis=-1)) + peak[..., 0]
 
+
+_TRUTHS: dict[str, Callable[[Array], Array]] = {
+    "any": lambda true: np.asarray(true.any(axis=-1)),
+    "all": lambda true: np.asarray(true.all(axis=-1)),
+    "count_nonzero": lambda true: np.asarray(true.sum(axis=-1, dtype=np.int64)),
+}
 
 _COMPLEX: dict[str, Callable[[Array], Any]] = {
     "prod": lambda rows: np.prod(rows, axis=-1),

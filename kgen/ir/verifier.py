@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
@@ -13,8 +14,10 @@ from kgen.ir.kernel import (
     CastMode,
     Kernel,
     Op,
+    Operand,
     Reduction,
     Shape,
+    reduced_shape,
 )
 from kgen.ir.ops import OPS
 from kgen.ir.printer import print_kernel
@@ -171,40 +174,57 @@ class _Verifier:
             self.complain(f"arguments of shape {list(shape)} do not broadcast to {list(op.shape)}")
 
     def _attribute(self, op: Op, arguments: list[Op]) -> None:
-        match op.name, op.attr:
-            case "const", int(bits):
-                if op.dtype.is_narrow or op.dtype.is_complex:
-                    self.complain(f"no constants of {op.dtype}: write a cast")
-                elif not 0 <= bits < (2 if op.dtype.is_bool else 1 << op.dtype.bits):
-                    self.complain(f"{bits:#x} is no bit pattern of {op.dtype}")
-            case "scalar", int(number):
-                if not 0 <= number < len(self.kernel.scalars):
-                    self.complain(f"no scalar has the number {number}")
-                elif self.kernel.scalars[number].dtype is not op.dtype:
-                    self.complain(f"scalar `{self.kernel.scalars[number].name}` is {self.kernel.scalars[number].dtype}")
-            case "index", int(axis):
-                if not -len(op.shape) <= axis <= -1:
-                    self.complain(f"axis {axis} is not within the shape {list(op.shape)}, counted from the right")
-                if op.dtype is not INT64 and op.dtype is not INT32:
-                    self.complain(f"index gives int64, or int32 where narrowed, not {op.dtype}")
-            case "size", str(symbol):
-                if symbol not in self.symbols:
-                    self.complain(f"no operand has the dimension `{symbol}`")
-                if op.dtype is not INT64 and op.dtype is not INT32:
-                    self.complain(f"size gives int64, or int32 where narrowed, not {op.dtype}")
-            case "powi", int(exponent):
-                if not 0 <= exponent <= 8:
-                    self.complain(f"powi multiplies out exponents from 0 to 8, not {exponent}")
-            case "cast", CastMode(rounding, _):
-                if rounding not in _ROUNDINGS:
-                    self.complain(f"no rounding is called `{rounding}`")
-                if arguments[0].dtype.is_complex and not (op.dtype.is_complex or op.dtype.is_bool):
-                    self.complain(f"cast of {arguments[0].dtype} to {op.dtype}: take `real` first")
-            case (("const" | "scalar" | "index" | "size" | "powi" | "cast"), attr):
-                self.complain(f"{op.name} has the attribute {attr!r}")
-            case _, attr if attr is not None:
-                self.complain(f"{op.name} takes no attribute, not {attr!r}")
+        if op.name in _ATTRIBUTES:
+            kind, rule = _ATTRIBUTES[op.name]
+            if isinstance(op.attr, kind):
+                rule(self, op, arguments)
+            else:
+                self.complain(f"{op.name} has the attribute {op.attr!r}")
+        elif op.attr is not None:
+            self.complain(f"{op.name} takes no attribute, not {op.attr!r}")
         self._conversion(op, arguments)
+
+    def _const(self, op: Op, arguments: list[Op]) -> None:
+        assert isinstance(op.attr, int)
+        if op.dtype.is_narrow or op.dtype.is_complex:
+            self.complain(f"no constants of {op.dtype}: write a cast")
+        elif not 0 <= op.attr < (2 if op.dtype.is_bool else 1 << op.dtype.bits):
+            self.complain(f"{op.attr:#x} is not a bit pattern of {op.dtype}")
+
+    def _scalar(self, op: Op, arguments: list[Op]) -> None:
+        assert isinstance(op.attr, int)
+        if not 0 <= op.attr < len(self.kernel.scalars):
+            self.complain(f"no scalar has the number {op.attr}")
+        elif self.kernel.scalars[op.attr].dtype is not op.dtype:
+            scalar = self.kernel.scalars[op.attr]
+            self.complain(f"scalar `{scalar.name}` is {scalar.dtype}")
+
+    def _index(self, op: Op, arguments: list[Op]) -> None:
+        assert isinstance(op.attr, int)
+        if not -len(op.shape) <= op.attr <= -1:
+            self.complain(f"axis {op.attr} is not within the shape {list(op.shape)}, counted from the right")
+        self._coordinate_dtype(op)
+
+    def _size(self, op: Op, arguments: list[Op]) -> None:
+        if op.attr not in self.symbols:
+            self.complain(f"no operand has the dimension `{op.attr}`")
+        self._coordinate_dtype(op)
+
+    def _coordinate_dtype(self, op: Op) -> None:
+        if op.dtype is not INT64 and op.dtype is not INT32:
+            self.complain(f"{op.name} gives int64, or int32 where narrowed, not {op.dtype}")
+
+    def _powi(self, op: Op, arguments: list[Op]) -> None:
+        assert isinstance(op.attr, int)
+        if not 0 <= op.attr <= 8:
+            self.complain(f"powi multiplies out exponents from 0 to 8, not {op.attr}")
+
+    def _cast(self, op: Op, arguments: list[Op]) -> None:
+        assert isinstance(op.attr, CastMode)
+        if op.attr.rounding not in _ROUNDINGS:
+            self.complain(f"no rounding is called `{op.attr.rounding}`")
+        if arguments[0].dtype.is_complex and not (op.dtype.is_complex or op.dtype.is_bool):
+            self.complain(f"cast of {arguments[0].dtype} to {op.dtype}: take `real` first")
 
     def _conversion(self, op: Op, arguments: list[Op]) -> None:
         """Ops that take values apart, put them together or read their bits."""
@@ -231,21 +251,25 @@ class _Verifier:
             self.complain(f"{op.name} of the {operand.role} `{operand.name}`")
         if operand.dtype is not op.dtype:
             self.complain(f"`{operand.name}` is {operand.dtype}, not {op.dtype}")
+        if self._axes(op, operand, axes) and not stores and op.attr.operand in self.stored:
+            self.complain(f"load of `{operand.name}` after its store: use the value that was stored")
+
+    def _axes(self, op: Op, operand: Operand, axes: tuple[int | None, ...]) -> bool:
+        """Whether the axes of an access exist, so that its other rules can be checked."""
+        rank = len(operand.shape)
         if len(axes) != len(op.shape):
             self.complain(f"{len(axes)} axes for a value of rank {len(op.shape)}")
-            return
-        walked = [axis for axis in axes if axis is not None]
-        if any(not 0 <= axis < len(operand.shape) for axis in walked) or len(set(walked)) != len(walked):
-            self.complain(f"axes {axes} of `{operand.name}`, which has {len(operand.shape)}, each walked once at most")
-            return
-        skipped = [dim for axis, dim in enumerate(operand.shape) if axis not in walked]
-        if any(dim != 1 for dim in skipped):
-            self.complain(f"`{operand.name}` has an axis of more than one element that the value does not walk")
+            return False
+        used = [axis for axis in axes if axis is not None]
+        if len(set(used)) != len(used) or not set(used) <= set(range(rank)):
+            self.complain(f"axes {axes} of `{operand.name}`, which has {rank}: each may be used once")
+            return False
+        if any(dim != 1 for axis, dim in enumerate(operand.shape) if axis not in used):
+            self.complain(f"`{operand.name}` has an axis of more than one element that the value does not use")
         shape = tuple(1 if axis is None else operand.shape[axis] for axis in axes)
         if shape != op.shape:
             self.complain(f"this access of `{operand.name}` has the shape {list(shape)}, not {list(op.shape)}")
-        if not stores and op.attr.operand in self.stored:
-            self.complain(f"load of `{operand.name}` after its store: use the value that was stored")
+        return True
 
     def _store(self, op: Op, value: Op) -> None:
         self._access(op, stores=True)
@@ -278,9 +302,7 @@ class _Verifier:
             self.complain(f"{kind} goes over one axis or over all")
         if op.attr.correction and kind not in ("var", "std"):
             self.complain(f"{kind} takes no correction")
-        shape = tuple(
-            1 if axis in axes else dim for axis, dim in enumerate(value.shape) if op.attr.keepdims or axis not in axes
-        )
+        shape = reduced_shape(value.shape, op.attr)
         if shape != op.shape:
             self.complain(f"this reduction has the shape {list(shape)}, not {list(op.shape)}")
         self._reduced_dtype(op.dtype, value.dtype, kind)
@@ -304,3 +326,14 @@ class _Verifier:
                 good = dtype.is_float
         if not good:
             self.complain(f"{kind} of {source} does not give {dtype}")
+
+
+#: Op -> the type of its attribute and the rule that checks its value; other ops have no attribute.
+_ATTRIBUTES: dict[str, tuple[type, Callable[[_Verifier, Op, list[Op]], None]]] = {
+    "const": (int, _Verifier._const),
+    "scalar": (int, _Verifier._scalar),
+    "index": (int, _Verifier._index),
+    "size": (str, _Verifier._size),
+    "powi": (int, _Verifier._powi),
+    "cast": (CastMode, _Verifier._cast),
+}

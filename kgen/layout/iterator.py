@@ -215,21 +215,27 @@ def _coalesce(shape: Ints, strides: Sequence[Ints], order: Ints, keep: frozenset
     kept = False  # the last dimension holds a kept axis
     for axis in order:
         extent, step = shape[axis], steps[axis]
-        if extents:
-            last = extents[-1]
-            if last == 1 or extent == 1:
-                merge = not ((kept and (axis in keep or extent != 1)) or (axis in keep and last != 1))
-            else:
-                merge = tuple([last * s for s in walks[-1]]) == step and not kept and axis not in keep
-            if merge:
-                if last == 1:
-                    walks[-1] = step
-                extents[-1] = last * extent
-                axes[-1] = (axis, *axes[-1])
-                kept = kept or axis in keep
-                continue
-        extents.append(extent)
-        walks.append(step)
-        axes.append((axis,))
-        kept = axis in keep
+        keeps = axis in keep
+        if extents and _merges(extents[-1], walks[-1], kept, extent, step, keeps):
+            if extents[-1] == 1:
+                walks[-1] = step
+            extents[-1] *= extent
+            axes[-1] = (axis, *axes[-1])
+            kept = kept or keeps
+        else:
+            extents.append(extent)
+            walks.append(step)
+            axes.append((axis,))
+            kept = keeps
     return IterationSpace(tuple(extents), tuple(zip(*walks, strict=True)), tuple(axes))
+
+
+def _merges(last: int, walk: Ints, kept: bool, extent: int, step: Ints, keeps: bool) -> bool:
+    """Whether an axis joins the dimension before it, of extent ``last`` and strides ``walk``.
+
+    ``kept`` and ``keeps``: whether the dimension holds, or the axis is, an axis to keep. Such an axis is merged with
+    axes of size 1 only.
+    """
+    if last == 1 or extent == 1:
+        return not ((kept and (keeps or extent != 1)) or (keeps and last != 1))
+    return tuple([last * s for s in walk]) == step and not kept and not keeps

@@ -17,7 +17,7 @@ from typing import Any
 
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Kernel, Op, to_bits
+from kgen.ir.kernel import CastMode, Kernel, Op
 from kgen.literals import fmod
 from kgen.passes.rewrite import constant, rewrite
 
@@ -79,16 +79,23 @@ def _fold_cast(builder: Builder, op: Op, source: DType, value: Any) -> int | Non
     if op.dtype.is_bool:
         return builder.const(value != 0, op.dtype)
     if op.dtype.is_float:
-        if mode.rounding != "rne" or mode.saturate:
-            return None
-        if source.kind < op.dtype.kind and abs(value) > 2**53 and op.dtype.size == 4:
-            return None  # through float64 this would round twice
-        return builder.add(Op("const", (), op.dtype, (), to_bits(float(value), op.dtype)))
+        # An integer beyond 2^53 would be rounded twice on its way to float32: first to float64.
+        twice = source.kind < op.dtype.kind and abs(value) > 2**53 and op.dtype.size == 4
+        exact = mode.rounding == "rne" and not mode.saturate and not twice
+        return builder.const(float(value), op.dtype) if exact else None
     if source.is_float:
-        if mode.rounding != "rz":
-            return None
-        whole = 0 if math.isnan(value) else value if math.isinf(value) else math.trunc(value)
-        return builder.const(int(max(op.dtype.int_min, min(op.dtype.int_max, whole))), op.dtype)
+        return builder.const(_truncated(value, op.dtype), op.dtype) if mode.rounding == "rz" else None
     if mode.saturate:
-        return builder.const(max(op.dtype.int_min, min(op.dtype.int_max, int(value))), op.dtype)
+        return builder.const(_clamped(value, op.dtype), op.dtype)
     return _constant(builder, int(value), op.dtype)
+
+
+def _truncated(value: float, dtype: DType) -> int:
+    """A float towards zero and clamped to the range of an integer dtype; NaN gives 0."""
+    if math.isnan(value):
+        return 0
+    return _clamped(value if math.isinf(value) else math.trunc(value), dtype)
+
+
+def _clamped(value: float, dtype: DType) -> int:
+    return int(max(dtype.int_min, min(dtype.int_max, value)))

@@ -51,8 +51,11 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
         case "exp" if _is_zero(builder, args[0]):
             one = builder.const(1.0, op.dtype)
             return builder.op("add", (op.args[0], one), shape=op.shape, span=op.span)
-    if len(op.args) != 2:
-        return None
+    return _neutral_operand(op, args) if len(op.args) == 2 else None
+
+
+def _neutral_operand(op: Op, args: Sequence[Op]) -> int | None:
+    """The other operand of ``x + -0.0``, ``x * 1`` and the like."""
     if _is_neutral(op.name, op.dtype, constant(args[1])):
         return op.args[0]
     if op.name in _COMMUTES and _is_neutral(op.name, op.dtype, constant(args[0])):

@@ -91,30 +91,45 @@ def exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
     What divides one of the latter divides nothing else.
     """
     ops = kernel.ops
-    users: dict[int, list[int]] = {}
-    reduced: set[int] = set()  # what reductions need
-    for number in range(len(ops) - 1, -1, -1):
-        for a in ops[number].args:
-            users.setdefault(a, []).append(number)
-            if ops[number].name == "reduce" or number in reduced:
-                reduced.add(a)
+    users, reduced = _uses(kernel)
     terms: set[int] = set()
     shares: set[int] = set()
     for number, op in enumerate(ops):
-        mine = users.get(number, [])
-        if op.name != "exp" or op.dtype is not FLOAT32 or not mine:
+        if op.name != "exp" or op.dtype is not FLOAT32 or number not in users:
             continue
-        rest = [u for u in mine if not _sums_exponentials(kernel, op, ops[u])]
+        rest = [u for u in users[number] if not _sums_exponentials(kernel, op, ops[u])]
         if not rest:
             terms.add(number)
         elif all(u not in reduced and is_share(kernel, ops[u]) and _is_rounded(kernel, users.get(u, [])) for u in rest):
             shares.add(number)
-    divisions = [op.args for op in ops if op.name == "div"]
-    while mixed := {
-        a for a, by in divisions if a in shares and any(b not in shares for b, to in divisions if to == by)
-    }:
-        shares -= mixed
-    return frozenset(terms), frozenset(shares)
+    return frozenset(terms), _divided_alike(kernel, shares)
+
+
+def _uses(kernel: Kernel) -> tuple[dict[int, list[int]], set[int]]:
+    """The ops that read each op, and the ops that a reduction depends on."""
+    users: dict[int, list[int]] = {}
+    reduced: set[int] = set()
+    for number in range(len(kernel.ops) - 1, -1, -1):
+        op = kernel.ops[number]
+        for a in op.args:
+            users.setdefault(a, []).append(number)
+            if op.name == "reduce" or number in reduced:
+                reduced.add(a)
+    return users, reduced
+
+
+def _divided_alike(kernel: Kernel, shares: set[int]) -> frozenset[int]:
+    """Those shares whose divisor divides no other value."""
+    dividends: dict[int, set[int]] = {}
+    for op in kernel.ops:
+        if op.name == "div":
+            dividends.setdefault(op.args[1], set()).add(op.args[0])
+    while True:
+        mixed = [of for of in dividends.values() if not of <= shares]
+        kept = shares.difference(*mixed)
+        if kept == shares:
+            return frozenset(shares)
+        shares = kept
 
 
 def _sums_exponentials(kernel: Kernel, term: Op, user: Op) -> bool:

@@ -57,12 +57,11 @@ def statements(text: str, start: int, stop: int, tables: Tables) -> Iterator[Sta
     tokens, unclosed = _tokens(text, start, stop, tables)
     current = Statement()
     depth = 0
-    skipping = False  # after an unclosed bracket: the rest of its lines belong to no statement
+    skipping = False  # after an unclosed bracket, to the next line that starts a statement
     for i, token in enumerate(tokens):
-        kind = token.kind
-        if kind == "\n" or kind == ";":
-            if depth and kind == "\n":
-                continue
+        if token.kind == "\n" and depth:
+            continue
+        if token.kind in ("\n", ";"):
             if current.tokens and not skipping:
                 current.tokens.append(Token(END, "", token.start, token.start))
                 yield current
@@ -72,65 +71,81 @@ def statements(text: str, start: int, stop: int, tables: Tables) -> Iterator[Sta
             depth = 0
             continue
         current.tokens.append(token)
-        if token.text in "([{":
-            if i in unclosed:
-                current.unclosed = current.unclosed or token
-            else:
-                depth += 1
-                if depth > MAX_NESTING:
-                    current.too_deep = current.too_deep or token
+        if i in unclosed:
+            current.unclosed = current.unclosed or token
+        elif token.text in "([{":
+            depth += 1
+            if depth > MAX_NESTING:
+                current.too_deep = current.too_deep or token
         elif token.text in ")]}" and depth:
             depth -= 1
+
+
+class _Brackets:
+    """The brackets that are open while tokens are read; ``unclosed`` are those that nothing closes, by index."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+        self.unclosed: set[int] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def abandon(self) -> None:
+        """A statement ends here: nothing closes what is open."""
+        self.unclosed.update(index for index, _ in self._open)
+        self._open.clear()
+
+    def read(self, index: int, word: str) -> None:
+        if word in "([{":
+            self._open.append((index, word))
+        elif word in ")]}" and self._open:
+            self._close(_CLOSES[word])
+
+    def _close(self, opening: str) -> None:
+        if self._open[-1][1] != opening and len(self._open) > 1 and self._open[-2][1] == opening:
+            self.unclosed.add(self._open.pop()[0])
+        self._open.pop()  # where it is the wrong one, as in `(a]`, the parser stops at the closing bracket
 
 
 def _tokens(text: str, position: int, stop: int, tables: Tables) -> tuple[list[Token], set[int]]:
     """All tokens, newlines and semicolons too, and the indices of the opening brackets that nothing closes."""
     tokens: list[Token] = []
-    opened: list[int] = []  # indices of the brackets that are open
-    unclosed: set[int] = set()
+    brackets = _Brackets()
     words = tables.words
     match = _scanner(tuple(words), *tables.patterns.items()).match
-    fresh = True  # nothing but space since the line began
+    fresh = True  # whether only spaces precede on this line
     while (found := match(text, position, stop)) is not None:
-        kind = found.lastgroup or ""
-        start, end = found.span(kind)
-        position = end
-        word = found[kind]
-        if kind == "OPERATOR":
-            if word == "//" and fresh and not opened:  # prose: nothing in it is to be read
-                position = end = _line_end(text, start)
-                tokens.append(Token("!comment", text[start:end], start, end))
-                continue
-            kind = words[word]
-        elif kind == "NAME":
-            if fresh and opened and word in STATEMENT_WORDS:
-                unclosed.update(opened)  # a statement's word never stands inside an expression
-                opened.clear()
-            kind = words.get(word, kind)
-        elif kind == "SEPARATOR":
-            kind = word[0]
-            if kind == ";":  # it ends a statement wherever it stands
-                unclosed.update(opened)
-                opened.clear()
-        elif kind == "END":
+        group = found.lastgroup or ""
+        start, end = found.span(group)
+        word = found[group]
+        if group == "END":
             break
+        if word == "//" and fresh and not brackets:  # a comment in C: skip the words in it
+            end = _line_end(text, start)
+            word, kind = text[start:end], "!comment"
         else:
-            kind = kind.replace("MISTAKE_", "!")
-        if word in "([{":
-            opened.append(len(tokens))
-        elif word in ")]}" and opened:
-            if tokens[opened[-1]].text == _CLOSES[word]:
-                opened.pop()
-            elif len(opened) > 1 and tokens[opened[-2]].text == _CLOSES[word]:
-                unclosed.add(opened.pop())
-                opened.pop()
-            else:
-                opened.pop()  # `(a]`: the parser stops at the wrong one
-        fresh = kind in ("\n", ";")
+            kind = _kind(group, word, words)
+            if kind == ";" or (fresh and group == "NAME" and word in STATEMENT_WORDS):
+                brackets.abandon()  # neither stands inside an expression
+            brackets.read(len(tokens), word)
+            fresh = kind in ("\n", ";")
+        position = end
         tokens.append(Token(kind, word, start, end))
     tokens.append(Token("\n", "", stop, stop))
-    unclosed.update(opened)
-    return tokens, unclosed
+    brackets.abandon()
+    return tokens, brackets.unclosed
+
+
+def _kind(group: str, word: str, words: dict[str, str]) -> str:
+    """The kind of a token that the scanner's group matched."""
+    if group == "OPERATOR":
+        return words[word]
+    if group == "NAME":
+        return words.get(word, group)
+    if group == "SEPARATOR":
+        return word[0]
+    return group.replace("MISTAKE_", "!")
 
 
 @lru_cache(maxsize=4)
