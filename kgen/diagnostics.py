@@ -17,8 +17,8 @@ from kgen.source import Source, Span
 
 Severity = Literal["error", "lint"]
 
-MAX_SHOWN = 20  #: a 1 MB program with an error on every line still gives a readable report
-_MAX_BITS = 128  # of an integer that a message writes out
+MAX_SHOWN = 20  #: the most diagnostics in a report
+_MAX_BITS = 128  # larger integers are described, not printed
 _DIGITS = "0123456789"
 _MAX_WIDTH = 160  # longer lines are shown through a window around the marks
 
@@ -60,9 +60,9 @@ class Diagnostic:
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters and their kin escaped, so that a terminal shows and does not obey them.
+    """``text`` with control and other unprintable characters escaped, so that a terminal does not interpret them.
 
-    Line ends stay.
+    Line ends are kept.
     """
     if text.isprintable():
         return text
@@ -111,7 +111,7 @@ def _window(text: str, ruler: str) -> tuple[str, str]:
 
 
 class KgenError(Exception):
-    """What a user's mistake raises; ``str(error)`` is the rendered text, ``.diagnostics`` the values."""
+    """Raised for a user's mistake; ``str(error)`` is the rendered text, ``.diagnostics`` the values."""
 
     __module__ = "kgen"  # where users find it, and what a traceback calls it
 
@@ -133,7 +133,7 @@ _R = TypeVar("_R")
 
 
 def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function that users call: a :class:`KgenError` leaves it without kgen's own frames."""
+    """Decorates a function that users call: removes kgen's frames from the traceback of a :class:`KgenError`."""
 
     @opaque
     @wraps(function)
@@ -149,9 +149,9 @@ def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def shorten(problem: KgenError) -> None:
-    """Have a traceback show the caller's lines only; under ``KGEN_DEBUG=1`` it stays whole.
+    """Remove kgen's frames from a traceback, and the exceptions that kgen turned into this error.
 
-    A bare ``raise`` that follows adds no frame of its own.  What kgen has met and turned into this error goes too.
+    A bare ``raise`` after it adds no frame.  With ``KGEN_DEBUG=1`` the traceback is unchanged.
     """
     if os.environ.get("KGEN_DEBUG", "0") not in ("", "0"):
         return
@@ -165,13 +165,13 @@ def shorten(problem: KgenError) -> None:
 
 
 def _is_own(problem: BaseException) -> bool:
-    """Whether kgen caught it; what the caller is handling was caught in the caller's frame."""
+    """Whether kgen caught the exception, and not the caller."""
     frames = problem.__traceback__
     return frames is None or str(frames.tb_frame.f_globals.get("__name__")).partition(".")[0] == "kgen"
 
 
 def render(diagnostics: Sequence[Diagnostic]) -> str:
-    """All of them, one after another; past twenty, a count."""
+    """The rendered diagnostics; beyond twenty, their number."""
     shown = [d.render() for d in diagnostics[:MAX_SHOWN]]
     hidden = len(diagnostics) - len(shown)
     if hidden > 0:
@@ -183,7 +183,7 @@ _UNSHOWN = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeErro
 
 
 def shown(value: object) -> str:
-    """``repr``, cut short; of what cannot show itself, its type."""
+    """A shortened ``repr``; the type if ``repr`` fails."""
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length():,} bits"
     try:
@@ -199,11 +199,12 @@ def error(code: str, message: str, hint: str | None = None) -> KgenError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name that may have been meant: close in spelling, in whatever case, and not only another number."""
-    from difflib import get_close_matches  # only where something is wrong
+    """A known name of similar spelling, in any case; never one that differs only in its number."""
+    from difflib import get_close_matches  # imported only for errors
 
     stem = name.rstrip(_DIGITS)
-    by_fold = {k.casefold(): k for k in known if k != name and k.rstrip(_DIGITS) != stem}  # beta2 is no mistyped beta1
+    # beta2 is not a misspelt beta1
+    by_fold = {k.casefold(): k for k in known if k != name and k.rstrip(_DIGITS) != stem}
     near = get_close_matches(name.casefold(), by_fold, 1, cutoff=0.7)
     return by_fold[near[0]] if near else None
 

@@ -1,6 +1,6 @@
-"""The function table of the language: every name that may stand before ``(``, with its arity and how it is typed.
+"""The functions of the language: the name, arity and typing rule of each.
 
-``docs/functions.md`` is written from this.  Names are NumPy's and the array API's; CUDA's are aliases.
+``docs/functions.md`` is generated from this.  Names are NumPy's and the array API's; CUDA's are aliases.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: How a call is typed and lowered (``check.py`` has one method per rule):
+#: How a call is typed and lowered (``check/calls.py`` has one function for each rule):
 #: float      promote; integers and bool become float32; the op of that name
-#: keep       promote; integers stay (the op, or nothing where it is the identity on integers)
+#: keep       promote; integers stay integers (the op, or nothing if it is the identity on integers)
 #: predicate  like float, the result is bool
 #: integer    one integer argument, the result is int32
-#: ordered    an integer first (``jn``, ``yn``) or second (``ldexp``) argument beside a float
+#: ordered    a float, and an integer as first (``jn``, ``yn``) or second (``ldexp``) argument
 #: operator   the binary or unary operator of the same meaning
-#: prelude    a ``def`` of ``prelude.k``; what ``float`` functions are of complex numbers is in ``complex.k``
-#: lifted     a ``def`` of ``prelude.k``, of floats: integers and bool become float32
-#: special    a method of the checker of its own
+#: prelude    a ``def`` of ``prelude.k``; ``complex.k`` has the complex versions of ``float`` functions
+#: lifted     a ``def`` of ``prelude.k`` on floats: integers and bool become float32
+#: special    a function of its own in ``check/calls.py``
 #: reduction  over axes
 Rule = Literal[
     "float", "keep", "predicate", "integer", "ordered", "operator", "prelude", "lifted", "special", "reduction"
@@ -26,9 +26,9 @@ Rule = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``target`` is the op, operator, prelude def, or checker method; ``arity`` the allowed argument counts.
+    """``target`` is the op, operator, prelude def, or special function; ``arity`` the allowed argument counts.
 
-    ``is_complex`` says that complex arguments are accepted.
+    ``is_complex``: whether it accepts complex arguments.
     """
 
     rule: Rule
@@ -126,7 +126,7 @@ FUNCTIONS: dict[str, Function] = {
     "max": Function("reduction", "max", tuple(range(1, 17))),
 }
 
-#: Names that are values without being declared.
+#: Predefined values.
 CONSTANTS: dict[str, float] = {
     "pi": 3.141592653589793,
     "e": 2.718281828459045,
@@ -134,13 +134,13 @@ CONSTANTS: dict[str, float] = {
     "nan": float("nan"),
 }
 
-#: Words that no name may be.
+#: Reserved words.
 RESERVED = frozenset({"let", "def", "input", "inout", "param", "and", "or", "not", "true", "false", "cast", "bitcast"})
 
-#: Call keywords of a kernel, so no input or param may be called so.
+#: Keywords of a kernel's call, which no input or param may have as its name.
 CALL_KEYWORDS = frozenset({"out", "stream", "shape"})
 
-#: The literal-valued keywords each function takes.
+#: The keywords of each function; their values are literals.
 KEYWORDS: dict[str, frozenset[str]] = {
     **{
         name: frozenset({"axis", "keepdims"})

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from kgen.diagnostics import MAX_SHOWN, Diagnostic
 
-_OURS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)  # frames below a user's line
+_OURS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)  # frames between the warning and the user's line
 
 
 class LintWarning(UserWarning):
-    """A program that is legal and probably not what was meant; ``diagnostic`` has the code, the place and the hint."""
+    """A legal program that is probably a mistake; ``diagnostic`` has the code, the place and the hint."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.render())
@@ -26,9 +26,9 @@ class LintWarning(UserWarning):
 
 
 def warn(lints: Iterable[Diagnostic], warned: dict[Diagnostic, None]) -> None:
-    """Warn of each lint that is not in ``warned`` yet, and put it there first: a filter may make it an exception.
+    """Warn of each lint not in ``warned``, which is updated first: a filter may turn the warning into an exception.
 
-    A kernel warns of twenty at most: a program of 10,000 unread inputs is no flood.
+    A kernel warns of at most twenty lints.
     """
     for lint in lints:
         if lint not in warned:
@@ -38,7 +38,7 @@ def warn(lints: Iterable[Diagnostic], warned: dict[Diagnostic, None]) -> None:
 
 
 def _users_level() -> int:
-    """The ``stacklevel`` that means the first caller outside kgen, for :func:`warn`."""
+    """The ``stacklevel`` of the first caller outside kgen, for :func:`warn`."""
     level, frame = 0, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         level, frame = level + 1, frame.f_back

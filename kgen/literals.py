@@ -1,6 +1,6 @@
 """Literal expressions: evaluated as Python would, with exact integers and float64.
 
-Nothing here recurses, and nothing grows without bound (``9 ** 9 ** 9`` is an error, not a wait).
+Nothing recurses, and results are limited in size (``9 ** 9 ** 9`` is an error).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ COMPARE: dict[str, Operation] = {
 UNARY: dict[str, Operation] = {
     "-": operator.neg,
     "+": operator.pos,
-    # Python has `~True` be -2, and is about to refuse it; like the other bit operators it keeps bools here.
+    # In Python `~True` is -2 and deprecated; here it keeps bools, like the other bit operators.
     "~": lambda a: not a if isinstance(a, bool) else ~a,
     "not": operator.not_,
 }
 
-#: Functions of real literals; any other function of a literal is evaluated in the dtype that it meets.
+#: Functions folded for real literals; others are evaluated in the dtype of the other operands.
 FUNCTIONS: dict[str, Operation] = {
     "sqrt": math.sqrt, "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
     "log": math.log, "log2": math.log2, "log10": math.log10, "log1p": math.log1p,
@@ -133,7 +133,7 @@ def evaluate(root: Expr, constants: Mapping[str, float]) -> Weak | None:
 
 
 def _limit(operation: Operation, values: Sequence[Weak], span: Span) -> None:
-    """Refuse what would take long, before computing it."""
+    """Raise for powers and shifts with a large result before computing them."""
     if operation not in (operator.pow, operator.lshift):
         return
     a, b = values

@@ -1,4 +1,4 @@
-"""A resolved program: what the names of a tree mean, before any dtype or shape is known."""
+"""A resolved program: every name has a meaning, but dtypes and shapes are not known yet."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """The text with every name accounted for.
+    """A program whose names are resolved.
 
     ``arguments`` are in call order: ``input`` and ``inout`` lines first, then by first occurrence.
     ``outputs`` are in order of assignment.  ``statements`` hold ``let`` lines and assignments in order.
-    ``defs`` are the user's own functions; ``shadowed`` names hide a built-in function or constant.
+    ``defs`` are the user's own functions.
     """
 
     source: Source

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of one program and the name it goes by in messages (a path, or ``<string>``).
+    """The text of one program and its name in messages (a path, or ``<string>``).
 
     CRLF and CR line ends are normalised to LF on construction through :meth:`of`.
     """

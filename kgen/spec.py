@@ -1,4 +1,4 @@
-"""What is known of an array without its data: shape, dtype, strides."""
+"""The metadata of an array: shape, dtype, strides."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from kgen.diagnostics import error, public, shown
 from kgen.dtypes import BY_NAME, DType
 
-Shape = int | Sequence[int]  #: extents as callers give them: one, or a sequence of them
+Shape = int | Sequence[int]  #: extents as callers pass them: one, or a sequence
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """An array's metadata, accepted wherever only metadata matters.
+    """An array's metadata, accepted wherever no data is needed.
 
     ``strides`` are in elements, may be negative or 0, and are always filled in (C order by default).
     """
@@ -40,12 +40,14 @@ def spec(shape: Shape, dtype: object, strides: Sequence[int] | None = None) -> S
     extents = as_shape(shape)
     steps = c_strides(extents) if strides is None else _integers(strides)
     if steps is None:
-        raise error("bad-strides", f"strides are integers, not {shown(strides)}", "in elements, one a dimension")
+        raise error(
+            "bad-strides", f"strides are integers, not {shown(strides)}", "give one integer per dimension, in elements"
+        )
     if len(steps) != len(extents):
         raise error(
             "bad-strides",
             f"{counted(len(steps), 'stride')} for {counted(len(extents), 'dimension')}",
-            "strides are in elements, one a dimension",
+            "give one stride per dimension, in elements",
         )
     return Spec(extents, as_dtype(dtype), steps)
 
@@ -58,22 +60,22 @@ def as_shape(shape: object) -> tuple[int, ...]:
     """
     extents = _integers(shape)
     if extents is None:
-        raise error("bad-shape", f"a shape is integers, not {shown(shape)}", "such as 4 or (4, 3)")
+        raise error("bad-shape", f"a shape consists of integers, not {shown(shape)}", "such as 4 or (4, 3)")
     if any(n < 0 for n in extents):
         raise error("bad-shape", f"a shape has a negative extent: {shown(extents)}", "extents are 0 or more")
     if len(extents) > 64:
         raise error("bad-shape", f"{len(extents)} dimensions; at most 64 are supported")
     if 0 not in extents and math.prod(extents) >= 2**63:
-        raise error("bad-shape", f"no array has a shape of {shown(extents)}", "at most 2^63 - 1")
+        raise error("bad-shape", f"the shape {shown(extents)} has too many elements", "at most 2^63 - 1")
     return extents
 
 
 def _integers(values: object) -> tuple[int, ...] | None:
-    """One integer or several, or None where they are something else."""
+    """One integer or several; None for anything else."""
     try:
         if isinstance(values, Iterable):
             return tuple(operator.index(n) for n in values)
-        return (operator.index(values),)  # type: ignore[arg-type]  # what is no integer raises
+        return (operator.index(values),)  # type: ignore[arg-type]  # raises for other types
     except TypeError:
         return None
 

@@ -1,4 +1,4 @@
-"""Array libraries, one adapter each, found by an object's type; no library is imported to look for it."""
+"""One adapter for each array library, found by the object's type without importing any library."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _LIBRARIES: tuple[tuple[str, tuple[str, ...], Callable[[], Adapter]], ...] = (
     ("numba", ("DeviceNDArray", "DeviceNDArrayBase", "MappedNDArray", "ManagedNDArray"), _numba),
 )
 
-# What people pass that looks like an array and is none: (top package, class or "" for any) -> what to write.
+# Objects that are often passed instead of arrays: (top package, class or "" for any) -> hint.
 _NEARLY = {
     ("pandas", ""): "pass x.to_numpy()",
     ("polars", ""): "pass x.to_numpy()",
@@ -72,10 +72,10 @@ _NEARLY = {
     ("builtins", "list"): "pass numpy.asarray(x)",
     ("builtins", "tuple"): "pass numpy.asarray(x)",
     ("builtins", "range"): "pass numpy.arange(...)",
-    ("builtins", "str"): "kernels compute with numbers",
+    ("builtins", "str"): "pass an array of numbers",
     ("builtins", "bytes"): "pass numpy.frombuffer(x, dtype)",
     ("builtins", "bytearray"): "pass numpy.frombuffer(x, dtype)",
-    ("builtins", "NoneType"): "is a variable unset?",
+    ("builtins", "NoneType"): "check that the variable is set",
 }
 
 _made: dict[Callable[[], Adapter], Adapter] = {}
@@ -85,7 +85,7 @@ _of_type: dict[type, Adapter | None] = {bool: None, int: None, float: None, comp
 def adapter_of(x: Any) -> Adapter | None:
     """The adapter of an array's library, or None for a Python scalar.
 
-    Raises :class:`~kgen.KgenError` ("not-an-array") for anything else, with what to pass instead.
+    Raises :class:`~kgen.KgenError` ("not-an-array") for anything else.
     """
     try:
         return _of_type[type(x)]
@@ -110,7 +110,7 @@ def _find(x: Any) -> Adapter | None:
 
 
 def _library(kind: type) -> Callable[[], Adapter] | None:
-    """By name, through the bases: a subclass of torch.Tensor may live anywhere."""
+    """By the names of the base classes: a subclass of torch.Tensor may be defined in any package."""
     for base in kind.__mro__:
         top = _package(base)
         for package, names, make in _LIBRARIES:
@@ -128,12 +128,12 @@ def _protocol(x: Any) -> Callable[[], Adapter] | None:
     try:
         return _spoken(x)
     except MALFORMED as problem:
-        message = f"the {type(x).__name__} cannot be asked what it is ({type(problem).__name__}: {problem})"
+        message = f"the {type(x).__name__} does not say which protocol it has ({type(problem).__name__}: {problem})"
         raise error("not-an-array", message, "pass an array of a library that kgen knows") from problem
 
 
 def _spoken(x: Any) -> Callable[[], Adapter] | None:
-    """By the protocol that an object speaks."""
+    """By the protocols that an object has."""
     if hasattr(x, "__cuda_array_interface__") or (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         return _generic
     if hasattr(x, "__array_interface__"):
@@ -151,5 +151,7 @@ def _not_an_array(kind: type) -> KgenError:
     top = _package(kind)
     hint = _NEARLY.get((top, kind.__name__)) or _NEARLY.get((top, ""))
     name = kind.__qualname__ if top == "builtins" else f"{top}.{kind.__name__}"
-    accepted = "arrays of torch, CuPy, JAX, Numba and NumPy, and others with DLPack or __cuda_array_interface__"
-    return error("not-an-array", f"a {name} is no array", hint or f"kgen takes {accepted}")
+    accepted = (
+        "arrays of torch, CuPy, JAX, Numba and NumPy, and other libraries with DLPack or __cuda_array_interface__"
+    )
+    return error("not-an-array", f"a {name} is not an array", hint or f"pass {accepted}")

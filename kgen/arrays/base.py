@@ -1,4 +1,4 @@
-"""What kgen asks of an array library, and what the adapters share."""
+"""The interface of an array library (:class:`Adapter`), and what the adapters share."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kgen.spec import Spec
 
 
 class Device(NamedTuple):
-    """Where an array's data is."""
+    """The device of an array's data."""
 
     kind: Literal["cpu", "cuda"]
-    index: int = 0  # type: ignore[assignment]  # hides tuple.index, which nobody needs of a device
+    index: int = 0  # type: ignore[assignment]  # hides tuple.index, which no caller needs
 
     def __str__(self) -> str:
         return "cpu" if self.kind == "cpu" else f"cuda:{self.index}"
@@ -35,9 +35,9 @@ def cuda(index: int) -> Device:
 
 
 class Fact(NamedTuple):
-    """What an array has to say again: the attribute at the end of ``path``, called if ``call``, is ``expected``.
+    """A guard: the attribute at the end of ``path`` of an array, called if ``call``, has to equal ``expected``.
 
-    ``array`` is an array's name or, where it is no str, an object that is looked at itself.
+    ``array`` is the name of an array or, if it is not a str, the object itself.
     """
 
     array: Any
@@ -47,16 +47,16 @@ class Fact(NamedTuple):
 
 
 class Look(NamedTuple):
-    """How a repeated call sees that its arrays are like those of an earlier one, in all but data and address.
+    """How a repeated call checks that its arrays are like those of an earlier call, except for data and address.
 
-    Arrays go by the names that they were given; their exact types are looked at anyway.  ``alike`` is a function and
-    the arrays that it is called on; ``same`` are pairs that are one object; ``unless`` has to give False.
-    ``pointer``: the attributes that lead to an address, the last one called if ``pointer_call``; or a function.
-    ``stream`` gives the caller's current stream; None where there is none, on the CPU.  ``numel`` is the attribute that
-    counts elements, called if ``numel_call``.  ``mark_written`` is called on the arrays that are written to.
+    Arrays are named; their exact types are always compared.  ``alike`` is a function and the arrays to call it with;
+    ``same`` are pairs of names of one object; ``unless`` has to return False.  ``pointer`` is the path of attributes to
+    the address, the last one called if ``pointer_call``, or a function.  ``stream`` returns the current stream; None
+    on the CPU.  ``numel`` is the attribute that counts elements, called if ``numel_call``.  ``mark_written`` is
+    called with the arrays that the kernels write.
 
-    ``views`` lets C see at once that the very same arrays are as they were: True for arrays with NumPy's own struct, or
-    the capsule of a library's DLPack functions and the descriptor of an attribute that is False of each array.
+    ``views`` lets C compare arrays that it has seen: True for arrays with NumPy's struct, or the capsule of a library's
+    DLPack functions and the descriptor of an attribute that is False for each array.
     """
 
     facts: tuple[Fact, ...]
@@ -76,7 +76,7 @@ class Adapter(Protocol):
     """One array library.  Stateless: every method takes the array.
 
     ``spec`` works wherever shape, dtype and strides are known, also without data (torch's meta tensors).  ``pointer``
-    is for arrays that came out of ``normalise``, and refuses arrays whose memory may not be read as it is.
+    is for arrays from ``normalise``, and raises for arrays whose memory cannot be read directly.
     """
 
     @property
@@ -84,23 +84,23 @@ class Adapter(Protocol):
 
     @property
     def immutable(self) -> bool:
-        """Never an ``out=`` or ``inout`` argument (JAX)."""
+        """Whether its arrays cannot be ``out=`` or ``inout`` arguments (JAX)."""
         ...
 
     @property
     def waits(self) -> bool:
-        """A call has to wait for its kernels: the library cannot be told that they still read its arrays."""
+        """Whether a call has to wait for its kernels, because the library does not know that they read its arrays."""
         ...
 
     @property
     def moves(self) -> bool:
-        """The memory of one array object may become another while it lives, so that a plan looks at it every time."""
+        """Whether an array object may change its memory, so that a plan has to read the address at each call."""
         ...
 
     def normalise(self, x: Any) -> Any:
-        """``x`` itself, or what a kernel can read in its stead (a copy of unaligned data, a view of a foreign array).
+        """``x``, or an array that a kernel can read instead: a copy of unaligned data, a view of a foreign array.
 
-        An array to be written has to come back as itself or as a view of the same memory: see :meth:`writable`.
+        An array to be written has to be returned itself, or as a view of the same memory: see :meth:`writable`.
         """
         ...
 
@@ -111,11 +111,11 @@ class Adapter(Protocol):
         ...
 
     def device(self, x: Any) -> Device | None:
-        """None where the data has no device of its own: NumPy."""
+        """None for host memory that is copied to the device: NumPy."""
         ...
 
     def writable(self, x: Any) -> bool:
-        """Whether a kernel may write into ``x`` where it is."""
+        """Whether a kernel may write into ``x`` in place."""
         ...
 
     def copies(self, x: Any) -> bool:
@@ -123,18 +123,18 @@ class Adapter(Protocol):
         ...
 
     def mark_written(self, arrays: Sequence[Any]) -> None:
-        """Tells the library that kernels change these arrays: torch's backward looks for that."""
+        """Tells the library that kernels change these arrays: torch's backward checks it."""
         ...
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
         """A new array with exactly these strides (in elements), on the device of ``like``.
 
-        What comes back has a ``spec`` and a ``pointer``; :meth:`finish` makes it the library's own.
+        The result has a ``spec`` and a ``pointer``; :meth:`finish` turns it into an array of the library.
         """
         ...
 
     def finish(self, x: Any, stream: int = 0) -> Any:
-        """The caller's result, from what ``empty`` gave, once its kernels are queued on ``stream``."""
+        """The caller's result from an array of ``empty``, once its kernels are queued on ``stream``."""
         ...
 
     def stream(self, device: Device) -> int:
@@ -146,11 +146,11 @@ class Adapter(Protocol):
         ...
 
     def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
-        """Inside it :meth:`empty` gives memory that ``stream`` may write at once, and that is reused in its order."""
+        """A context in which :meth:`empty` allocates in the order of ``stream``."""
         ...
 
     def ready(self, x: Any, stream: int) -> None:
-        """Lets ``stream`` wait for whatever still writes ``x``, where the library says so."""
+        """Makes ``stream`` wait for pending writes to ``x``, if the library knows of them."""
         ...
 
     def item(self, x: Any) -> bool | int | float | complex:
@@ -158,27 +158,27 @@ class Adapter(Protocol):
         ...
 
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        """How calls with arrays like these are told from others; None where every call has to be taken apart.
+        """How to recognise calls with arrays like these; None if every call has to be analysed.
 
-        ``arrays``: of each its name in the text, the array, and whether it is written to.
+        ``arrays``: for each its name in the text, the array, and whether it is written.
         """
         ...
 
     def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        """The same for arrays in C order, whatever their extents are (but their rank is the same)."""
+        """The same for arrays in C order of the same rank, with any extents."""
         ...
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        """A new array in C order, as a function of the shape that an array like ``like`` shows."""
+        """A function from a shape, in the library's own form, to a new array in C order."""
         ...
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
-        """What :meth:`empty` does, as a function without arguments; asked for where :meth:`look` gives something."""
+        """:meth:`empty` as a function without arguments; for arrays with a :meth:`look`."""
         ...
 
 
 class Defaults:
-    """What most libraries answer."""
+    """Defaults that suit most libraries."""
 
     immutable = False
     waits = False
@@ -218,18 +218,18 @@ class Defaults:
         return None
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        raise NotImplementedError  # look_dense() has given nothing
+        raise NotImplementedError  # not called where look_dense() returns None
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
-        raise NotImplementedError  # look() has given nothing
+        raise NotImplementedError  # not called where look() returns None
 
 
-#: What code that pretends to be an array library raises.  Others, such as a signal handler's, are not kgen's.
+#: Exceptions of objects with a faulty array protocol.  Others, such as those of a signal handler, pass through.
 MALFORMED = (ArithmeticError, AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 class SpecCache(dict[Any, Spec]):
-    """Specs by what a library says of an array: a lookup costs a third of making one.  Emptied when it is large."""
+    """Specs by dtype, shape and strides: a lookup takes a third of the time of a new one.  Cleared when it is full."""
 
     _MOST = 4096
 
@@ -246,7 +246,7 @@ def unsupported_dtype(dtype: object) -> KgenError:
 
 
 def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """The lowest and highest element that an array touches, counted from element (0, ..., 0), in elements.
+    """The lowest and highest offset of an array's elements from element (0, ..., 0), in elements.
 
     ``(0, -1)`` for an array without elements.
     """
@@ -262,7 +262,7 @@ def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
 
 
 def check_memory(spec: Spec, address: int) -> None:
-    """Raises :class:`~kgen.KgenError` (``bad-array``) for memory that no array can have; protocols claim anything."""
+    """Raises :class:`~kgen.KgenError` (``bad-array``) for an address and extents that no array can have."""
     if any(n < 0 for n in spec.shape):
         raise error("bad-array", f"the array claims a shape of {spec.shape}")
     low, high = span(spec.shape, spec.strides)
@@ -287,7 +287,7 @@ def is_c_order(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def as_python(value: Any, dtype: DType) -> bool | int | float | complex:
-    """A library's scalar as Python's of the same kind."""
+    """A library's scalar as a Python scalar of the same kind."""
     if dtype.is_bool:
         return bool(value)
     if dtype.is_int:

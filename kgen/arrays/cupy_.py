@@ -27,7 +27,7 @@ class _Handle:
 
 
 class CupyAdapter(Defaults):
-    """Made when the first array is seen.  CuPy's dtypes are NumPy's, bfloat16 being ml_dtypes'."""
+    """Created at the first array.  CuPy's dtypes are NumPy's; its bfloat16 is that of ml_dtypes."""
 
     name = "cupy"
 
@@ -57,7 +57,7 @@ class CupyAdapter(Defaults):
     @staticmethod
     @contextmanager
     def _has(dtype: DType) -> Iterator[None]:
-        """Which of ml_dtypes' dtypes CuPy has depends on its version."""
+        """A diagnostic for dtypes of ml_dtypes that this version of CuPy lacks."""
         try:
             yield
         except (TypeError, ValueError) as problem:
@@ -69,7 +69,7 @@ class CupyAdapter(Defaults):
     def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
         facts: list[Fact] = []
         for name, x, _ in arrays:
-            # Numbers and flags are read in a third of the time that tuples of extents and strides take.
+            # Reading numbers and flags takes a third of the time of tuples of extents and strides.
             if x.ndim == 1 and getattr(x, "_c_contiguous", False):
                 facts += [Fact(name, ("_c_contiguous",), True), Fact(name, ("ndim",), 1), Fact(name, ("size",), x.size)]
             else:
@@ -114,12 +114,12 @@ class CupyAdapter(Defaults):
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         if is_c_order(shape, strides) and self._cupy.cuda.runtime.getDeviceCount() == 1:
-            # What ndarray() does with itself for a shape alone, but 0.2 us sooner.
+            # The same as ndarray(shape, kind), but 0.2 us faster.
             array, allocate, kind = self._cupy.ndarray, self._cupy.cuda.alloc, TO_NUMPY[dtype]
             size = prod(shape) * kind.itemsize
             return lambda: array(shape, kind, allocate(size))
         with like.device:
-            some = self._cupy.empty((), like.dtype)  # of the same device, and not the caller's
+            some = self._cupy.empty((), like.dtype)  # on the same device; keeps no array of the caller alive
         return partial(self.empty, shape, strides, dtype, some)
 
     def item(self, x: Any) -> bool | int | float | complex:

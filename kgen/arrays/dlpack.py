@@ -1,4 +1,4 @@
-"""Reads DLPack capsules, with the dtypes that NumPy's own reader does not know (bfloat16, fp8)."""
+"""Reads DLPack capsules, also of dtypes that NumPy's reader does not support (bfloat16, fp8)."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def read_capsule(capsule: Any) -> tuple[Spec, int, Device, bool]:
-    """Spec, address, device and whether it is read-only.  Good for as long as the capsule lives unconsumed."""
+    """Spec, address, device and whether it is read-only.  Valid while the capsule is alive and not consumed."""
     if _is_valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned") or 0)
         if versioned.major != 1:
-            raise error("not-an-array", f"the array speaks DLPack {versioned.major}, kgen speaks 1")
+            raise error("not-an-array", f"the array uses DLPack {versioned.major}, and kgen supports version 1")
         tensor, readonly = versioned.tensor, bool(versioned.flags & _READ_ONLY)
     elif _is_valid(capsule, b"dltensor"):
         tensor, readonly = ManagedTensor.from_address(_pointer(capsule, b"dltensor") or 0).tensor, False

@@ -21,7 +21,7 @@ from kgen.spec import Spec, c_strides
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A foreign array's memory.  ``keep`` holds it alive; ``stream`` is where it may still be being written."""
+    """A foreign array's memory.  ``keep`` keeps it alive; ``stream`` may still be writing it."""
 
     spec: Spec
     pointer: int
@@ -32,10 +32,10 @@ class View:
 
 
 class GenericAdapter(Defaults):
-    """``normalise`` reads the protocol once; the other methods take what it gives, or do it again."""
+    """``normalise`` reads the protocol; the other methods take its result, or read the protocol again."""
 
     name = "array"
-    waits = True  # nothing tells an unknown library that a kernel still reads what it lent
+    waits = True  # an unknown library cannot be told that a kernel still reads its memory
 
     def normalise(self, x: Any) -> Any:
         if isinstance(x, View | OwnedArray):
@@ -116,7 +116,7 @@ def read_interface(x: Any) -> View:
         device = cuda(device_of_pointer(address))
     else:
         device = cuda(0)
-    # The protocol's 1 is the legacy default stream, which raw handles call 0; 2 is the same number in both.
+    # The protocol's 1 is the legacy default stream, whose raw handle is 0; 2 is the same in both.
     return View(spec, address, device, bool(readonly), x, 0 if stream == 1 else stream)
 
 
@@ -136,7 +136,7 @@ def _interface_spec(found: Any, x: Any) -> Spec:
 
 @contextmanager
 def explained(x: Any, protocol: str) -> Iterator[None]:
-    """What a foreign class raises, or makes kgen raise, as a diagnostic."""
+    """Turns exceptions from reading a foreign object into a diagnostic."""
     try:
         yield
     except MALFORMED as problem:
@@ -148,7 +148,7 @@ def explained(x: Any, protocol: str) -> Iterator[None]:
 
 
 def _interface_dtype(kind: np.dtype[Any], x: Any) -> DType:
-    """A typestr cannot spell bfloat16 and fp8 (``<V2``); the object's own dtype may say."""
+    """A typestr cannot name bfloat16 and fp8 (``<V2``); the object's own dtype may."""
     if kind.kind == "V":
         own = getattr(x, "dtype", None)
         if isinstance(own, np.dtype) and own.itemsize == kind.itemsize:
@@ -156,12 +156,12 @@ def _interface_dtype(kind: np.dtype[Any], x: Any) -> DType:
         if isinstance(own, DType) and own.size == kind.itemsize:
             return own
     if not kind.isnative:
-        raise error("unsupported-dtype", f"the array's bytes are swapped (`{kind.str}`)")
+        raise error("unsupported-dtype", f"the array has swapped byte order (`{kind.str}`)")
     return dtype_of(kind)
 
 
 def read_dlpack(x: Any) -> View:
-    """A view from ``__dlpack__``; on a GPU, made ready for the legacy default stream, where :meth:`stream` launches."""
+    """A view from ``__dlpack__``; on a GPU, ordered before the legacy default stream, which :meth:`stream` returns."""
     with explained(x, "__dlpack__"):
         kind, number = x.__dlpack_device__()
         on_cuda = device_of(kind, number).kind == "cuda"

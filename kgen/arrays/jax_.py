@@ -1,8 +1,8 @@
 """JAX arrays.
 
-They are immutable, and JAX runs on streams of its own that it does not show.  So inputs are waited for before a kernel
-reads them, the call waits for its kernels (``waits``: JAX may hand an input's memory on as soon as Python lets go of
-it), and results are written into kgen's memory, which JAX then takes over without a copy through DLPack.
+They are immutable, and JAX does not expose its streams.  So a call waits for its inputs before a kernel reads them, and
+for its kernels (``waits``: JAX may reuse an input's memory as soon as Python drops it).  Results are written into
+kgen's memory, which JAX takes over through DLPack without a copy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.spec import Spec, c_strides
 
 
 class JaxAdapter(Defaults):
-    """Made when the first array is seen."""
+    """Created at the first array, so jax is imported already."""
 
     name = "jax"
     immutable = True
@@ -55,7 +55,7 @@ class JaxAdapter(Defaults):
         layout = getattr(getattr(x, "format", None), "layout", None)
         order = getattr(layout, "major_to_minor", None)
         if order is not None and tuple(order) != tuple(range(x.ndim)):
-            raise error("unsupported-layout", "the JAX array has a layout of its own", "pass jax.numpy.array(x)")
+            raise error("unsupported-layout", "the JAX array has a custom layout", "pass jax.numpy.array(x)")
         return int(x.unsafe_buffer_pointer())
 
     def device(self, x: Any) -> Device | None:
@@ -76,7 +76,7 @@ class JaxAdapter(Defaults):
         if dtype.real.size == 8 and not self._jax.config.jax_enable_x64:
             raise error(
                 "unsupported-dtype",
-                f"the result is {dtype}, and JAX would cut it to half the width",
+                f"the result is {dtype}, and JAX would truncate it to half the width",
                 'jax.config.update("jax_enable_x64", True), or cast in the program',
             )
         return OwnedArray(shape, c_strides(tuple(shape)), dtype, self.device(like) or CPU)

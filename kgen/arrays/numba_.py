@@ -14,10 +14,10 @@ from kgen.dtypes import DType
 
 
 class NumbaAdapter(GenericAdapter):
-    """Read through ``__cuda_array_interface__``, which says the stream as well; results are device arrays."""
+    """Reads ``__cuda_array_interface__``, which includes the stream; results are device arrays."""
 
     name = "numba"
-    waits = False  # its memory is freed by cuMemFree, which waits by itself
+    waits = False  # it frees memory with cuMemFree, which waits
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> Any:
         from kgen.runtime.cuda.context import on
@@ -34,7 +34,7 @@ class NumbaAdapter(GenericAdapter):
         return x
 
     def stream(self, device: Device) -> int:
-        # Numba has no current stream; its own default is the legacy one unless the environment says per-thread.
+        # Numba has no current stream; its default is the legacy one unless the environment selects per-thread.
         config = getattr(sys.modules.get("numba.core.config"), "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
         return 2 if config else 0
 

@@ -1,4 +1,4 @@
-"""NumPy arrays, with ml_dtypes for bfloat16 and fp8; also NumPy scalars and objects with the buffer protocol."""
+"""NumPy arrays, with ml_dtypes for bfloat16 and fp8; also NumPy scalars and buffers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class NumpyAdapter(Defaults):
         return native if _is_readable(native) else np.array(native, order="C")
 
     def _real(self, x: Any) -> np.ndarray[Any, Any]:
-        """What a kernel may believe: a class of its own can say anything of its shape."""
+        """A plain array of the same memory: a subclass may override what is read of it."""
         if type(x) is np.ndarray:
             return x
         if isinstance(x, np.ma.MaskedArray):
@@ -77,7 +77,7 @@ class NumpyAdapter(Defaults):
         if found is None:
             normal = self.normalise(x)
             strides = element_strides(normal.shape, normal.strides, normal.itemsize)
-            if strides is None:  # of an address that is aligned by chance
+            if strides is None:  # a copy at another address
                 strides = c_strides(normal.shape)
             found = self._specs.keep(key, Spec(normal.shape, FROM_NUMPY[normal.dtype], strides))
         return found
@@ -160,7 +160,7 @@ def element_strides(shape: Sequence[int], strides: Sequence[int], size: int) -> 
     return tuple(s // size for s in strides)
 
 
-#: What is read of an array; a subclass that overrides one of them is looked at through NumPy's own class.
+#: Attributes that kgen reads; a subclass that overrides one of them is viewed as a plain array.
 _BELIEVED = (
     "__array_interface__", "__getattribute__", "astype", "ctypes", "dtype", "flags", "item", "itemsize", "nbytes",
     "ndim", "shape", "size", "strides",
@@ -168,12 +168,12 @@ _BELIEVED = (
 
 
 def _is_readable(x: np.ndarray[Any, Any]) -> bool:
-    """Whether a kernel can read ``x`` where it is."""
+    """Whether a kernel can read ``x`` in place."""
     return x.dtype in FROM_NUMPY and x.flags.aligned and (x.dtype.kind != "c" or _whole(x))
 
 
 def _whole(x: np.ndarray[Any, Any]) -> bool:
-    """NumPy aligns complex numbers to their parts; kernels move whole ones, at multiples of their size."""
+    """Whether complex numbers are aligned to their size, as kernels need; NumPy aligns only their parts."""
     return address_of(x) % x.itemsize == 0 and element_strides(x.shape, x.strides, x.itemsize) is not None
 
 
@@ -191,7 +191,7 @@ def empty(shape: Sequence[int], strides: Sequence[int], dtype: DType) -> np.ndar
 def at_address(
     address: int, shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any], keep: object, readonly: bool
 ) -> np.ndarray[Any, Any]:
-    """An array over memory that ``keep`` keeps alive; the memory is not touched, so it may be a device's.
+    """An array over memory that ``keep`` keeps alive; the memory is not accessed, so it may be a device's.
 
     ``dtype`` has to be one of NumPy's own: an ``__array_interface__`` cannot spell ml_dtypes.
     """
@@ -199,7 +199,7 @@ def at_address(
 
 
 class _Interface:
-    """Becomes the array's base, and so lives as long as it does."""
+    """The base of the array, so it lives as long as the array."""
 
     def __init__(
         self, address: int, shape: Sequence[int], steps: Sequence[int], typestr: str, keep: object, readonly: bool
@@ -230,7 +230,7 @@ class _Struct(ctypes.Structure):
 
 @cache
 def _has_known_struct() -> bool:
-    """Whether arrays lie in memory as ``_call.c`` reads them, which no Python has to promise: so it is tried."""
+    """Whether arrays have the struct that ``_call.c`` reads, tested on a few: Python does not guarantee it."""
     whole = np.zeros(6)
     frozen = np.zeros((2, 5), np.int8)
     frozen.flags.writeable = False
@@ -247,7 +247,7 @@ def _has_known_struct() -> bool:
 def _find_address_of() -> Callable[[Any], int]:
     """``x.ctypes.data`` costs 1 us; the struct's ``data`` field, after the object header, 0.25.
 
-    The field's place is part of NumPy's C ABI, but not something that Python promises: so it is tried first.
+    The offset of the field is part of NumPy's C ABI, but Python does not guarantee it, so it is tested first.
     """
     offset = object.__basicsize__
     read = ctypes.c_size_t.from_address

@@ -1,4 +1,4 @@
-"""Arrays over kgen's own memory: results for libraries that cannot make an array for a kernel to write into."""
+"""Arrays in kgen's own memory: results for libraries without writable arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgen.arrays.numpy_ import TO_NUMPY, at_address
 from kgen.dtypes import DType
 from kgen.spec import Spec
 
-_ALIGNMENT = 256  # XLA takes a host buffer as its own only from 64 up; 256 is what CUDA gives
+_ALIGNMENT = 256  # XLA uses a host buffer without a copy if it is aligned to 64 bytes; CUDA's allocations have 256
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype = ctypes.c_void_p
@@ -27,7 +27,7 @@ class OwnedArray:
     def __init__(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, device: Device) -> None:
         self.spec = Spec(tuple(shape), dtype, tuple(strides))
         self.device = device
-        self.stream = 0  # where the kernel that writes it is queued
+        self.stream = 0  # on which the kernel that writes it is queued
         low, high = span(shape, strides)
         size = (high - low + 1) * dtype.size
         self._memory: object
@@ -56,11 +56,11 @@ class OwnedArray:
         return (2, self.device.index) if self.device.kind == "cuda" else (1, 0)
 
     def __dlpack__(self, *, stream: int | None = None, **_: Any) -> Any:
-        """A capsule whose consumer may read on ``stream`` (the protocol's number; -1: no ordering wanted).
+        """A capsule whose consumer may read on ``stream`` (the protocol's number; -1: no ordering).
 
-        NumPy makes the capsule, over a view of the same bits as unsigned integers, and the struct inside is told the
-        truth about dtype and device.  A capsule from ctypes would need a deleter written in Python, which crashes when
-        a consumer frees it after the interpreter's end.
+        NumPy creates the capsule from a view of the same bits as unsigned integers, and the dtype and device in its
+        struct are then corrected.  A capsule from ctypes would need a deleter in Python, which crashes if a consumer
+        frees it after the interpreter has ended.
         """
         if self.device.kind == "cuda" and stream != -1:
             from kgen.runtime.cuda.memory import order

@@ -15,7 +15,7 @@ from kgen.spec import Spec
 
 
 class TorchAdapter(Defaults):
-    """Made when the first tensor is seen, so torch is imported already."""
+    """Created at the first tensor, so torch is imported already."""
 
     name = "torch"
     moves = True  # resize_(), set_(), .data
@@ -27,13 +27,11 @@ class TorchAdapter(Defaults):
         self.to_torch: dict[DType, Any] = {ours: theirs for theirs, ours in self.from_torch.items()}
         self._specs = SpecCache()
         self._strided = torch.strided
-        self._hip = bool(getattr(torch.version, "hip", None))  # AMD's GPUs call themselves cuda in torch
+        self._hip = bool(getattr(torch.version, "hip", None))  # torch calls AMD's GPUs cuda as well
         self._plain = {torch.Tensor, torch.nn.Parameter}
         self._grad_enabled: Callable[[], bool] = torch.is_grad_enabled
         self._forward = torch.autograd.forward_ad
-        self._bump: Callable[[Sequence[Any]], None] = (
-            torch._C._increment_version
-        )  # its public wrapper costs as much again
+        self._bump: Callable[[Sequence[Any]], None] = torch._C._increment_version  # the public wrapper doubles the time
         self._raw_stream = self._find_raw_stream()
 
     def spec(self, x: Any) -> Spec:
@@ -52,7 +50,7 @@ class TorchAdapter(Defaults):
         return Spec(tuple(x.shape), dtype, x.stride())
 
     def pointer(self, x: Any) -> int:
-        """The checks come to 0.2 us; a caller that guards on dispatch keys may call ``x.data_ptr()`` itself."""
+        """The checks take 0.2 us; a caller that compares dispatch keys may call ``x.data_ptr()`` directly."""
         if self.records(x):
             raise requires_grad("pass x.detach(), or call under torch.no_grad()")
         if type(x) not in self._plain:
@@ -69,23 +67,23 @@ class TorchAdapter(Defaults):
         return address
 
     def records(self, x: Any) -> bool:
-        """Whether a result of ``x`` would have to carry a gradient, in reverse or in forward mode."""
+        """Whether a result of ``x`` would need a gradient, in reverse or in forward mode."""
         if x.requires_grad and self._grad_enabled():
             return True
         level = self._forward._current_level  # -1 outside of torch.autograd.forward_ad.dual_level() and torch.func.jvp
         return level >= 0 and self._forward.unpack_dual(x).tangent is not None
 
     def mark_written(self, arrays: Sequence[Any]) -> None:
-        self._bump(arrays)  # passes over inference tensors, which count no versions
+        self._bump(arrays)  # skips inference tensors, which have no version counter
 
     def _refuse_wrapper(self, x: Any) -> None:
-        """Subclasses that dispatch for themselves (FakeTensor, DTensor, NestedTensor) hold no data of their own."""
+        """Raises for subclasses with their own dispatch (FakeTensor, DTensor, NestedTensor), which have no data."""
         own = getattr(type(x), "__torch_dispatch__", None)
         if own is not getattr(self._torch.Tensor, "__torch_dispatch__", None):
             raise self._no_memory(x)
 
     def _no_memory(self, x: Any) -> KgenError:
-        """Why there is nothing to read at an address: what wraps the tensor, or who took its memory."""
+        """The error for a tensor without memory: it is a wrapper, or its storage was freed."""
         torch = self._torch
         if torch._C._functorch.is_gradtrackingtensor(x):
             return requires_grad("call the kernel outside of torch.func.grad, vjp, jvp and the like")
@@ -96,9 +94,7 @@ class TorchAdapter(Defaults):
                 "call the kernel outside, or make it an operator with kgen.torch.op, which they take",
             )
         if type(x) in self._plain and not x.is_meta:
-            return error(
-                "bad-array", "the tensor's memory was given back: its storage has no bytes", "allocate it anew"
-            )
+            return error("bad-array", "the tensor's storage was freed: it has no bytes", "allocate it again")
         return error(
             "not-an-array",
             f"this torch {type(x).__name__} has no memory of its own",
@@ -131,7 +127,7 @@ class TorchAdapter(Defaults):
         return partial(self._raw_stream, device.index) if device.kind == "cuda" else int
 
     def _find_raw_stream(self) -> Callable[[int], int]:
-        """torch's private call takes 0.07 us and its public one 3: so the first, where it is there and agrees."""
+        """torch's private call takes 0.07 us and its public one 3 us: the private one if it exists and agrees."""
         torch = self._torch
 
         def public(index: int) -> int:
@@ -154,10 +150,10 @@ class TorchAdapter(Defaults):
 
     def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look | None:
         if self._forward._current_level >= 0:
-            return None  # every tensor is asked for its tangent
+            return None  # every tensor has to be checked for a tangent
         first = {id(x): name for name, x, _ in reversed(arrays)}
         distinct = [(name, x) for name, x, _ in arrays if first[id(x)] == name]
-        check = _guards([x for _, x in distinct], dense)  # which takes each tensor once
+        check = _guards([x for _, x in distinct], dense)  # torch's guards accept each tensor only once
         facts = [Fact(self._forward, ("_current_level",), -1)]
         for name, x in distinct:
             if check is None:
@@ -180,9 +176,9 @@ class TorchAdapter(Defaults):
         )
 
     def _views(self, tensors: Sequence[Any]) -> tuple[Any, Any] | None:
-        """DLPack shows neither gradients nor lazy views.
+        """``Look.views``; None for tensors that may be lazy views or need gradients, which DLPack does not show.
 
-        Of real numbers, such a view is the imaginary part of conjugates: their strides are even.
+        A lazy view of real dtype is the imaginary part of a conjugate, whose strides are even.
         """
         plain = all(
             type(x) in self._plain and not (x.requires_grad or x.is_complex()) and 1 in x.stride() for x in tensors
@@ -195,7 +191,7 @@ class TorchAdapter(Defaults):
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         torch, theirs = self._torch, self.to_torch[dtype]
-        # What compiled graphs of torch allocate with: half of the public function's cost.  It has no device argument.
+        # torch's compiled graphs allocate with this: half the time of the public function.  It has no device argument.
         private = getattr(getattr(torch._C._dynamo, "guards", None), "_empty_strided_cuda", None)
         if private is not None and like.is_cuda and torch.cuda.device_count() == 1:
             return partial(private, shape, strides, theirs)
@@ -205,14 +201,14 @@ class TorchAdapter(Defaults):
         return as_python(x.item(), self.spec(x).dtype)
 
 
-#: Versions of torch whose private guards were tried; elsewhere a mistake in calling them could end the process.
+#: Versions of torch whose private guards were tested; in others, calling them wrongly could end the process.
 _PROVEN = ((2, 11), (2, 13))
 
 
 def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | None:
     """``check(*tensors)`` in C++, from torch.compile's machinery: type, dispatch keys, dtype, device, sizes, strides.
 
-    A quarter of what the same costs in Python.  With ``any_extents``, of sizes and strides only how many there are.
+    A quarter of the time of the same in Python.  ``any_extents``: compare only the number of sizes and strides.
     """
     version = sys.modules["torch"].__version__.split(".")
     if not _PROVEN[0] <= (int(version[0]), int(version[1])) <= _PROVEN[1]:
@@ -238,7 +234,7 @@ def _facts(name: str, x: Any, dense: bool) -> list[Fact]:
 
 
 def _same_keys(tensors: Sequence[Any]) -> Callable[..., bool]:
-    """``check(*tensors)``: the same dispatch keys, which tell lazy, sparse, nested and wrapped tensors apart."""
+    """``check(*tensors)``: the same dispatch keys, which differ for lazy, sparse, nested and wrapped tensors."""
     keys = sys.modules["torch"]._C._dispatch_keys
     expected = [keys(x) for x in tensors]
 

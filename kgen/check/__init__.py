@@ -1,6 +1,6 @@
-"""Typing: a resolved program and what is known of its arguments -> typed IR.
+"""Typing: a resolved program and the types of its arguments -> typed IR.
 
-Every error of the program is collected; nothing is raised before the last statement was seen.
+Errors are collected, and raised together after the last statement.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Checker:
         self.reporter = Reporter(program.source)
         self.ctx = Context(self.reporter, inline_prelude)
         self.names: dict[str, Value | None] = {}
-        # Lets that read index() or size() are lowered where they are used, but read inout arguments as at their line.
+        # Lets that read index() or size() are lowered at each use, with the inout arguments of the let's own line.
         self.late: dict[str, Late] = {}
         self.operands: list[Operand] = []
         self.numbers: dict[str, int] = {}  # operand name -> number
@@ -90,7 +90,7 @@ class _Checker:
                 self._statement(statement)
             except TooLarge as problem:
                 message = f"the program is too large: {problem}"
-                hint = "split it into several; a let is computed once, a def wherever it is called"
+                hint = "split it into several; a let is computed once, a def at each call"
                 self.reporter.error("program-too-large", message, statement.name_span, hint=hint)
                 break
         self.reporter.raise_errors()
@@ -163,7 +163,7 @@ class _Checker:
             self.names[statement.name] = None
         elif statement.name not in self.updated:
             self._output(statement, value)
-        elif statement.name in self.numbers:  # else the argument itself is in error
+        elif statement.name in self.numbers:  # else the argument has an error
             self._update(statement, value)
 
     def _right_hand_side(self, root: Expr) -> Value | None:
@@ -218,15 +218,15 @@ class _Checker:
         self._store(statement, typed, operand.dtype, operand.shape, "inout")
 
     def _met(self, value: Value, dtype: DType | None) -> DType | None:
-        """The dtype that a weak value takes from the array it is stored to, where its kind allows."""
+        """The dtype that a weak value takes from the array that it is stored to, if its kind fits."""
         return None if dtype is None or isinstance(value, Typed) or value.kind > dtype.kind else dtype
 
     def _fits(self, own: Shape, value: Shape, joined: Shape) -> bool:
-        """The broadcast of both is the argument's own shape."""
+        """Whether both broadcast to the argument's own shape."""
         return len(joined) == len(own) and all(d == o or (d != 1 and o != 1) for d, o in zip(joined, own, strict=True))
 
     def _same_kind(self, dtype: DType, target: DType, what: str, statement: Assign) -> bool:
-        """The cast rule of ``out=`` and ``inout``: kinds may not fall (PyTorch's ``canCast``)."""
+        """The cast rule of ``out=`` and ``inout``: never to a lower kind (PyTorch's ``canCast``)."""
         if dtype.kind <= target.kind:
             return True
         self.ctx.error(
@@ -234,9 +234,9 @@ class _Checker:
             f"{what} is {target} and the value is {dtype}",
             statement.name_span,
             marks=(statement.value.span,),
-            hint=f"write cast<{target}>(...) if that is meant"
+            hint=f"write cast<{target}>(...) to convert it"
             if not dtype.is_complex
-            else "write real(...) if that is meant",
+            else "write real(...) to drop the imaginary part",
         )
         return False
 
@@ -266,7 +266,7 @@ class _Checker:
 
 
 class _Renamer:
-    """Gives merged dimension symbols their final names: n0, n1, ... in the order in which arguments have them."""
+    """Renames the merged dimension symbols n0, n1, ... in the order of the arguments."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx

@@ -1,4 +1,4 @@
-"""Typing of function calls: one method a rule of ``functions.py``."""
+"""Typing of function calls: one function for each rule of ``functions.py``."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _integer(ctx: Context, scope: Scope, node: Call, function: Function, args: A
     if not value.dtype.is_int:
         ctx.error(
             "no-function", f"`{node.function}` needs an integer, not {value.dtype}", node.function_span,
-            marks=(args[0].span,), hint="bitcast<uint32>(x) has a float's bits",
+            marks=(args[0].span,), hint="bitcast<uint32>(x) gives the bits of a float",
         )  # fmt: skip
         return None
     return ctx.op(function.target, [value], INT32, node.function_span, span=node.span)
@@ -163,7 +163,7 @@ def _ordered(ctx: Context, scope: Scope, node: Call, function: Function, args: A
             hint="write cast<int>(n)",
         )
         return None
-    if n.dtype.size > 4 or n.dtype is UINT32:  # beyond int32 every result is that of its ends
+    if n.dtype.size > 4 or n.dtype is UINT32:  # beyond int32 the result equals that at its limits
         n = Typed(INT32, ctx.cast(n.id, INT32, n.span, CastMode("rz", True)), n.shape, n.span)
     number = ctx.convert(n, INT32)
 
@@ -187,15 +187,15 @@ def _operator(ctx: Context, scope: Scope, node: Call, function: Function, args: 
 
 
 def _prelude(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
-    of_complex = f"_c{function.target}"  # where numbers without an order need another definition
+    of_complex = f"_c{function.target}"  # for functions that need another definition for complex numbers
     name = of_complex if any(map(is_complex, args)) and prelude_def(of_complex) else function.target
     return ctx.inline_prelude(ctx, name, args, node.span)
 
 
 def _lifted(ctx: Context, scope: Scope, node: Call, function: Function, args: Args) -> Value | None:
-    """A prelude function of floats: arrays of integers and bool become floats before anything is done to them."""
+    """A prelude function of floats: arrays of integers and bool are first converted to floats."""
     doubles = any(isinstance(a, Typed) and a.dtype in (FLOAT64, COMPLEX128) for a in args)
-    whole = FLOAT64 if doubles else FLOAT32  # beside float64 an integer keeps its digits, as in promotion
+    whole = FLOAT64 if doubles else FLOAT32  # as in promotion
     lifted = [ctx.convert(a, whole) if isinstance(a, Typed) and a.dtype.kind < Kind.FLOAT else a for a in args]
     return _prelude(ctx, scope, node, function, lifted)
 

@@ -13,7 +13,7 @@ from kgen.syntax.tree import Bitcast, Cast, TypeName
 
 
 def named_dtype(scope: Scope, type: TypeName) -> DType | None:
-    """The dtype that a type names; ``typeof(x)`` of something in error is None."""
+    """The dtype that a type names; None for ``typeof(x)`` of an erroneous value."""
     if type.of is None:
         return type.dtype
     value = scope.names.get(type.of.id)
@@ -23,7 +23,7 @@ def named_dtype(scope: Scope, type: TypeName) -> DType | None:
 
 
 def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None:
-    """One rounding from the operand's unrounded value."""
+    """A cast, which rounds the operand's unrounded value once."""
     dtype = named_dtype(scope, node.type)
     value = _exact(ctx, operand, dtype)
     if dtype is None or value is None or not _possible(ctx, node, dtype, value):
@@ -50,7 +50,7 @@ def _possible(ctx: Context, node: Cast, dtype: DType, value: Typed) -> bool:
         message = "a cast to a complex dtype takes no saturation or rounding mode"
         hint = f"write complex(cast<{dtype.real}, ...>(x), 0)"
     elif value.imag is not None and dtype is not BOOL and not dtype.is_complex:
-        message = f"{value.dtype} cannot be cast to {dtype}: it has two parts"
+        message = f"{value.dtype} cannot be cast to {dtype}: it has a real and an imaginary part"
         hint = "write real(z), imag(z) or abs(z)"
         ctx.error("bad-cast", message, node.type.span, marks=(value.span,), hint=hint)
         return False
@@ -61,7 +61,7 @@ def _possible(ctx: Context, node: Cast, dtype: DType, value: Typed) -> bool:
 
 
 def _exact(ctx: Context, operand: Value, dtype: DType | None) -> Typed | None:
-    """The operand with nothing rounded away: weak values are taken in their widest dtype."""
+    """The operand unrounded: weak values in their widest dtype."""
     if isinstance(operand, Typed):
         return operand
     if operand.kind is Kind.INT:

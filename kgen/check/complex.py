@@ -1,8 +1,7 @@
 """Complex arithmetic, lowered to operations on real and imaginary parts while it is typed.
 
-So evaluator, CPU, GPU and (later) gradients share one definition, and nothing behind the checker knows complex
-arithmetic: complex values are only loaded, stored and taken apart.  What takes more than a few operations is written
-in ``complex.k``.
+So the evaluator, the CPU and the GPU share one definition, and later stages have no complex arithmetic: they only load,
+store and split complex values.  Longer functions are written in ``complex.k``.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from kgen.source import Span
 def complex_binary(ctx: Context, name: str, a: Typed, b: Typed, at: Span, span: Span) -> Typed | None:
     """``add``, ``sub``, ``mul``, ``div`` or ``pow`` of two complex values of one dtype.
 
-    One operand of ``mul`` or ``div`` may be real, of the parts' dtype: it has no imaginary part that is 0, whose
-    product with infinity would be NaN.
+    One operand of ``mul`` or ``div`` may be real, of the parts' dtype. An imaginary part of 0 would give NaN when
+    multiplied by infinity.
     """
     shape = ctx.shape_of([a, b], at)
     if shape is None:
@@ -48,6 +47,6 @@ def complex_function(ctx: Context, name: str, args: list[Typed], span: Span) -> 
 
 
 def magnitude(ctx: Context, z: Typed, span: Span) -> Typed:
-    """``|z|``, without overflow on the way."""
+    """``|z|``, without intermediate overflow."""
     assert z.imag is not None
     return Typed(z.dtype.real, ctx.builder.op("hypot", (z.id, z.imag), span=span), z.shape, span)

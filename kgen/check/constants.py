@@ -1,6 +1,6 @@
-"""The constants of ``complex.k``, in capitals there: what depends on the format of a float dtype.
+"""The constants of ``complex.k``, in capitals there, whose values depend on the float dtype.
 
-A pair is a number to twice the digits, held as a complex value: its rounded value and the rest.
+A pair is a number of twice the precision, stored as a complex value: the rounded number and the remainder.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kgen.source import Span
 
 #: For float32 and float64.
 _BY_DTYPE: dict[str, tuple[float, float]] = {
-    # quotients: what is larger, or smaller than its inverse, is scaled by it
+    # quotients: operands above FAR, or below FAR_DOWN, are scaled by the other
     "FAR": (2.0**60, 2.0**500),
     "FAR_DOWN": (2.0**-60, 2.0**-500),
-    # square roots: what is larger or smaller is scaled, by the square of SQRT_UP where it is small
+    # square roots: operands above NEAR_MAX, or below NEAR_MIN, are scaled; small ones by SQRT_UP ** 2
     "NEAR_MAX": (2.0**124, 2.0**1020),
     "NEAR_MIN": (2.0**-100, 2.0**-960),
     "SQRT_UP": (2.0**24, 2.0**54),

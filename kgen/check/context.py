@@ -1,4 +1,4 @@
-"""What every typing rule shares: the builder, errors at the right place, promotion, and giving weak values a dtype."""
+"""The state and operations that all typing rules share: the builder, errors, promotion, dtypes of weak values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgen.source import Span
 
 DEFAULT_ROUNDING = CastMode("rne", False)
 TO_INTEGER = CastMode("rz", False)
-_MOST_SEEN = 64  # ops that a lint looks at
+_MOST_SEEN = 64  # the most ops that a lint inspects
 
 
 class InlinePrelude(Protocol):
@@ -45,7 +45,7 @@ class Context:
 
     @property
     def site(self) -> Span | None:
-        """The call that is being inlined from the prelude, whose own text no user has to read: errors go there."""
+        """The call of the prelude function that is being inlined: errors are reported there."""
         return self.builder.site
 
     @site.setter
@@ -55,7 +55,7 @@ class Context:
     # --- errors -----------------------------------------------------------------------------------
 
     def error(self, code: str, message: str, at: Span, *, marks: Sequence[Span] = (), hint: str | None = None) -> None:
-        """Report once, however often the place is inlined."""
+        """Report an error, once for a place that is inlined several times."""
         if self.site is not None:
             at, marks = self.site, ()
         if (code, at, message) not in self._said:
@@ -65,7 +65,7 @@ class Context:
     # --- promotion --------------------------------------------------------------------------------
 
     def common(self, values: Sequence[Value], at: Span) -> DType | None:
-        """The dtype that operands meet in (before any rule that lifts integers to float32), or None after an error."""
+        """The common dtype of operands, before any rule that lifts integers to float32. None after an error."""
         result: DType | None = None
         giver: Value | None = None
         for value in values:
@@ -98,7 +98,7 @@ class Context:
     # --- giving values a dtype --------------------------------------------------------------------
 
     def typed(self, value: Value, dtype: DType | None = None) -> Typed | None:
-        """``value`` in the compute registers of ``dtype`` (its own, or its kind's default, when None)."""
+        """``value`` in the compute dtype of ``dtype``; None stands for its own dtype, or the default of its kind."""
         if dtype is None:
             dtype = value.dtype if isinstance(value, Typed) else DEFAULT_OF_KIND[value.kind]
         match value:
@@ -110,7 +110,7 @@ class Context:
                 return self._deferred(value, dtype)
 
     def convert(self, value: Typed, dtype: DType) -> Typed:
-        """A typed value in another dtype's compute registers, as promotion does it: no narrow rounding."""
+        """A typed value promoted to another dtype: in its compute dtype, not rounded to a narrow one."""
         if value.dtype is dtype:
             return value
         if dtype.is_complex:
@@ -133,7 +133,7 @@ class Context:
         return self.builder.op("cast", (id,), dtype=dtype, attr=mode, span=span)
 
     def stored(self, value: Typed, dtype: DType) -> Typed:
-        """The value as it reads back from memory of ``dtype``: rounded once, then held as usual."""
+        """The value after a store to ``dtype`` and a load: rounded once, then in the compute dtype again."""
         value = self.convert(value, dtype)
         if not dtype.is_narrow:
             return value
@@ -158,7 +158,7 @@ class Context:
                     "literal-out-of-range",
                     f"{shown(number)} does not fit {dtype}, which holds {dtype.int_min} to {dtype.int_max}",
                     literal.span,
-                    hint="no integer dtype holds both: write it as a float, 1e20 say, or a literal that fits"
+                    hint="no integer dtype holds both: write a float such as 1e20, or a literal that fits"
                     if larger is None
                     else f"write cast<{larger}>(...) around the array operand, or a literal that fits",
                 )
@@ -178,7 +178,7 @@ class Context:
             "literal-out-of-range",
             f"this integer is too large for {dtype}",
             literal.span,
-            hint="write `inf` if that is meant",
+            hint="write `inf` for infinity",
         )
 
     def defer(
@@ -192,9 +192,9 @@ class Context:
         whole: bool = False,
         beside: Sequence[Typed] = (),
     ) -> Deferred | None:
-        """A weak value for ``rule`` to make of ``args`` once its dtype is known; None after a shape error.
+        """A weak value that ``rule`` computes from ``args`` once its dtype is known. None after a shape error.
 
-        ``beside``: typed values that the rule reads as well, such as a condition.
+        ``beside``: typed values that the rule also reads, such as a condition.
         """
         shape = self.shape_of([*beside, *args], at)
         return None if shape is None else Deferred(
@@ -202,7 +202,7 @@ class Context:
         )  # fmt: skip
 
     def _deferred(self, root: Deferred, dtype: DType) -> Typed | None:
-        """Make it in this dtype, operands before what uses them."""
+        """Compute a weak value in this dtype, operands first."""
         stack: list[tuple[Deferred, DType]] = [(root, dtype)]
         while stack:
             node, wanted = stack[-1]
@@ -238,7 +238,7 @@ class Context:
         return found if node.label is None else self.named(found, node.label)
 
     def named(self, value: Typed, name: str) -> Typed:
-        """Put the user's name on the op that holds the value, for readers of the IR and the CUDA text."""
+        """Label the op of a value with the user's name, for the printed IR and the CUDA text."""
         op = self.builder.ops[value.id]
         if value.imag is None and op.label is None and op.name not in ("const", "scalar", "load"):
             self.builder.ops[value.id] = replace(op, label=name)
@@ -253,7 +253,7 @@ class Context:
         return self.unpack(number, dtype, (), span)
 
     def unpack(self, number: int, dtype: DType, shape: Shape, span: Span) -> Typed:
-        """A loaded op as a value: complex is taken apart, narrow floats are widened."""
+        """A loaded op as a value: complex numbers are split into parts, narrow floats are widened."""
         if dtype.is_complex:
             parts = [self.builder.op(part, (number,), dtype=dtype.real, span=span) for part in ("real", "imag")]
             return Typed(dtype, parts[0], shape, span, parts[1])
@@ -262,7 +262,7 @@ class Context:
     # --- operations -------------------------------------------------------------------------------
 
     def shape_of(self, values: Sequence[Value], at: Span) -> Shape | None:
-        """The broadcast shape of operands, or None after a shape error that marks the two that clash."""
+        """The broadcast shape of operands. None after a shape error, which marks the two operands that differ."""
         shape: Shape = ()
         for position, value in enumerate(values):
             joined = self.dims.broadcast(shape, value.shape)
@@ -281,7 +281,7 @@ class Context:
         if self.site is None:
             who = f"{self._name_of(left, 'first')} is {shapes[0]} and {self._name_of(right, 'second')} is {shapes[1]}"
         else:
-            who = f"shapes {shapes[0]} and {shapes[1]} meet in it"  # the operands' own text is the prelude's
+            who = f"shapes {shapes[0]} and {shapes[1]} do not broadcast"  # the operands' own text is the prelude's
         self.error(
             "shape-mismatch",
             f"{who}: dimension {rank + axis} is {here} here and {there} there",
@@ -294,7 +294,7 @@ class Context:
         )
 
     def _hint_of_rank(self, left: Value, right: Value) -> str | None:
-        """Where the axes of one operand are the first ones of the other."""
+        """A hint for an operand whose axes are the leading axes of the other."""
         low, high = sorted((left, right), key=lambda v: len(v.shape))
         rank = len(low.shape)
         pairs = zip(low.shape, high.shape, strict=False)
@@ -303,7 +303,7 @@ class Context:
         axes = tuple(range(rank, len(high.shape)))
         text = self.reporter.source.text[low.span.start : low.span.end]
         call = f"`expand({text if text.isidentifier() else 'array'}, axis={axes[0] if len(axes) == 1 else axes})`"
-        return f"broadcasting aligns the last dimensions: {call} puts axes of size 1 behind those of an array"
+        return f"broadcasting aligns the last dimensions: {call} appends axes of size 1"
 
     def _hint_of_reduction(self, value: Value) -> str | None:
         attr = self.builder.ops[value.id].attr if isinstance(value, Typed) else None
@@ -312,7 +312,7 @@ class Context:
         return None
 
     def _name_of(self, value: Value, which: str) -> str:
-        """The text of an operand, quoted, when it is short enough to name it."""
+        """The text of an operand in quotes if it is short, else which operand it is."""
         text = " ".join(self.reporter.source.text[value.span.start : value.span.end].split())
         return f"`{text}`" if len(text) <= 24 else f"the {which} operand"
 
@@ -339,7 +339,10 @@ class Context:
         return Typed(dtype, number, shape, span or at)
 
     def _lint_reduced(self, values: Sequence[Typed], at: Span) -> None:
-        """A reduction that meets its own operand again lines up with the wrong axes, unless the first ones went."""
+        """Lint a reduction combined with its own operand: without keepdims it broadcasts along the wrong axes.
+
+        Reductions of the leading axes are right.
+        """
         which = ("first", "second", "third")
         for place, value in enumerate(values if self.site is None and len(values) > 1 else ()):
             op = self._reduction_in(value)
@@ -352,7 +355,7 @@ class Context:
                 if other is not value and other.shape == reduced:
                     self.reporter.lint(
                         "reduced-axis",
-                        f"{self._name_of(value, which[place])} has lost an axis and lines up with the last axes of "
+                        f"{self._name_of(value, which[place])} has fewer axes and is aligned with the last axes of "
                         f"{self._name_of(other, which[there])}",
                         at,
                         marks=(value.span, other.span),
@@ -360,7 +363,7 @@ class Context:
                     )
 
     def _reduction_in(self, value: Typed) -> Op | None:
-        """The first reduction that a value of its shape is computed from, element by element."""
+        """The first reduction of the same shape that a value is computed from elementwise."""
         seen: set[int] = set()
         stack = [value.id] if value.shape else []
         while stack and len(seen) < _MOST_SEEN:
@@ -378,7 +381,7 @@ class Context:
 
 
 def lift(dtype: DType) -> DType:
-    """What integers and bool become in ``/`` and float functions."""
+    """The dtype of ``/`` and of float functions: float32 for integers and bool."""
     return dtype if dtype.kind >= Kind.FLOAT else FLOAT32
 
 

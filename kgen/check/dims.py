@@ -1,4 +1,4 @@
-"""Dimension symbols: which extents must be equal, found while shapes broadcast."""
+"""Dimension symbols: broadcasting finds which extents must be equal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kgen.ir.kernel import Dim, Shape
 
 
 class Dims:
-    """Symbols with known or unknown extents, merged when two of them meet in one axis (union-find)."""
+    """Symbols with known or unknown extents, merged where one axis has both (union-find)."""
 
     def __init__(self) -> None:
         self._parent: dict[str, str] = {}
@@ -50,7 +50,7 @@ class Dims:
         return first
 
     def broadcast(self, a: Shape, b: Shape) -> Shape | int:
-        """NumPy's broadcast of two shapes, or the axis (from the right, negative) where they clash."""
+        """NumPy's broadcast of two shapes, or the axis (negative, from the right) where they do not fit."""
         if len(a) < len(b):
             a, b = b, a
         out = list(a)

@@ -1,4 +1,4 @@
-"""The walk over an expression: operands first, one typing rule a node, nothing recursing on depth."""
+"""Lowers expressions: operands first, one typing rule for each node, without recursion on depth."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from kgen.syntax.tree import (
     postorder,
 )
 
-MAX_NESTED_CALLS = 64  # a def that calls a def that calls a def ...
+MAX_NESTED_CALLS = 64  # of defs
 
 
 def named(ctx: Context, value: Value | None, name: str) -> Value | None:
-    """The value of a let, which takes the let's name."""
+    """The value of a let, labelled with the name of the let."""
     if isinstance(value, Typed):
         return ctx.named(value, name)
     return replace(value, label=name) if isinstance(value, Deferred) and value.args else value
@@ -54,7 +54,7 @@ def _late_value(ctx: Context, late: Late, place: Shape | None) -> Value | None:
 
 def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     """The value of an expression, or None after errors were reported."""
-    for late in _lets_of(scope, root):  # first to last, so that none of them waits for another
+    for late in _lets_of(scope, root):  # in program order, so that this does not recurse from let to let
         _late_value(ctx, late, scope.place)
     done: dict[int, Value | None] = {}
     for node in _operands_first(scope, root):
@@ -65,7 +65,7 @@ def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
 
 
 def _operands_first(scope: Scope, root: Expr) -> Iterator[Expr]:
-    """Like ``postorder``, but without what has a place of its own, which is lowered there."""
+    """Like ``postorder``, without operands that are lowered with a place of their own."""
     stack: list[tuple[Expr, bool]] = [(root, False)]
     while stack:
         node, ready = stack.pop()
@@ -78,7 +78,7 @@ def _operands_first(scope: Scope, root: Expr) -> Iterator[Expr]:
 
 
 def _here(scope: Scope, node: Expr) -> Sequence[Expr]:
-    """What a node is made of at its own place: not the argument of a reduction, nor what a def may read elsewhere."""
+    """The operands with the node's own place: not the argument of a reduction, nor late arguments of a def."""
     if is_reduction(scope, node):
         return ()
     if isinstance(node, Call) and node.function in scope.defs:
@@ -87,7 +87,7 @@ def _here(scope: Scope, node: Expr) -> Sequence[Expr]:
 
 
 def _lets_of(scope: Scope, root: Expr) -> list[Late]:
-    """The late lets that an expression reads at its own place, directly or through others, and have no value yet."""
+    """The late lets without a value at this place that an expression reads, directly or through other lets."""
     if not scope.late:
         return []
     found: dict[int, Late] = {}
@@ -164,7 +164,7 @@ def _call_def(ctx: Context, scope: Scope, node: Call, done: Mapping[int, Value |
 
 
 def _passed(scope: Scope, argument: Expr) -> Late | None:
-    """The argument of a def, where it reads its place."""
+    """The late value of a def's argument that reads ``index`` or ``size``; None for other arguments."""
     if not uses_place(scope.defs, scope.late, argument):
         return None
     return scope.passed.setdefault(id(argument), Late(argument, scope))
@@ -177,7 +177,7 @@ def _name(ctx: Context, scope: Scope, node: Name) -> Value | None:
         value = scope.names[node.id]
     else:
         return Literal(CONSTANTS[node.id], node.span)
-    # The value as it is read here: messages point at this mention of it.
+    # With the span of this use, so that messages point here.
     return None if value is None else _at(value, node.span)
 
 
@@ -211,7 +211,7 @@ def inline(ctx: Context, scope: Scope, function: Def, args: list[Value | Late], 
     if scope.depth >= MAX_NESTED_CALLS:
         ctx.error("nested-too-deeply", f"defs call each other more than {MAX_NESTED_CALLS} deep", span)
         return None
-    # Arguments keep the place of the call, so that an error inside the def marks what was passed.
+    # Arguments keep their spans, so that an error inside the def marks what was passed.
     pairs = [(p.name, a) for p, a in zip(function.params, args, strict=True)]
     bound = {name: a for name, a in pairs if not isinstance(a, Late)}
     late = {name: a for name, a in pairs if isinstance(a, Late)}
@@ -220,7 +220,7 @@ def inline(ctx: Context, scope: Scope, function: Def, args: list[Value | Late], 
     value = lower(ctx, inner, function.body)
     result = None if value is None else _at(value, span)
     if isinstance(value, Typed) and value.id >= before:
-        # What the def gives belongs to the statement that calls it.
+        # The result has the span of the call.
         ctx.builder.ops[value.id] = replace(ctx.builder.ops[value.id], span=span)
     scope.inlined[key] = (result, tuple(args))
     return result

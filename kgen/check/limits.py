@@ -1,4 +1,4 @@
-"""How large a program may get: what is above takes minutes to compile, or never ends."""
+"""Limits on the size of a program. Larger ones take minutes to compile, or never finish."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class TooLarge(Exception):
 
 @dataclass(slots=True)
 class Inlined:
-    """How many nodes of defs were typed."""
+    """Counts the nodes of defs that were typed."""
 
     count: int = 0
 
     def add(self) -> None:
         self.count += 1
         if self.count > MOST_INLINED:
-            raise TooLarge(f"its defs, written out where they are called, have more than {MOST_INLINED:,} parts")
+            raise TooLarge(f"its defs, inlined at each call, have more than {MOST_INLINED:,} nodes")
 
 
 class LimitedBuilder(Builder):
-    """Stops a program whose defs multiply, long before memory ends."""
+    """A builder that stops at a limit: defs that call defs grow exponentially."""
 
     def add(self, op: Op) -> int:
         number = super().add(op)
@@ -40,7 +40,7 @@ class LimitedBuilder(Builder):
 
 
 def too_many_arguments(program: Program) -> str | None:
-    """What is wrong with the count of arrays and params, if anything."""
+    """The error for too many arrays and params, if there are too many."""
     count = len(program.arguments) + len(program.parameters) + len(program.outputs)
     if count <= MOST_ARGUMENTS:
         return None

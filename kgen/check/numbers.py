@@ -1,4 +1,4 @@
-"""Typing of functions that keep integers: ``min``, ``max``, ``fmin``, ``fmax`` and ``fmod``."""
+"""Typing of functions whose result is an integer for integers: ``min``, ``max``, ``fmin``, ``fmax`` and ``fmod``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Typing of operators: what each means on which dtypes, and the ops it lowers to.
+"""Typing of operators: their dtypes, and the ops that they lower to.
 
-``docs/language.md`` has the rules; each function below carries out one of them.  All return None after an error.
+Each function implements one rule of ``docs/language.md``.  All return None after an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
 _ON_BOOLS = {"+": "or", "*": "and", "&": "and", "|": "or", "^": "xor"}
 COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _BOOL_HINTS = {
-    "-": "bools have no difference; write `a ^ b`, or cast<int>(a) - cast<int>(b)",
+    "-": "bools cannot be subtracted; write `a ^ b`, or cast<int>(a) - cast<int>(b)",
     "**": "cast one of them first: cast<int>(a) ** b",
 }
 MAX_POWER = 8  # larger literal exponents go through pow()
@@ -55,7 +55,7 @@ def binary(ctx: Context, op: str, a: Value, b: Value, at: Span, span: Span) -> V
 def _complex_binary(ctx: Context, name: str, a: Value, b: Value, dtype: DType, at: Span, span: Span) -> Typed | None:
     if name == "mul" and _is_real(a):
         a, b = b, a
-    keep = name in ("mul", "div")  # a real operand of these stays one
+    keep = name in ("mul", "div")  # their operands may be real
     left = ctx.typed(a, dtype.real if keep and _is_real(a) else dtype)
     right = ctx.typed(b, dtype.real if keep and _is_real(b) else dtype)
     if left is None or right is None:
@@ -68,7 +68,7 @@ def _is_real(value: Value) -> bool:
 
 
 def _binary_op(op: str, dtype: DType) -> tuple[str | None, DType]:
-    """The op that ``op`` is on operands of a common dtype, and the dtype it runs in; None where it has no meaning."""
+    """The op of an operator on operands of a common dtype, None if there is none, and the dtype it runs in."""
     if op in _BITS:
         if dtype.is_bool:
             return _ON_BOOLS.get(op), dtype
@@ -87,7 +87,8 @@ def _no_operator(ctx: Context, op: str, dtype: DType, a: Value, b: Value, at: Sp
         hint = (
             "`**` is the power: x ** 2"
             if op == "^"
-            else "bit operators need integers: join conditions by `and`, `or`; bitcast<uint32>(x) has a float's bits"
+            else "bit operators need integers: combine conditions with `and`, `or`; "
+            "bitcast<uint32>(x) gives the bits of a float"
         )
         if dtype.is_bool:
             hint = "cast one of them first: cast<int>(a) << b"
@@ -101,16 +102,16 @@ def _no_operator(ctx: Context, op: str, dtype: DType, a: Value, b: Value, at: Sp
 def deferred(
     ctx: Context, kind: Kind, rule: Callable[..., Value | None], args: Sequence[Weak], at: Span, span: Span
 ) -> Deferred | None:
-    """What an operator gives of weak values, which is weak: whole numbers are exact, others run in what they meet."""
+    """The weak result of an operator on weak values: exact for integers, else computed in its later dtype."""
     return ctx.defer(kind, lambda _, values: rule(*values), args, at, span, whole=kind <= Kind.INT)
 
 
 def literal(ctx: Context, operation: literals.Operation, args: Sequence[Literal], span: Span) -> Literal | None:
-    """Fold, or report why Python would not."""
+    """The value of an operation on literals; reports an operation without a value."""
     try:
         return Literal(literals.compute(operation, [a.value for a in args], span), span)
     except literals.LiteralError as problem:
-        ctx.error("bad-literal", str(problem), span, hint="write the value that is meant, such as inf or nan")
+        ctx.error("bad-literal", str(problem), span, hint="write the value itself, such as inf or nan")
         return None
 
 
@@ -159,13 +160,13 @@ def _negative_power(ctx: Context, span: Span, exponent: int) -> str:
 
 
 def _named(ctx: Context, span: Span, otherwise: str) -> str:
-    """The operand of a hint, where it is a name."""
+    """The operand's text for a hint if it is a name, else ``otherwise``."""
     text = ctx.reporter.source.text[span.start : span.end]
     return text if text.isidentifier() and len(text) < 40 else otherwise
 
 
 def condition(ctx: Context, a: Value) -> Typed | None:
-    """``a != 0`` as a bool: what conditions and logical operators see.  NaN is true."""
+    """``a != 0`` as a bool, for conditions and logical operators.  NaN is true."""
     if isinstance(a, Literal):
         return ctx.const(bool(a.value), BOOL, a.span)
     value = ctx.typed(a)
@@ -228,22 +229,22 @@ def _compare_complex(ctx: Context, op: str, a: Typed, b: Typed, at: Span, span: 
 
 
 def _beyond(ctx: Context, op: str, a: Value, b: Value, span: Span) -> Typed | None:
-    """An integer array against a literal that its dtype does not hold: one answer for every element."""
+    """An integer array compared with a literal outside its dtype's range: the same result for every element."""
     for array, other in ((a, b), (b, a)):
         if isinstance(array, Typed) and array.dtype.is_int and isinstance(other, Literal) and other.kind is Kind.INT:
             if fits(other, array.dtype):
                 return None
-            element = array.dtype.int_min  # any does
+            element = array.dtype.int_min  # any element gives the same result
             values = (element, other.value) if array is a else (other.value, element)
             return ctx.const(literals.COMPARE[op](*values), BOOL, span, array.shape)
     return None
 
 
 def _by_value(ctx: Context, a: Value, other: Value) -> Value:
-    """A weak whole number beside an integer array: in int64 unless it is sure to fit the array's dtype."""
+    """A weak integer compared with an integer array: int64 unless it certainly fits the array's dtype."""
     if not isinstance(a, Deferred) or a.kind is not Kind.INT or not isinstance(other, Typed) or not other.dtype.is_int:
         return a
-    # A Python number beside uint64 is taken as uint64: no dtype holds both.
+    # A Python number compared with uint64 becomes uint64: no dtype holds both.
     scalar = not a.args and other.dtype is UINT64
     return a if scalar or fits(a, other.dtype) else ctx.typed(a, INT64) or a
 
@@ -285,7 +286,7 @@ def select(ctx: Context, c: Value, a: Value, b: Value, at: Span, span: Span) -> 
 
 
 def _choose(ctx: Context, truth: Typed, left: Typed, right: Typed, at: Span, span: Span) -> Typed | None:
-    """Of two values of one dtype."""
+    """A selection between two values of one dtype."""
     chosen = ctx.op("where", [truth, left, right], left.dtype, at, span=span)
     if chosen is None or left.imag is None or right.imag is None:
         return chosen

@@ -1,4 +1,4 @@
-"""Typing of reductions: shapes by NumPy's rules, dtypes by the contract."""
+"""Typing of reductions: shapes by NumPy's rules, dtypes by ``docs/language.md``."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _ordered(ctx: Context, node: Call, kind: str, value: Typed) -> bool:
 def _possible(ctx: Context, node: Call, kind: str, value: Typed, dtype: DType, over: tuple[int, ...]) -> bool:
     """Whether the axes and the result's dtype suit the reduction; reports where they do not."""
     if kind in ("argmin", "argmax") and len(over) not in (1, len(value.shape)):
-        hint = "reduce one axis after the other, or pass a view in which they are one"
-        ctx.error("bad-axis", f"`{kind}` is over one axis or all", node.function_span, hint=hint)
+        hint = "reduce the axes one after the other, or pass a view that merges them"
+        ctx.error("bad-axis", f"`{kind}` reduces one axis or all axes", node.function_span, hint=hint)
         return False
     if value.imag is not None and not dtype.is_complex:
         ctx.error(
@@ -119,7 +119,7 @@ class _Reduced:
         assert source.imag is not None
         per_part, joins = _BY_PARTS[kind]
         own = [source.id, source.imag]
-        if any(self.ctx.builder.ops[part].shape != source.shape for part in own):  # one part has fewer axes
+        if any(self.ctx.builder.ops[part].shape != source.shape for part in own):  # one part may have fewer axes
             own = self.parts(self.joined(source, dtype), dtype)
         parts = [self.op(part, per_part, dtype.real) for part in own]
         if not joins:
@@ -136,7 +136,7 @@ def _result(ctx: Context, node: Call, kind: str, dtype: DType) -> DType | None:
         if isinstance(stated.value, TypeName) and stated.value.dtype is not None:
             found = stated.value.dtype
             if kind in _FLOATS and not (found.is_float or found.is_complex):
-                hint = f"{kind}(x, dtype=f32), and a cast of what it gives"
+                hint = f"write {kind}(x, dtype=f32) and cast the result"
                 ctx.error("bad-keyword", f"`{kind}` is computed in floats, not {found}", stated.span, hint=hint)
                 return None
             return found
@@ -169,12 +169,12 @@ def _axes(ctx: Context, node: Call, shape: tuple[Dim, ...]) -> tuple[int, ...] |
 
 
 def _correction(ctx: Context, word: Keyword) -> int | float | None:
-    """``correction=``: a literal number, which ``resolve`` has seen to."""
+    """``correction=``: a literal number; ``resolve`` has checked that it is one."""
     assert not isinstance(word.value, Tuple | TypeName)
     value = evaluate(word.value, CONSTANTS)
     assert isinstance(value, int | float)
     if not abs(value) < _MOST:
-        ctx.error("bad-keyword", "correction= is below 2^31", word.span, hint="0 or 1, as in NumPy's ddof")
+        ctx.error("bad-keyword", "correction= must be below 2^31", word.span, hint="0 or 1, as in NumPy's ddof")
         return None
     return int(value) if value == int(value) else value
 

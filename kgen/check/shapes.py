@@ -27,7 +27,7 @@ def integer(ctx: Context, node: Expr | Tuple | TypeName, what: str) -> int | Non
         "not-a-literal",
         f"{what} has to be a literal integer",
         node.span,
-        hint="write a number; it is part of the program, not data",
+        hint="write a number: axes are part of the program, not data",
     )
     return None
 
@@ -76,7 +76,7 @@ def _dimension(ctx: Context, node: Call, shape: Shape, axis: int | None, at: Spa
 
 
 def index(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
-    """``index(k)``: the coordinate of the element along axis k of the place it stands in."""
+    """``index(k)``: the coordinate of the element along axis k of its place."""
     axis = integer(ctx, node.args[0], "the axis of index()")
     if axis is None or scope.place is None:
         return None if axis is None else ctx.const(0, INT64, node.span)
@@ -139,9 +139,9 @@ def _expand_typed(ctx: Context, node: Call, places: tuple[int, ...], value: Type
     if None in moved:
         ctx.error(
             "not-yet",
-            "expand() of index() is not there yet",
+            "expand() of index() is not supported yet",
             node.function_span,
-            hint="index() outside of expand() names the result's axes",
+            hint="write index() outside of expand(), with an axis of the result",
         )
         return None
     return Typed(value.dtype, moved[0] or 0, shape, node.span, moved[1] if len(moved) > 1 else None)
@@ -155,10 +155,9 @@ def _insert(shape: tuple[Dim, ...], places: tuple[int, ...]) -> Shape:
 
 
 def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, ...]) -> int | None:
-    """The same computation of shape ``new``, every load reading through the new axes.
+    """The same computation with shape ``new``: the new axes go into its loads.
 
-    Reductions have axes of their own, and keep them: what they give is expanded.  None where index() is in the way,
-    whose axes are those of another shape.
+    Reductions keep their axes; their results are expanded.  None if it reads index(): its axes refer to another shape.
     """
     ops = ctx.builder.ops
     needed: set[int] = set()
@@ -191,9 +190,9 @@ def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, .
 
 
 def _through(op: Op, rank: int, places: tuple[int, ...]) -> tuple[Shape, Attr]:
-    """An op's shape and attribute with axes put in.  ``rank``: of the value that ``places`` refer to.
+    """An op's shape and attribute with inserted axes.  ``rank``: of the value that ``places`` refer to.
 
-    Where the op has fewer axes, those that would come before its own go without saying: broadcasting puts them back.
+    Where the op has fewer axes, new axes before its own are left out: broadcasting adds them.
     """
     pad = rank - len(op.shape)
     shape: list[Dim] = [*_ones(pad), *op.shape]
@@ -213,7 +212,7 @@ def _ones(count: int) -> list[Dim]:
 
 
 def _expanded(ctx: Context, number: int, shape: Shape) -> int:
-    """A value whose computation stays as it is, with axes of size 1 put in."""
+    """An unchanged value with inserted axes of size 1."""
     op = ctx.builder.ops[number]
     source = op.args[0] if op.name == "expand" else number
     attr = ctx.builder.ops[source].attr

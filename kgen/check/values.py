@@ -1,4 +1,4 @@
-"""What an expression is while it is being typed: a literal, another weak value, or a typed one."""
+"""The values of expressions during typing: a literal, another weak value, or a typed value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ScalarArg:
 
 @dataclass(frozen=True, slots=True)
 class WeakArg:
-    """A by-value Python scalar: it takes the dtype of what it meets."""
+    """A by-value Python scalar: it takes the dtype of the operands it is combined with."""
 
     kind: Kind
 
@@ -54,10 +54,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value of the language dtype ``dtype``, held in the op ``id`` (and ``imag`` when complex).
+    """A value of the language dtype ``dtype``, computed by the op ``id`` (and ``imag`` when complex).
 
-    The op has dtype ``dtype.compute`` (``dtype.real`` for the parts of a complex value): a float16 value, say,
-    is held unrounded in float32 until it is stored or cast.
+    The op has dtype ``dtype.compute`` (``dtype.real`` for the parts of a complex value): a float16 value, for
+    example, is an unrounded float32 until it is stored or cast.
     """
 
     dtype: DType
@@ -67,15 +67,15 @@ class Typed:
     imag: int | None = None
 
 
-Rule = Callable[[DType, list[Typed]], "Value | None"]  #: called with the dtype to take and the operands in it
+Rule = Callable[[DType, list[Typed]], "Value | None"]  #: called with the dtype and the operands in that dtype
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deferred:
-    """A weak value that is no literal: a Python scalar, or what is computed from weak values.
+    """A weak value other than a literal: a Python scalar, or the result of an operation on weak values.
 
-    It has a kind and no width.  ``rule`` makes it once the dtype is known that it meets, from ``args`` in that dtype.
-    ``whole``: arithmetic of whole numbers or bools, which is exact; only what it gives takes the dtype.
+    It has a kind but no width.  Once its dtype is known, ``rule`` computes it from ``args`` in that dtype.  ``whole``:
+    exact arithmetic of integers or bools; only its result is converted to the dtype.
     """
 
     kind: Kind
@@ -85,7 +85,7 @@ class Deferred:
     shape: Shape = ()
     whole: bool = False
     label: str | None = None  # the let's name
-    site: Span | None = None  # the call of the prelude that it was made in
+    site: Span | None = None  # the call of the prelude function that created it
 
 
 Weak = Literal | Deferred

@@ -1,4 +1,4 @@
-"""Weak values and the dtypes that they meet."""
+"""The dtypes in which weak values are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INTEGERS = (INT16, INT32, INT64, UINT64)
 
 
 def fits(value: Weak, dtype: DType) -> bool:
-    """Whether an integer dtype is sure to hold a whole number: literals, and choices between them."""
+    """Whether an integer dtype certainly holds a weak integer: a literal, or a choice between literals."""
     stack: list[Weak] = [value]
     seen: set[int] = set()
     while stack:
@@ -32,25 +32,25 @@ def fits(value: Weak, dtype: DType) -> bool:
 
 
 def held_in(node: Deferred, dtype: DType) -> DType:
-    """The dtype in which a weak value is made that is to have this one."""
+    """The dtype in which a weak value is computed whose result is to have ``dtype``."""
     if node.whole:
         return DEFAULT_OF_KIND[node.kind]
     return dtype if node.kind is Kind.COMPLEX else dtype.real
 
 
 def operand_in(arg: Weak, dtype: DType) -> DType:
-    """The dtype of an operand of a value in ``dtype``: a real one is real, a complex one complex."""
+    """The dtype of an operand of a value in ``dtype``: its complex or real form, by the kind of the operand."""
     return dtype.complex if arg.kind is Kind.COMPLEX else dtype.real
 
 
 def as_float(value: Number, dtype: DType) -> float:
-    """To be rounded to ``dtype``, once."""
+    """A float64 that rounds to ``dtype`` as the number itself does."""
     if isinstance(value, int) and dtype is not FLOAT64:
         return odd_float(value)
     return float(value.real)
 
 
 def wider(number: int, dtype: DType) -> DType | None:
-    """The smallest integer dtype that holds a literal and every value of ``dtype``."""
+    """The smallest integer dtype that holds both the number and every value of ``dtype``."""
     low, high = min(number, dtype.int_min), max(number, dtype.int_max)
     return next((t for t in _INTEGERS if t.int_min <= low and high <= t.int_max), None)

@@ -1,6 +1,6 @@
 """The command line: ``kgen compile | run | explain | cache | doctor``.
 
-Subcommands are imported when they are called, so that each starts as fast as it can.
+Subcommands are imported when they are called, for a fast start.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: a user's mistake is printed as a diagnostic, without a traceback, and exits with 1.
+    """Entry point: a user's mistake is printed as a diagnostic, and exits with 1.
 
-    A wrong command line exits with 2, Ctrl-C with 130, SIGTERM with 143, and a bug in kgen, the only one that prints
-    a traceback, with 70.  Under ``--json`` diagnostics are JSON too, on standard output.
+    A wrong command line exits with 2, Ctrl-C with 130 and SIGTERM with 143.  A bug in kgen prints a traceback and exits
+    with 70.  With ``--json`` diagnostics are JSON on standard output.
     """
-    warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"  # the place in kgen's code helps nobody
+    warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"  # without the place in kgen's code
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # names of files need not be text
+            stream.reconfigure(errors="backslashreplace")  # file names may be any bytes
     with _ended_by_sigterm():
         status = _run()
         for stream in (sys.stdout, sys.stderr):
@@ -94,7 +94,7 @@ def _run() -> int:
     except BrokenPipeError:  # `kgen compile x.k | head`
         return _BROKEN_PIPE
     except MemoryError as problem:
-        return _report(error("out-of-memory", f"this needs more memory than there is: {problem}".rstrip(": ")))
+        return _report(error("out-of-memory", f"not enough memory: {problem}".rstrip(": ")))
     except OSError as problem:
         return _report(_refused(problem))
     except Exception:
@@ -103,7 +103,7 @@ def _run() -> int:
 
 
 def _report(problem: KgenError) -> int:
-    with suppress(OSError):  # nobody is left to tell
+    with suppress(OSError):  # standard error may be closed
         if "--json" in sys.argv:
             click.echo(json.dumps({"errors": [_facts(d) for d in problem.diagnostics]}, indent=2))
         else:
@@ -112,7 +112,7 @@ def _report(problem: KgenError) -> int:
 
 
 def _refused(problem: OSError) -> KgenError:
-    """What the system would not do, such as to write to a full disk."""
+    """The diagnostic of a system error, such as a full disk."""
     where = "" if problem.filename is None else f" {problem.filename}:"
     return error("system-error", f"the system refused:{where} {problem.strerror or problem}")
 
@@ -128,13 +128,13 @@ def _bug() -> int:
 
 
 def _flush(stream: TextIO | None) -> int:
-    """The exit status where what was printed cannot be written, such as to a full disk; 0 where it can."""
+    """Flush a stream; the exit status is 0 unless that fails, such as on a full disk."""
     if stream is None:  # it was closed
         return 0
     try:
         stream.flush()
     except (OSError, ValueError) as problem:
-        with suppress(OSError, ValueError):  # else Python tries once more when it exits
+        with suppress(OSError, ValueError):  # or Python flushes it again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if isinstance(problem, BrokenPipeError):
             return _BROKEN_PIPE
@@ -146,7 +146,7 @@ def _flush(stream: TextIO | None) -> int:
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds as Ctrl-C does, so that nothing is left half-written; a second one ends the process at once."""
+    """SIGTERM unwinds like Ctrl-C, so that no file is left half-written; a second SIGTERM ends the process."""
     mine = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if mine:
         signal.signal(signal.SIGTERM, _terminate)
@@ -163,7 +163,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _facts(diagnostic: Diagnostic) -> dict[str, object]:
-    """One diagnostic for programs; ``line`` and ``column`` count from 1, as in the printed text."""
+    """One diagnostic as JSON; ``line`` and ``column`` count from 1, as in the printed text."""
     facts: dict[str, object] = {"code": diagnostic.code, "message": diagnostic.message, "hint": diagnostic.hint}
     if diagnostic.source is not None:
         facts["file"] = diagnostic.source.name

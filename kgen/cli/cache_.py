@@ -15,7 +15,7 @@ from kgen.spec import counted
 
 @click.group("cache")
 def command() -> None:
-    """Look at, or empty, the folder where compiled kernels are kept between processes."""
+    """Show or clear the folder in which compiled kernels are kept between processes."""
 
 
 @command.command("info")
@@ -53,7 +53,7 @@ def list_(as_json: bool) -> None:
 
 @command.command("clear")
 def clear_() -> None:
-    """Remove all of them; running processes keep what they have loaded."""
+    """Remove all kernels; running processes keep those that they have loaded."""
     click.echo(f"removed {counted(clear(cache_dir()), 'kernel')}")
 
 

@@ -16,7 +16,7 @@ from kgen.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at.  ``needed_for`` says what does not work without it; ``fix`` what to install."""
+    """One check.  ``needed_for`` says what does not work without it; ``fix`` what to install."""
 
     what: str
     ok: bool
@@ -123,7 +123,7 @@ def _cache() -> Finding:
             part = folder / kind
             why = unusable(part, runs=kind == "cpu") or unwritable(part)
             if why is not None:
-                hint = "set KGEN_CACHE_DIR to a folder that only you can write to; till then every process compiles"
+                hint = "set KGEN_CACHE_DIR to a folder that only you can write to; until then every process compiles"
                 raise error("no-cache", f"{click.format_filename(part)}: {why}", hint)
         return click.format_filename(folder)
 

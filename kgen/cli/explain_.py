@@ -1,4 +1,4 @@
-"""``kgen explain``: types and policy, with reasons."""
+"""``kgen explain``: types and schedules, with reasons."""
 
 from __future__ import annotations
 

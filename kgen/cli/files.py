@@ -20,8 +20,8 @@ _SAVE = "save it with numpy.save(path, array, allow_pickle=False)"
 def load(name: str, place: str, dtype: DType | None) -> Any:
     """The array of the input ``name``.
 
-    ``place``: ``a.npy``, ``all.npz`` (its array called so, or the only one), or ``all.npz:a``.  ``dtype``: what raw
-    bytes are read as.  Pickled, truncated and foreign files are refused.
+    ``place``: ``a.npy``, ``all.npz`` (the array of that name, or the only one), or ``all.npz:a``.  ``dtype``: the dtype
+    of raw bytes.  Raises for pickled, truncated and foreign files.
     """
     path, key = _split(place)
     array = _read(path)
@@ -31,7 +31,7 @@ def load(name: str, place: str, dtype: DType | None) -> Any:
 
 
 def names_in(place: str) -> list[str]:
-    """What the arrays of an ``.npz`` file are called; nothing for other files."""
+    """The names of the arrays in an ``.npz`` file; empty for other files."""
     path, key = _split(place)
     if key is not None or path.suffix != ".npz":
         return []
@@ -46,20 +46,20 @@ def _split(place: str) -> tuple[Path, str | None]:
 
 
 def _read(path: Path) -> Any:
-    """One array, or those of an ``.npz`` file by name, each read when it is asked for."""
+    """One array, or those of an ``.npz`` file by name."""
     import numpy as np
 
     try:
         with path.open("rb") as file:
             start = file.read(6)
         if start != _NPY and not start.startswith(_NPZ):
-            raise error("unreadable-file", f"{path} {'is no .npy or .npz file' if start else 'is empty'}", _SAVE)
+            raise error("unreadable-file", f"{path} {'is not a .npy or .npz file' if start else 'is empty'}", _SAVE)
         found = np.load(path, allow_pickle=False)
         if isinstance(found, np.ndarray):
             return found
         with found:
             return {name: found[name] for name in found.files}
-    except Exception as problem:  # a parser of foreign files: whatever it raises, the file is at fault
+    except Exception as problem:  # the parser may raise anything for a damaged file
         raise _unreadable(path, problem) from None
 
 
@@ -67,7 +67,7 @@ def _unreadable(path: Path, problem: Exception) -> KgenError:
     if isinstance(problem, KgenError):
         return problem
     if isinstance(problem, MemoryError):
-        return error("unreadable-file", f"{path} says that it holds more than fits into memory")
+        return error("unreadable-file", f"{path} claims to hold more than fits into memory")
     if isinstance(problem, OSError):
         return error("unreadable-file", f"cannot read {path}: {problem.strerror or problem}")
     if "pickle" in str(problem):
@@ -86,7 +86,7 @@ def _member(arrays: Mapping[str, Any], path: Path, key: str | None, name: str) -
         hint = f"it holds {names}; say which: --input {name}={path}:{next(iter(arrays), name)}"
         raise error("unreadable-file", f"{path} holds no array called `{wanted}`", hint)
     if not hasattr(found, "dtype"):
-        raise error("unreadable-file", f"`{wanted}` of {path} is no array", _SAVE)
+        raise error("unreadable-file", f"`{wanted}` of {path} is not an array", _SAVE)
     return found
 
 
@@ -99,7 +99,7 @@ def _typed(name: str, path: Path, array: Any, dtype: DType | None) -> Any:
     if dtype is None:
         if raw:
             message = f"{path} holds raw bytes, {counted(array.dtype.itemsize, 'byte')} an element"
-            raise error("unsupported-dtype", message, f"say what they are: {_either(name, raw)}")
+            raise error("unsupported-dtype", message, f"state the dtype: {_either(name, raw)}")
         return array
     wanted = TO_NUMPY[dtype]
     if array.dtype == wanted:
@@ -108,7 +108,7 @@ def _typed(name: str, path: Path, array: Any, dtype: DType | None) -> Any:
         raise error(
             "dtype-mismatch",
             f"{path} holds {array.dtype}, which are not raw bytes of {dtype}",
-            _either(name, raw) if raw else f"leave --dtype out; to convert write `cast<{dtype.short}>({name})`",
+            _either(name, raw) if raw else f"remove --dtype; to convert write `cast<{dtype.short}>({name})`",
         )
     return array.view(wanted)
 
@@ -119,10 +119,12 @@ def _either(name: str, dtypes: Sequence[str]) -> str:
 
 
 def check_names(paths: Iterable[str]) -> None:
-    """Raises :class:`~kgen.KgenError` (``bad-option``) for a name that promises another kind of file."""
+    """Raises :class:`~kgen.KgenError` (``bad-option``) for other suffixes."""
     for path in paths:
         suffix = os.path.splitext(path)[1]
-        is_stream = os.path.exists(path) and not os.path.isfile(path)  # /dev/stdout, or a folder, which is told later
+        is_stream = os.path.exists(path) and not os.path.isfile(
+            path
+        )  # /dev/stdout, or a folder, which is reported later
         if suffix not in (".npy", ".npz") and not is_stream:
             message = f"-o {path}: results are written as .npy and .npz files"
             hint = f"-o {path.removesuffix(suffix)}.npy; for other formats, read that with numpy.load"
@@ -145,7 +147,7 @@ def _plain(array: Any) -> bytes:
 
 
 def _archive(arrays: Mapping[str, Any]) -> bytes:
-    """As ``numpy.savez`` writes it, which cannot take every name (``file``) and notes the time."""
+    """Like ``numpy.savez``, but with any names (also ``file``) and without the time."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():

@@ -1,4 +1,4 @@
-"""Options that commands share: reading programs, ``name=value`` lists, shapes."""
+"""Options that several commands have: programs, ``name=value`` lists, shapes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def per_array(option: str, metavar: str, text: str) -> Callable[[F], F]:
 
 
 def layout_options(function: F) -> F:
-    """``--dtype``, ``--shape``, ``--strides``: what is known of the arrays."""
+    """``--dtype``, ``--shape``, ``--strides``: the types of the arrays."""
     for name, metavar, text in (
         ("--strides", "a=1x4", "strides of the inputs, in elements [default: C order]"),
         ("--shape", "a=4x?,b=?", "shapes of the inputs; `?` is any size; 4x? where there are no inputs"),
@@ -72,7 +72,7 @@ def read(file: str | None, text: str | None, name: str | None = None) -> tuple[P
         raise click.UsageError("Give the program as FILE or with -c TEXT, one of the two.")
     if text is not None:
         if looks_like_path(text):
-            raise error("bad-option", f"-c takes a program, and `{text}` is the path of one", "leave -c out")
+            raise error("bad-option", f"-c takes a program, and `{text}` is a path", "remove -c")
         program = pipeline.load(text)
     elif file == "-":
         program = pipeline.load(_standard_input(), "<stdin>")
@@ -97,9 +97,9 @@ def _standard_input() -> str:
 
 
 def keep_program(file: str | None, outputs: Iterable[Path]) -> None:
-    """Raises :class:`~kgen.KgenError` (``bad-option``) where an output would replace the program, or another one."""
+    """Raises :class:`~kgen.KgenError` (``bad-option``) for an output that would replace this program or another one."""
     for path in outputs:
-        with suppress(OSError):  # one of them is no file yet
+        with suppress(OSError):  # one of them does not exist yet
             if file is not None and os.path.samefile(path, file):
                 raise error("bad-option", f"-o {path} is the program itself", "write to another file")
         if path.suffix == ".k":
@@ -108,7 +108,7 @@ def keep_program(file: str | None, outputs: Iterable[Path]) -> None:
 
 def options_of(fmad: str, fast: bool) -> Options:
     if fast and fmad == "off":
-        raise error("bad-option", "--fast allows contraction and --fmad=off forbids it", "leave one of them out")
+        raise error("bad-option", "--fast allows contraction and --fmad=off forbids it", "remove one of them")
     return Options(fmad == "on", fast)
 
 
@@ -138,7 +138,7 @@ def parse_dtypes(text: str | None) -> dict[str, DType] | DType | None:
 
 
 def parse_scalars(text: str | None, program: Program) -> dict[str, Kind]:
-    """``a=float``: Python scalars that stand for inputs, and the kinds of untyped params."""
+    """``a=float``: the kinds of inputs that are Python scalars, and of untyped params."""
     if text is None:
         return {}
     untyped = [a.name for a in program.arguments if a.role == "input"]
@@ -174,7 +174,7 @@ def parse_shapes(
 
 
 def known_name(option: str, name: str, known: Sequence[str], what: str) -> None:
-    """Raises :class:`~kgen.KgenError` (``unknown-argument``) where an option names nothing of the program."""
+    """Raises :class:`~kgen.KgenError` (``unknown-argument``) for a name that the program lacks."""
     if name not in known:
         article = "an" if what[0] in "aeiou" else "a"
         from kgen.arguments import argument_hint

@@ -1,4 +1,4 @@
-"""``kgen run``: a program on ``.npy`` and ``.npz`` files, on what the machine has."""
+"""``kgen run``: runs a program on ``.npy`` and ``.npz`` files, on the GPU if there is one, else on the CPU."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def command(
 
 
 def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
-    """Params, and inputs that a number stands for."""
+    """The values of params, and of inputs that are numbers."""
     from kgen.arguments import missing_arguments
 
     known = [p.name for p in program.parameters]
@@ -100,7 +100,7 @@ def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _files(program: Program, items: tuple[str, ...], scalars: Collection[str]) -> dict[str, str]:
-    """Where each input is.  A file without a name is that of the only input, or of the one that it is called after."""
+    """The file of each input.  A file without a name is for the only input, or the input of its own name."""
     from kgen.arguments import missing_arguments
 
     known = [a.name for a in program.arguments if a.name not in scalars]
@@ -124,7 +124,7 @@ def _parts(items: tuple[str, ...]) -> list[str]:
 
 
 def _meant(place: str, known: Sequence[str]) -> list[str]:
-    """The inputs that a file without a name is for."""
+    """The inputs that a file without a name provides."""
     stem = Path(place).stem
     if len(known) == 1 or stem in known:
         return [stem if stem in known else known[0]]
@@ -132,7 +132,7 @@ def _meant(place: str, known: Sequence[str]) -> list[str]:
     if held:
         return held
     hint = f"--input {known[0]}={place}" if known and place else None
-    raise error("bad-option", f"--input: nothing says which input `{place}` is", hint)
+    raise error("bad-option", f"--input: which input `{place}` is for is not clear", hint)
 
 
 def _shape(program: Program, text: str | None, files: Collection[str]) -> tuple[int, ...] | None:
@@ -159,7 +159,7 @@ def _arrays(files: Mapping[str, str], dtypes: dict[str, DType] | DType | None) -
     return {n: load(n, place, dtypes) for n, place in files.items()}
 
 
-_LONGEST = 1000  # digits, as in a program
+_LONGEST = 1000  # characters of a number, as in a program
 
 
 def _number(name: str, text: str) -> bool | int | float | complex:
@@ -167,7 +167,7 @@ def _number(name: str, text: str) -> bool | int | float | complex:
         return text == "true"
     for kind in (int, float, complex):
         try:
-            if text.isascii() and len(text) <= _LONGEST:  # beyond it an integer would become an infinite float
+            if text.isascii() and len(text) <= _LONGEST:  # a longer integer would become an infinite float
                 return kind(text)
         except ValueError:
             continue
@@ -175,7 +175,7 @@ def _number(name: str, text: str) -> bool | int | float | complex:
 
 
 def _targets(program: Program, outs: tuple[str, ...]) -> dict[str, str]:
-    """Where each result goes; a bare path is for the only one, and a bare ``.npz`` for all."""
+    """The file of each result; a bare path is for the only result, and a bare ``.npz`` for all."""
     names = [o.name for o in program.outputs] + [a.name for a in program.arguments if a.role == "inout"]
     if not outs or outs == ("-",):
         return dict.fromkeys(names, "-")
@@ -225,7 +225,7 @@ def _report(kernel: Any, results: dict[str, Any], targets: dict[str, str], secon
 
 
 def _summary(array: Any) -> str:
-    """The first few elements; of real numbers, also their range."""
+    """The first few elements, and the range of real numbers."""
     import numpy as np
 
     flat = np.asarray(array).reshape(-1)

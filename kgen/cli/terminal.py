@@ -1,6 +1,6 @@
-"""What commands say on standard error, and how texts look on a terminal: colours, a spinner.
+"""Terminal output: diagnostics, colours, and a spinner.
 
-Colours and the spinner are rich's, which heeds NO_COLOR and TERM; nothing here loads it where there is no terminal.
+Colours and the spinner use rich, which respects NO_COLOR and TERM; it is only imported on a terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgen.diagnostics import Diagnostic, printable, render
 if TYPE_CHECKING:
     from rich.status import Status
 
-SILENT_S = 1.0  # work that takes no longer than this shows nothing
+SILENT_S = 1.0  # the spinner appears after this time
 
 _PLACE = r"(?m)^(?P<place>[^\n|]*?:\d+:\d+: )?(?P<severity>{})"
 _DIAGNOSTIC = (
@@ -51,7 +51,7 @@ def show_explanation(text: str) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """A line that may hold names of files: nothing in it reaches the terminal as a control character."""
+    """Print a line that may contain file names, with control characters escaped."""
     click.echo(printable(text), err=err)
 
 
@@ -80,9 +80,9 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 @contextmanager
 def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Say ``what`` is being done, on a terminal, once it has taken a second; the value changes what is said.
+    """Show a spinner with ``what`` on a terminal after one second; the value is a function that changes the text.
 
-    ``quiet``: never, for programs that read the output.
+    ``quiet``: show nothing, for output that programs read.
     """
     if quiet or not _is_terminal(sys.stderr):
         yield lambda text: None

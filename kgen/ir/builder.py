@@ -11,7 +11,7 @@ from kgen.source import Span
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
-    """The shape of values that are known to broadcast: an axis is a symbol as soon as one of them has it."""
+    """The broadcast shape of shapes that are known to fit."""
     rank = max(map(len, shapes), default=0)
     out: list[Dim] = [1] * rank
     for shape in shapes:
@@ -22,10 +22,10 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 class Builder:
-    """Appends ops.  ``store`` ops are never merged; everything else is pure."""
+    """Appends ops.  Equal ops get one number, except ``store``, the only op with an effect."""
 
     def __init__(self) -> None:
-        self.site: Span | None = None  # while a prelude function is inlined: the call, whose span its ops get
+        self.site: Span | None = None  # while a prelude function is inlined: the span of the call, which its ops get
         self.ops: list[Op] = []
         self._numbers: dict[Op, int] = {}
 
@@ -46,7 +46,7 @@ class Builder:
         attr: Attr = None,
         span: Span | None = None,
     ) -> int:
-        """An op whose dtype follows from its row and whose shape is its arguments' broadcast, unless stated."""
+        """An op. Without ``dtype`` its row in ``OPS`` gives it, and without ``shape`` its arguments' broadcast."""
         if dtype is None:
             dtype = self._result(name, args)
         if shape is None:

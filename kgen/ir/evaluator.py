@@ -1,7 +1,7 @@
-"""The oracle: what an IR program means, on NumPy arrays.
+"""The oracle: evaluates an IR program on NumPy arrays, which defines its meaning.
 
-``ROWS`` has one row per op of ``ir/ops.py``.  Every value is held in the NumPy dtype of its op, so each op rounds
-where the contract says that it does and nowhere else.
+``ROWS`` has one row for each op of ``ir/ops.py``.  Every value has the NumPy dtype of its op, so values are rounded
+exactly where ``docs/language.md`` says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgen.ir.rounding import Array, cast, numpy_dtype
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One evaluation: the arguments, what the dimension symbols stand for, and the values so far."""
+    """One evaluation: the arguments, the extents of the dimension symbols, and the values so far."""
 
     kernel: Kernel
     arrays: Sequence[Array | None]
@@ -45,7 +45,7 @@ def evaluate(
     """Run ``kernel``: one new array per output and inout operand, in operand order.
 
     ``arrays`` follow ``kernel.operands``, None for an output; ``scalars`` follow ``kernel.scalars``.  ``shape`` is
-    the iteration shape of a program that no array gives one.  Inputs are never written.
+    the iteration shape of a program without arrays.  Inputs are never written.
     """
     frame = Frame(kernel, arrays, scalars, _bind(kernel, arrays, shape))
     with np.errstate(all="ignore"):
@@ -58,7 +58,7 @@ def evaluate(
 
 
 def _bind(kernel: Kernel, arrays: Sequence[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
-    """What each dimension symbol stands for."""
+    """The extent of each dimension symbol."""
     if len(arrays) != len(kernel.operands):
         raise ValueError(f"{len(arrays)} arrays for {len(kernel.operands)} operands")
     sizes: dict[str, int] = {}
@@ -91,13 +91,13 @@ def _bind(kernel: Kernel, arrays: Sequence[Array | None], shape: tuple[int, ...]
 
 
 def _load(frame: Frame, op: Op) -> Array:
-    """The value as it was before the kernel ran, its axes in the order of the access."""
+    """The array as it was before the kernel ran, with its axes in the order of the access."""
     assert isinstance(op.attr, Access)
     array = frame.arrays[op.attr.operand]
     assert array is not None
     walked = [axis for axis in op.attr.axes if axis is not None]
     unwalked = tuple(axis for axis in range(array.ndim) if axis not in walked)
-    value = np.transpose(array, (*unwalked, *walked))[(0,) * len(unwalked)]  # those have one element
+    value = np.transpose(array, (*unwalked, *walked))[(0,) * len(unwalked)]  # axes of one element
     return np.expand_dims(value, tuple(i for i, axis in enumerate(op.attr.axes) if axis is None))
 
 
@@ -147,7 +147,7 @@ def _size(frame: Frame, op: Op) -> Array:
 def _reduce(frame: Frame, op: Op, value: Array) -> Array:
     assert isinstance(op.attr, Reduction)
     argument = frame.kernel.ops[op.args[0]]
-    # The argument's own shape may be wider than the array that stands for it (a constant, say).
+    # A constant is one element that stands for the argument's whole shape.
     return reduce(np.broadcast_to(value, frame.extents(argument.shape)), argument.dtype, op.dtype, op.attr)
 
 
@@ -177,7 +177,7 @@ def _complex(frame: Frame, op: Op, real: Array, imag: Array) -> Array:
 
 
 def _pure(function: Callable[..., Array]) -> Row:
-    """A row that needs nothing but its arguments."""
+    """The row of a function of the arguments alone."""
     return lambda frame, op, *args: function(*args)
 
 
@@ -263,7 +263,7 @@ def _special(name: str) -> Row:
     return lambda frame, op, *args: special.evaluate(name, *args)
 
 
-#: Op name -> what it does; the keys are those of ``ir/ops.py``.
+#: Op -> its evaluation; the keys are those of ``ir/ops.py``.
 ROWS: dict[str, Row] = {
     **_STRUCTURE,
     **{name: _pure(function) for name, function in _EXACT.items()},

@@ -1,4 +1,4 @@
-"""NumPy meaning of the ops that have one defined result: integer work, basic arithmetic, selection, classification.
+"""The oracle of exact ops in NumPy: integer operations, basic arithmetic, selection, classification.
 
 Everything runs under ``np.errstate(all="ignore")``: integers wrap, floats follow IEEE 754.
 """
@@ -66,7 +66,7 @@ def fmax(x: Array, y: Array) -> Array:
 
 
 def _shift(x: Array, amount: Array) -> tuple[Array, Array]:
-    """Which amounts are within the width, and the amounts with the others replaced by 0, as unsigned."""
+    """Which amounts are below the width, and the amounts with all others replaced by 0."""
     width = x.dtype.itemsize * 8
     good = (amount >= 0) & (amount < width)
     return good, np.where(good, amount, amount.dtype.type(0)).astype(amount.dtype)
@@ -78,7 +78,7 @@ def shl(x: Array, amount: Array) -> Array:
 
 
 def shr(x: Array, amount: Array) -> Array:
-    """Logical for unsigned, arithmetic for signed values; too far leaves 0 or the sign."""
+    """Logical for unsigned, arithmetic for signed values; amounts beyond the width give 0 or the sign."""
     good, by = _shift(x, amount)
     far = x >> x.dtype.type(x.dtype.itemsize * 8 - 1) if x.dtype.kind == "i" else np.zeros_like(x)
     return np.where(good, x >> by, far)
@@ -150,7 +150,7 @@ def fma(x: Array, y: Array, z: Array) -> Array:
 
 
 def _fma32(x: Array, y: Array, z: Array) -> Array:
-    """The product is exact in float64; the sum is rounded there to odd, so that rounding again loses nothing."""
+    """The product is exact in float64, and the sum is rounded to odd there, so that the second rounding is correct."""
     product, addend = x.astype(np.float64) * y.astype(np.float64), z.astype(np.float64)
     total = np.asarray(product + addend)
     part = total - product
@@ -162,7 +162,7 @@ def _fma32(x: Array, y: Array, z: Array) -> Array:
 
 
 def _fma64(x: Array, y: Array, z: Array) -> Array:
-    """One at a time, on Python integers: their true division rounds correctly, subnormals included."""
+    """Element by element in Python integers, whose true division rounds correctly, also to subnormals."""
     x, y, z = np.broadcast_arrays(x, y, z)
     values = [_fma_one(*row) for row in zip(x.ravel().tolist(), y.ravel().tolist(), z.ravel().tolist(), strict=True)]
     return np.array(values, np.float64).reshape(x.shape)
@@ -176,7 +176,7 @@ def _fma_one(x: float, y: float, z: float) -> float:
     (a, b), (c, d), (e, f) = x.as_integer_ratio(), y.as_integer_ratio(), z.as_integer_ratio()
     numerator = a * c * f + e * b * d
     if numerator == 0:
-        # Signed zeros as the rounded operations give them, unless x*y only underflows to zero.
+        # The sign of a zero is that of the rounded operations, unless x*y underflows to zero.
         return 0.0 if a * c else x * y + z
     try:
         return numerator / (b * d * f)

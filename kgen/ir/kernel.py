@@ -1,7 +1,7 @@
 """The typed IR: a flat tuple of ops in definition order.
 
-An op's arguments are the numbers of earlier ops, so that nothing recurses and equal values are found by
-hashing one row.  Shapes are tuples of dimension symbols or 1; values broadcast against each other as in
+An op's arguments are the numbers of earlier ops, so nothing recurses, and equal values are found by hashing
+one row.  Shapes are tuples of dimension symbols or 1; values broadcast against each other as in
 NumPy, aligned at the last axis.
 """
 
@@ -18,7 +18,7 @@ from kgen.syntax.tree import RoundingMode
 
 Dim = Literal[1] | str  #: a dimension: one element, or a symbol such as ``n0`` for any other extent
 Shape = tuple[Dim, ...]
-Role = Literal["input", "inout", "output", "buffer"]  #: a buffer is kgen's own, written by one kernel for others
+Role = Literal["input", "inout", "output", "buffer"]  #: a buffer passes values from one kernel to others
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which element of an operand a load or store touches.
+    """Which element of an operand a load or store accesses.
 
-    ``axes`` maps the value's axes to the operand's: entry ``i`` is the operand axis that value axis ``i`` walks
-    along, or None for an axis of size 1 that the operand does not have (put there by ``expand``).
+    ``axes`` maps the value's axes to the operand's: entry ``i`` is the operand's axis for value axis ``i``,
+    or None for an axis of size 1 that the operand does not have (from ``expand``).
     """
 
     operand: int
@@ -53,7 +53,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class CastMode:
-    """How a cast rounds (``rne`` to a float, ``rz`` to an integer unless said otherwise), and whether it saturates."""
+    """How a cast rounds (by default ``rne`` to a float and ``rz`` to an integer), and whether it saturates."""
 
     rounding: RoundingMode
     saturate: bool
@@ -159,9 +159,9 @@ def _narrow_bits(value: float, dtype: DType) -> int:
 
 
 def odd_float(value: int) -> float:
-    """The float64 that rounds on to any narrower float as the integer itself does.
+    """The integer rounded to odd in float64, so that rounding it to a narrower float gives the correct result.
 
-    Digits beyond 53 bits only leave a mark in the last one.  Raises OverflowError where float64 ends.
+    Raises OverflowError beyond the range of float64.
     """
     extra = abs(value).bit_length() - 53
     if extra <= 0:

@@ -1,6 +1,6 @@
-"""Special functions one value at a time through mpmath: slow (about 50 us each) and right to the last bit.
+"""Special functions through mpmath, element by element: slow (about 50 us each) and correctly rounded.
 
-The limits at zeros, poles and infinities are those of C and CUDA, stated here and not left to mpmath.
+The results at zeros, poles and infinities are those of C and CUDA, given here and not taken from mpmath.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kgen.ir.rounding import Array
 
 INF, NAN = math.inf, math.nan
 
-#: Bits that mpmath works with: float64's 53 and room for cancellation (x*x in erfc and normcdf, roots of lgamma).
+#: The precision of mpmath in bits: 53 of float64, and more for cancellation (x*x in erfc and normcdf, roots of lgamma).
 PRECISION = 160
 
 

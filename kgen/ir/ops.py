@@ -1,11 +1,11 @@
 """The operations of the IR: one row each, with arity and type rule.
 
-What an op means is a row of ``ir/evaluator.py``, how it is written in CUDA a row of
-``codegen/spelling.py``; a test asserts that the three tables have the same keys.
+A row of ``ir/evaluator.py`` defines the op in NumPy, and a row of ``codegen/spelling.py`` writes it in CUDA; a test
+asserts that the three tables have the same keys.
 
-Every value has one dtype: what its register holds.  ``float16``, ``bfloat16``, fp8 and complex values are
-only loaded, stored, cast, bitcast or taken apart; arithmetic runs on bool, integers, float32 and float64.
-Arguments of arithmetic ops share one dtype: promotion is explicit ``cast`` ops, put there by ``check.py``.
+Every value has one dtype, that of its register.  ``float16``, ``bfloat16``, fp8 and complex values are only loaded,
+stored, cast, bitcast or split into parts; arithmetic runs on bool, integers, float32 and float64.  Arguments of
+arithmetic ops have one dtype: ``kgen/check`` promotes with explicit ``cast`` ops.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ Result = Literal["same", "bool", "int32", "stated"]
 class OpRow:
     """Type rule of one op.
 
-    ``accepts``: kinds its arguments may have: ``b`` bool, ``i`` integers, ``f`` float32 and float64, ``*`` any.
+    ``accepts``: the kinds of its arguments: ``b`` bool, ``i`` integers, ``f`` float32 and float64, ``*`` any.
     ``result``: ``same`` as the (last) argument, a fixed dtype, or ``stated`` by the op itself.
-    ``ulp``: bound in units in the last place on the difference from the correctly rounded value, on any target, for
-    float32 and float64; ``0`` means correctly rounded, so one defined result.  From the CUDA C++
-    Programming Guide, "Mathematical Functions"; the bounds of Bessel functions hold for |x| < 8, that of lgamma away
-    from its negative zeros, where the guide gives absolute ones.
+    ``ulp``: the largest error, in units in the last place, for float32 and float64 on any target; ``0`` means correctly
+    rounded.  From the CUDA C++ Programming Guide, "Mathematical Functions".  The bounds of Bessel functions hold for
+    |x| < 8, and that of lgamma away from its negative zeros; elsewhere the guide gives absolute errors.
     """
 
     arity: int
@@ -47,7 +46,7 @@ OPS: dict[str, OpRow] = {
     "index": OpRow(0, "*", "stated"),  # attr: logical axis of the iteration space, from the right (-1 is the last)
     "size": OpRow(0, "*", "stated"),  # attr: a dimension symbol
     "reduce": OpRow(1, "*", "stated"),  # attr: Reduction
-    "expand": OpRow(1, "*"),  # its argument with axes of size 1 put in
+    "expand": OpRow(1, "*"),  # its argument with inserted axes of size 1
     "cast": OpRow(1, "*", "stated"),  # attr: CastMode
     "bitcast": OpRow(1, "*", "stated"),
     "complex": OpRow(2, "f", "stated"),

@@ -1,7 +1,7 @@
 """The IR as text: one op a line, the same bytes for equal kernels.  ``reader.py`` reads it back.
 
-An op prints as ``%number = name<modes> attribute arguments : dtype[shape]``, the user's name for it behind ``#``.
-Stores count in the numbering too; their type is the operand's, and printed only where it is not.
+An op prints as ``%number = name<modes> attribute arguments : dtype[shape]``, with the user's name for it after ``#``.
+Stores have numbers too.  The type of a store is printed only where it differs from the operand's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kgen.ir.kernel import Access, CastMode, Kernel, Op, Operand, Reduction, Sha
 
 
 def default_mode(target: DType) -> CastMode:
-    """The mode of a cast that is written without one: towards zero to an integer, else to nearest."""
+    """The mode of a cast printed without one: towards zero to an integer, else to nearest."""
     return CastMode("rz" if target.is_int else "rne", False)
 
 
@@ -22,7 +22,7 @@ def print_kernel(kernel: Kernel, notes: Mapping[int, Sequence[str]] | None = Non
     """The text form, ending in a newline.  ``notes`` are lines to put under the op of that number."""
     inputs = [_operand(operand) for operand in kernel.operands if operand.role != "output"]
     outputs = [_operand(operand) for operand in kernel.operands if operand.role == "output"]
-    # By-value scalars have no shape at all, not even the empty one.
+    # By-value scalars print without a shape, and 0-d arrays with `[]`.
     inputs += [f"{scalar.name}: {scalar.dtype.short}" for scalar in kernel.scalars]
     lines = [f"kernel({', '.join(inputs)}) -> ({', '.join(outputs)})"]
     for number, op in enumerate(kernel.ops):
@@ -51,7 +51,7 @@ def _op(kernel: Kernel, number: int, op: Op) -> str:
 
 
 def _modes(op: Op) -> str:
-    """What stands in ``<>``: how a cast rounds, which reduction, an exponent."""
+    """The text in ``<>``: the rounding of a cast, the kind of a reduction, or an exponent."""
     match op.attr:
         case CastMode(rounding, saturate):
             if op.attr == default_mode(op.dtype):
@@ -82,7 +82,7 @@ def _attribute(kernel: Kernel, op: Op) -> str:
 
 
 def accessed(operands: Sequence[Operand], access: Access) -> tuple[DType, Shape] | None:
-    """The dtype and shape of the elements that an access touches; None where it is out of range."""
+    """The dtype and shape of the elements of an access; None if it is out of range."""
     if not 0 <= access.operand < len(operands):
         return None
     operand = operands[access.operand]
@@ -92,7 +92,7 @@ def accessed(operands: Sequence[Operand], access: Access) -> tuple[DType, Shape]
 
 
 def _access(kernel: Kernel, op: Op) -> str:
-    """``w``, or ``w[., 0]`` where the value's axes are not the operand's own in order (``.`` is an axis it lacks)."""
+    """``w``, or ``w[., 0]`` if the value's axes are not the operand's in order (``.``: an axis it lacks)."""
     assert isinstance(op.attr, Access)
     if not 0 <= op.attr.operand < len(kernel.operands):
         return f"?{op.attr.operand}"
@@ -121,7 +121,7 @@ def constant(bits: int, dtype: DType) -> str:
 
 
 def _shortest(value: float, bits: int, dtype: DType) -> str:
-    """The fewest digits that still name this float32."""
+    """The fewest digits that read back to this float32."""
     for digits in range(6, 10):
         text = repr(float(f"{value:.{digits}g}"))
         if to_bits(float(text), dtype) == bits:

@@ -1,7 +1,7 @@
 """Reads the text form of ``printer.py`` back, so that golden tests of passes can be written as text.
 
-A developer's tool: it trusts its input as far as the grammar goes and leaves judgement to ``verifier.py``.
-Ops must be numbered in order from 0, stores taking a number too; lines that begin with ``^`` are notes.
+For tests: it checks only the syntax; ``verifier.py`` checks the rest.  Ops must be numbered in order from 0, stores
+included; lines that begin with ``^`` are notes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _op(line: str, ops: list[Op], operands: list[Operand], scalars: list[Scalar]
         raise ValueError(f"op {len(ops)} is numbered {match['number']}: {line!r}")
     args = tuple(int(number) for number in re.findall(r"%(\d+)", rest))
     word = re.sub(r"%\d+,?", "", rest).strip()
-    if match["dtype"] is None:  # a store with the operand's own type
+    if match["dtype"] is None:  # a store of the operand's own type
         access = _access(word, operands)
         typed = accessed(operands, access)
         if name != "store" or typed is None:

@@ -1,4 +1,4 @@
-"""NumPy meaning of ``reduce``: accumulated wider than the result and rounded once; integers wrap."""
+"""The oracle of ``reduce`` in NumPy: accumulates in a wider type and rounds once; integers wrap."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _extreme(rows: Array, source: DType, kind: str) -> Array:
         return np.asarray(rows.min(axis=-1) if kind == "min" else rows.max(axis=-1))
     wide = cast(rows, source, FLOAT64, _NEAREST)
     bits = wide.view(np.int64)
-    keys = np.where(bits < 0, bits ^ np.int64((1 << 63) - 1), bits)  # ordered as the values are, -0.0 below +0.0
+    keys = np.where(bits < 0, bits ^ np.int64((1 << 63) - 1), bits)  # sorts like the values, with -0.0 below +0.0
     best = np.asarray(keys.min(axis=-1) if kind == "min" else keys.max(axis=-1))
     value = np.where(best < 0, best ^ np.int64((1 << 63) - 1), best).view(np.float64)
     value = np.where(np.isnan(wide).any(axis=-1), np.nan, value)
@@ -92,7 +92,7 @@ def _mean(rows: Array) -> Any:
 
 
 def _var(rows: Array, correction: float) -> Any:
-    """About the mean; as in NumPy, a divisor that falls below 0 is 0."""
+    """The variance about the mean; as in NumPy, a negative divisor counts as 0."""
     distance = rows - np.asarray(_mean(rows))[..., None]
     return np.sum(distance * distance, axis=-1) / rows.dtype.type(max(rows.shape[-1] - correction, 0))
 
@@ -110,7 +110,7 @@ def _exp_sum(rows: Array, _: float) -> Any:
 
 
 def _complex_logsumexp(rows: Array) -> Any:
-    """Relative to the greatest real part, infinite or not; what has -inf there is nothing, whatever its angle."""
+    """Relative to the greatest real part, which may be infinite; elements with real part -inf count as 0."""
     if rows.shape[-1] == 0:
         return np.full(rows.shape[:-1], -np.inf, rows.dtype)
     peak = np.max(rows.real, axis=-1, keepdims=True)
@@ -135,7 +135,7 @@ _FLOATS: dict[str, Callable[[Array, float], Any]] = {
     "prod": lambda rows, _: np.prod(rows, axis=-1),
     "mean": lambda rows, _: _mean(rows),
     "var": _var,
-    "std": _var,  # and the root of that
+    "std": _var,  # _floats takes the square root
     "logsumexp": _logsumexp,
     "exp_sum": _exp_sum,
 }

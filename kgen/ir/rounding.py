@@ -1,7 +1,7 @@
-"""Casts, exactly: every value is taken apart into sign, integer mantissa and exponent, and rounded once.
+"""Exact casts: every value is split into sign, integer mantissa and exponent, and rounded once.
 
-NumPy and ml_dtypes only round to nearest, go through float32 on the way to bfloat16 and fp8, and wrap where
-kgen saturates; so nothing here leans on their conversions.
+This does not use the conversions of NumPy and ml_dtypes: they only round to nearest, convert to bfloat16 and fp8
+through float32, and wrap where kgen saturates.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def bit_length(bits: Array) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Values as ``(-1)**negative * mantissa * 2**exponent``; where ``nan`` or ``inf`` holds that is meaningless."""
+    """Values as ``(-1)**negative * mantissa * 2**exponent``; meaningless where ``nan`` or ``inf``."""
 
     negative: NDArray[np.bool_]
     mantissa: NDArray[np.uint64]
@@ -100,13 +100,13 @@ def to_float(parts: Parts, dtype: DType, mode: CastMode) -> Array:
     leading = parts.exponent + bit_length(parts.mantissa) - 1
     quantum = np.where(parts.mantissa == 0, least, np.maximum(leading - dtype.mantissa, least))
     kept = shift_right(parts, quantum - parts.exponent, mode.rounding)
-    # A carry out of the mantissa moves the exponent field on by itself; so does a subnormal that becomes normal.
+    # A carry out of the mantissa increments the exponent field, also when a subnormal becomes normal.
     field = (quantum - least).astype(np.uint64) << np.uint64(dtype.mantissa)
     bits = np.where(parts.inf | parts.nan, np.uint64(0), kept + field)
 
     largest, infinity, nan = np.uint64(dtype.largest_bits), dtype.infinity_bits, np.uint64(dtype.nan_bits)
     overflow = nan if infinity is None else np.uint64(infinity)
-    # Rounding inwards stops at the largest finite value; saturation always does.
+    # Rounding towards zero stops at the largest finite value, and so does saturation.
     outwards = {"rne": parts.negative | True, "rz": parts.negative & False, "ru": ~parts.negative, "rd": parts.negative}
     past = largest if mode.saturate else np.where(outwards[mode.rounding], overflow, largest)
     bits = np.where(bits > largest, past, bits)

@@ -1,8 +1,8 @@
-"""NumPy meaning of the functions that are not exact: computed wider than the result, and rounded once.
+"""The oracle of functions that are not exact: computed in a wider type, and rounded once.
 
 float32 functions run in float64; float64 functions in ``longdouble`` (64 mantissa bits on x86-64 Linux) where NumPy
-has them.  The rest comes from scipy for float32 and from mpmath, value by value, for float64: both are development
-tools, imported when first needed.
+has them.  Other functions use scipy for float32, and mpmath, element by element, for float64: both are
+development dependencies, imported when first needed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _scipy() -> Any:
 
 
 def _half_turns(x: Array, quarter: int) -> Array:
-    """``sin(pi*x + quarter*pi/2)``, exact where it is 0 or ±1: x is reduced before pi comes in."""
+    """``sin(pi*x + quarter*pi/2)``, exact where it is 0 or ±1: x is reduced before it is multiplied by pi."""
     x, pi = np.abs(x) if quarter else x, _PI.astype(x.dtype)
     r = np.fmod(np.abs(x), 2)
     turns = np.rint(2 * r)
@@ -108,7 +108,7 @@ def _tgamma(x: Array) -> Array:
 
 
 def _bessel(order: int, kind: str) -> Function:
-    """J and Y of order 0 or 1: scipy up to 30, beyond that Hankel's expansion (scipy reduces the angle inexactly)."""
+    """J and Y of order 0 or 1: scipy below 30, else Hankel's expansion (scipy reduces the angle inexactly)."""
 
     def bessel(x: Array) -> Array:
         near = np.abs(x) < 30
@@ -126,7 +126,7 @@ def _bessel(order: int, kind: str) -> Function:
 
 
 def _bessel_i(order: int) -> Function:
-    """scipy gives NaN far out, where the value is infinite in float32 and in float64."""
+    """I of order 0 or 1: scipy gives NaN beyond 700, where the result is infinite."""
 
     def bessel(x: Array) -> Array:
         far = np.abs(x) > 700

@@ -1,4 +1,4 @@
-"""What makes IR well formed.  Passes must keep it so; a complaint is a bug of kgen, never the user's mistake."""
+"""Checks that IR is well formed.  A complaint is a bug of kgen, never a user's mistake."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIXED: dict[tuple[str, int], DType] = {
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What is wrong with op number ``op`` (None: with the kernel as a whole)."""
+    """A rule that op number ``op`` breaks (None: the kernel as a whole)."""
 
     op: int | None
     message: str
@@ -103,7 +103,7 @@ class _Verifier:
             if operand.role != "input" and position not in self.stored:
                 self.complain(f"{operand.role} `{operand.name}` is never stored")
         arrays = [x.name for x in self.kernel.operands]
-        # A weak scalar that meets several dtypes is passed as each of them, under one name.
+        # A weak scalar used in several dtypes is passed once in each, under one name.
         scalars = {x.name for x in self.kernel.scalars}
         repeated = {x.name for x in self.kernel.scalars if self.kernel.scalars.count(x) > 1}
         for name in sorted({name for name in arrays if arrays.count(name) > 1 or name in scalars} | repeated):
@@ -166,11 +166,11 @@ class _Verifier:
 
     def _broadcast(self, op: Op, arguments: list[Op]) -> None:
         if op.name in ("index", "const", "scalar", "size"):
-            return  # an index spans what it walks, and one element may stand for a whole array (what folding leaves)
+            return  # an index has the shape it counts; after folding, one element may stand for a whole array
         shape = broadcast([argument.shape for argument in arguments])
         if shape is None:
             self.complain(f"shapes {', '.join(str(list(x.shape)) for x in arguments)} do not broadcast")
-        elif broadcast([shape, op.shape]) != op.shape:  # wider is fine: folding may leave a constant as the argument
+        elif broadcast([shape, op.shape]) != op.shape:  # may be larger: folding leaves constants
             self.complain(f"arguments of shape {list(shape)} do not broadcast to {list(op.shape)}")
 
     def _attribute(self, op: Op, arguments: list[Op]) -> None:
@@ -227,12 +227,12 @@ class _Verifier:
             self.complain(f"cast of {arguments[0].dtype} to {op.dtype}: take `real` first")
 
     def _conversion(self, op: Op, arguments: list[Op]) -> None:
-        """Ops that take values apart, put them together or read their bits."""
+        """Ops that split or combine complex values, or reinterpret bits."""
         match op.name:
             case "bitcast" if arguments[0].dtype.size != op.dtype.size:
                 self.complain(f"bitcast of {arguments[0].dtype} to {op.dtype}: the widths differ")
             case "complex" if not op.dtype.is_complex or arguments[0].dtype is not op.dtype.real:
-                self.complain(f"complex of {arguments[0].dtype} parts gives no {op.dtype}")
+                self.complain(f"complex of {arguments[0].dtype} parts does not give {op.dtype}")
             case "real" | "imag":
                 if not arguments[0].dtype.is_complex:
                     self.complain(f"{op.name} of {arguments[0].dtype}, which is not complex")
@@ -285,7 +285,7 @@ class _Verifier:
     def _expand(self, op: Op, value: Op) -> None:
         moving = [[dim for dim in shape if dim != 1] for shape in (value.shape, op.shape)]
         if moving[0] != moving[1] or len(op.shape) < len(value.shape):
-            self.complain(f"{list(value.shape)} is not {list(op.shape)} but for axes of size 1")
+            self.complain(f"{list(value.shape)} and {list(op.shape)} differ in more than axes of size 1")
 
     def _reduce(self, op: Op, value: Op) -> None:
         if not isinstance(op.attr, Reduction):

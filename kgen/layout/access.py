@@ -1,4 +1,4 @@
-"""How each operand of one iteration space is walked: the facts that a schedule is chosen from."""
+"""The access class of each operand in an iteration space, and the width of indices, for choosing a schedule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Access(Enum):
 
 
 def classify(space: IterationSpace, operand: int) -> Access:
-    """The class of one operand.  Dimensions of size 1 do not count: their strides are never walked."""
+    """The class of one operand.  Dimensions of size 1 do not count: their strides are never used."""
     strides = space.strides[operand]
     if 0 in space.shape or _is_dense(space.shape, strides):
         return Access.CONTIGUOUS
@@ -57,10 +57,10 @@ def index_bits(space: IterationSpace, itemsizes: Sequence[int]) -> Literal[32, 6
 def stride_patterns(
     space: IterationSpace, operands: Sequence[int]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int | None, ...]]:
-    """The distinct strides among some operands, in order of first use, and for each of ``operands`` which are its own.
+    """The distinct strides of some operands, in order of first use, and for each operand the number of its pattern.
 
-    Operands with the same pattern share one offset computation.  Those that do not move have None and no pattern.  A
-    dimension of size 1 counts as stride 0, so that strides nobody walks neither split a pattern nor overflow 32 bits.
+    Operands with the same pattern share one offset computation.  Operands with all strides 0 have None and no pattern.
+    A dimension of size 1 counts as stride 0, so that unused strides neither split a pattern nor overflow 32 bits.
     """
     patterns: dict[tuple[int, ...], int] = {}
     found: list[int | None] = []

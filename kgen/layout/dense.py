@@ -1,4 +1,4 @@
-"""Dense layouts: arrays whose elements fill one run of memory, each place once.
+"""Dense layouts: arrays whose elements fill one range of memory without gaps or repeats.
 
 PyTorch's predicates (c10/core/Contiguity.h), strides in elements.  Axes of size 1 may have any stride.
 """

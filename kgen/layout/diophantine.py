@@ -1,12 +1,12 @@
 """Bounded linear Diophantine equations: is there an x with sum(x[i] * coefficient[i]) == target, 0 <= x[i] <= bound[i]?
 
-The question behind "do two strided arrays share an element"; NP-complete in general (it contains subset sum), easy for
-nearly every pair of layouts that occurs.  The method is that of NumPy's ``solve_diophantine``
+This decides whether two strided arrays share an element.  It is NP-complete in general (it contains subset sum), but
+easy for nearly all layouts in practice.  The method is that of NumPy's ``solve_diophantine``
 (numpy/_core/src/common/mem_overlap.c), depth-first over the terms, largest coefficient first, with three prunings:
 
-- range: what is left must lie between 0 and the most that the remaining terms can make;
+- range: the rest must lie between 0 and the largest sum of the remaining terms;
 - congruence: it must be a multiple of the gcd of the remaining coefficients, so x[i] moves in steps;
-- gap-free tails: where the remaining terms make every multiple of their gcd up to their most, the search is over.
+- gap-free tails: if the remaining terms reach every multiple of their gcd up to their largest sum, it is solvable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
-#: Search nodes after which :func:`solvable` gives up: about 50 ms.  Views of one array took fewer than 1,000.
+#: The most search nodes of :func:`solvable`: about 50 ms.  Views of one array need fewer than 1,000.
 WORK_LIMIT = 1 << 14
 
 
@@ -34,7 +34,7 @@ def solvable(terms: Iterable[tuple[int, int]], target: int, limit: int = WORK_LI
         return False
     if gap_free:
         return True
-    # Depth first with a stack of iterators: ``choices[level]`` yields what is left once x[level] is chosen.
+    # Depth first with a stack of iterators: ``choices[level]`` yields the rest for each x[level].
     seen: set[tuple[int, int]] = set()
     choices = [iter(_remainders(ordered[0], tails[1], target))]
     work = 0
@@ -56,7 +56,7 @@ def solvable(terms: Iterable[tuple[int, int]], target: int, limit: int = WORK_LI
 
 
 def _tails(ordered: list[tuple[int, int]]) -> list[tuple[int, int, bool]]:
-    """For each suffix of the terms: the most it makes, the gcd of its coefficients, whether it is gap-free."""
+    """For each suffix of the terms: its largest sum, the gcd of its coefficients, whether it is gap-free."""
     most, divisor, gap_free = 0, 0, True
     tails = [(most, divisor, gap_free)]
     for coefficient, bound in reversed(ordered):
@@ -70,7 +70,7 @@ def _tails(ordered: list[tuple[int, int]]) -> list[tuple[int, int, bool]]:
 
 
 def _remainders(term: tuple[int, int], tail: tuple[int, int, bool], target: int) -> range:
-    """What can be left of ``target`` after this term, such that the tail may still make it; largest x first."""
+    """The possible rests of ``target`` after this term that the tail may still reach; largest x first."""
     coefficient, bound = term
     most, divisor, _ = tail
     if divisor == 0:  # the last term

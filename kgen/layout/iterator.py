@@ -1,16 +1,16 @@
-"""kgen's TensorIterator: from the layouts of some operands to one space to iterate over.
+"""kgen's TensorIterator: the iteration space of some operands.
 
-Three steps, PyTorch's rules to the letter (aten/src/ATen/TensorIterator.cpp: ``compute_fast_setup_type``,
+Three steps, with exactly PyTorch's rules (aten/src/ATen/TensorIterator.cpp: ``compute_fast_setup_type``,
 ``reorder_dimensions``, ``allocate_or_resize_outputs``, ``coalesce_dimensions``):
 
-1. order the logical axes, fastest first, after the first operand that decides each pair;
+1. order the logical axes, fastest first: the first operand with different strides decides each pair;
 2. lay an allocated output out densely in that order (:func:`output_strides`);
-3. merge neighbouring axes that every operand walks in one stride (:func:`iteration_space`).
+3. merge neighbouring axes that every operand traverses with one stride (:func:`iteration_space`).
 
-Strides are in elements everywhere: PyTorch's are bytes, but a rule only ever compares strides of one operand.
+Strides are in elements; PyTorch's are in bytes, but every rule compares strides of one operand only.
 
-One rule is ours: PyTorch has no negative strides, NumPy has.  Axes are ordered by the magnitude of their strides and
-the space keeps the sign, so an operand's pointer stays that of its logical element (0, ..., 0).
+One addition: PyTorch has no negative strides, but NumPy does.  Axes are ordered by the magnitude of their strides, and
+the space keeps the sign, so an operand's pointer is the address of its logical element (0, ..., 0).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class OperandLayout:
-    """One operand as the caller holds it: its logical shape, and its strides in elements (negative and 0 allowed)."""
+    """The layout of a caller's operand: its logical shape, and its strides in elements (may be negative or 0)."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -73,14 +73,13 @@ def iteration_space(
     """The coalesced space of a kernel over ``shape``.
 
     ``operands``: outputs first, then inputs, each of a shape that broadcasts to ``shape``.  An allocated output comes
-    with its :func:`output_strides`; being dense in the order the inputs chose, it chooses that order again.
-    ``keep``: logical axes whose coordinate is read.  Such an axis shares its dimension with axes of size 1 only.
+    with its :func:`output_strides`, which are dense in the order of the inputs and so select the same order.
+    ``keep``: logical axes whose coordinate is read.  Such an axis is merged with axes of size 1 only.
     ``linear``: iterate in C order whatever the strides (PyTorch's ``enforce_linear_iteration``).
     """
     dense = _fast_setup(shape, operands, linear)
     if dense is not None and not keep:
-        # Every operand is one dense run in this order, so nothing is left to compare (and empty arrays, whatever
-        # their strides, come here too).
+        # Every operand is dense in this order, so there is nothing to compare.  Empty arrays are handled here too.
         return IterationSpace((prod(shape),), ((1,),) * len(operands), (dense.order[::-1],))
     strides = [broadcast_strides(shape, operand) for operand in operands]
     if dense is not None:
@@ -95,9 +94,9 @@ def iteration_space(
 def output_strides(shape: tuple[int, ...], inputs: Sequence[OperandLayout]) -> tuple[int, ...]:
     """The strides, in elements, of an output that kgen allocates.
 
-    ``inputs`` in operand order; where another output is given by the caller, it comes before them.  Dense in the order
-    of :func:`iteration_space`, so the output takes after the first operand that decides.  Inputs with negative
-    strides count as if flipped back.  Under linear iteration outputs are contiguous: do not ask here.
+    ``inputs`` in operand order, after outputs that the caller gives.  The result is dense in the order of
+    :func:`iteration_space`.  Negative strides count as positive.  Not for linear iteration, where outputs are
+    contiguous.
     """
     upright = [
         OperandLayout(x.shape, tuple(map(abs, x.strides))) if min(x.strides, default=0) < 0 else x for x in inputs
@@ -117,9 +116,9 @@ def output_strides(shape: tuple[int, ...], inputs: Sequence[OperandLayout]) -> t
 
 
 def broadcast_strides(shape: Ints, operand: OperandLayout) -> tuple[int, ...]:
-    """The strides of an operand seen with the broadcast shape: 0 along axes that it lacks or repeats.
+    """The strides of an operand broadcast to ``shape``: 0 along axes that it lacks or repeats.
 
-    An axis of size 1 in both keeps its stride, as in PyTorch, where it takes part in the ordering.
+    An axis of size 1 in both keeps its stride, which takes part in the ordering, as in PyTorch.
     """
     if operand.shape == shape:
         return operand.strides
@@ -132,7 +131,7 @@ def broadcast_strides(shape: Ints, operand: OperandLayout) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Dense:
-    """What a fast set-up settles: the axes, fastest first, and the strides of an allocated output."""
+    """The result of a fast set-up: the axes, fastest first, and the strides of an allocated output."""
 
     order: tuple[int, ...]
     output: tuple[int, ...]
@@ -141,8 +140,8 @@ class _Dense:
 def _fast_setup(shape: Ints, operands: Iterable[OperandLayout], linear: bool) -> _Dense | None:
     """Set when every operand has the full shape and is dense in one common order.
 
-    PyTorch's fast set-ups in its order: contiguous, channels-last, dense with identical strides.  Ambiguous layouts
-    (extents of 1) are therefore contiguous if they can be.  Linear iteration has the first only.
+    PyTorch's fast set-ups in its order: contiguous, channels-last, dense with identical strides.  So an ambiguous
+    layout (extents of 1) counts as contiguous if it can be.  Linear iteration has only the first.
     """
     distinct: list[tuple[int, ...]] = []
     for x in operands:
@@ -170,7 +169,7 @@ def _c_order(shape: Ints) -> tuple[int, ...]:
 def _fastest_first(shape: Ints, strides: Sequence[Ints]) -> tuple[int, ...]:
     """The logical axes, fastest first: PyTorch's insertion sort, starting from C order.
 
-    Its comparison is not transitive (0 is "cannot say"), so the result depends on this exact sequence of comparisons.
+    Its comparison is not transitive (0 is "undecided"), so the result depends on this exact sequence of comparisons.
     """
     rank = len(shape)
     order = list(range(rank - 1, -1, -1))
@@ -191,10 +190,9 @@ def _fastest_first(shape: Ints, strides: Sequence[Ints]) -> tuple[int, ...]:
 
 
 def _should_swap(shape: Ints, steps: Sequence[Ints], first: int, second: int) -> int:
-    """1: ``first`` must come after ``second``; -1: it is right before it; 0: no operand can say.
+    """1: ``first`` must come after ``second``; -1: their order is right; 0: no operand decides.
 
-    Axes of size 1 take part with whatever stride they have: the source of some surprising output layouts, which are
-    PyTorch's and therefore ours.
+    Axes of size 1 take part with their strides, as in PyTorch, which gives some surprising output layouts.
     """
     for a, b in zip(steps[first], steps[second], strict=True):
         if a == 0 or b == 0:
@@ -207,7 +205,7 @@ def _should_swap(shape: Ints, steps: Sequence[Ints], first: int, second: int) ->
 
 
 def _coalesce(shape: Ints, strides: Sequence[Ints], order: Ints, keep: frozenset[int]) -> IterationSpace:
-    """Merge each axis into the dimension before it where every operand's stride continues that dimension's."""
+    """Merge each axis into the dimension before it if every operand's stride continues that dimension."""
     steps = list(zip(*strides, strict=True)) if strides else [()] * len(shape)
     extents: list[int] = []
     walks: list[tuple[int, ...]] = []  # walks[dim][operand]

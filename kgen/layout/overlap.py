@@ -1,7 +1,7 @@
-"""Do two arrays share memory, does one overlap itself: exact answers, from addresses and strides alone.
+"""Whether two arrays share memory, and whether one overlaps itself: exact, from addresses and strides.
 
-PyTorch calls whatever is not dense "too hard" and lets it through (MemoryOverlap.cpp), racy calls included; NumPy
-decides exactly (``numpy.shares_memory``), and so does this, with cheap tests first.
+PyTorch reports "too hard" for arrays that are not dense and accepts them (MemoryOverlap.cpp), although such calls may
+race.  NumPy decides exactly (``numpy.shares_memory``), and so does this, with cheap tests first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kgen.layout.diophantine import solvable
 
 
 class Overlap(Enum):
-    """NONE: no byte in common.  SAME: the same elements under the same indices.  PARTIAL: any other way of sharing."""
+    """NONE: no byte in common.  SAME: the same elements with the same indices.  PARTIAL: any other overlap."""
 
     NONE = "none"
     SAME = "same"
@@ -34,12 +34,12 @@ class Region:
 def self_overlap(shape: Ints, strides: Ints) -> bool:
     """Whether two different indices reach one element.
 
-    Exact, except that True also stands for a search that exceeded ``diophantine.WORK_LIMIT``.
+    Exact, but True also if the search exceeded ``diophantine.WORK_LIMIT``.
     """
     if 0 in shape:
         return False
     axes = sorted([(abs(s), n - 1) for n, s in zip(shape, strides, strict=True) if n > 1])
-    # Take two indices that meet, and k the last of the axes (by stride) in which they differ.  Their difference has
+    # Take two indices of one element, and k the last axis (by stride) in which they differ.  Their difference has
     # x[k] * s[k] == sum of x[j] * s[j] over j < k, with x[k] >= 1 and |x[j]| <= m[j], the largest index.  Put
     # y[j] = m[j] - x[j] and z = x[k] - 1, none negative: sum of y[j] * s[j], plus z * s[k], is reach - s[k].
     reach = 0  # of the axes before k: the sum of m[j] * s[j]
@@ -47,7 +47,7 @@ def self_overlap(shape: Ints, strides: Ints) -> bool:
     for step, last in axes:
         if step == 0:
             return True
-        # Nested axes, as in every slice or permutation of a dense array, never get past the first test.
+        # Slices and permutations of a dense array have nested axes, which always fail the first test.
         if step <= reach and solvable([*terms, (step, last - 1)], reach - step) is not False:
             return True
         reach += step * last
@@ -58,7 +58,7 @@ def self_overlap(shape: Ints, strides: Ints) -> bool:
 def overlap(a: Region, b: Region) -> Overlap:
     """How two regions share memory, in bytes.
 
-    Exact, except that PARTIAL also stands for a search that exceeded ``diophantine.WORK_LIMIT``.
+    Exact, but PARTIAL also if the search exceeded ``diophantine.WORK_LIMIT``.
     """
     if 0 in a.shape or 0 in b.shape:
         return Overlap.NONE
@@ -68,7 +68,7 @@ def overlap(a: Region, b: Region) -> Overlap:
         return Overlap.NONE
     if a.pointer == b.pointer and a.itemsize == b.itemsize and _walked(a) == _walked(b):
         return Overlap.SAME
-    # One has no gaps and holds the other's first or last byte.
+    # One has no gaps and contains the other's first or last byte.
     if _is_solid(a.itemsize, terms_a) and (start_a <= start_b or end_b <= end_a):
         return Overlap.PARTIAL
     if _is_solid(b.itemsize, terms_b) and (start_b <= start_a or end_a <= end_b):
@@ -101,7 +101,7 @@ def _extent(region: Region) -> tuple[int, int, list[tuple[int, int]]]:
 
 
 def _is_solid(itemsize: int, terms: list[tuple[int, int]]) -> bool:
-    """Whether the bytes from first to last are all the region's: each axis moves by no more than what is filled."""
+    """Whether the region has no gaps: no axis has a larger step than the bytes that the faster axes fill."""
     filled = itemsize
     for step, last in sorted(terms):
         if step > filled:

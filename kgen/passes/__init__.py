@@ -1,4 +1,4 @@
-"""The optimiser: exact rewrites only, so that the evaluator's answer before and after is the same bits.
+"""The optimiser: exact rewrites only, so the evaluator gives the same bits before and after.
 
 A pass is a pure function from a valid kernel to a valid kernel.
 """

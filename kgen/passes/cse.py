@@ -1,4 +1,4 @@
-"""Common subexpressions: equal ops become one.
+"""Common subexpression elimination: equal ops become one.
 
 %1 = exp %0 : f32[n0]            %1 = exp %0 : f32[n0]
 %2 = exp %0 : f32[n0]      ->    %2 = add %1, %1 : f32[n0]

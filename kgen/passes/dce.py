@@ -1,6 +1,6 @@
-"""Dead code: ops that no store needs, and by-value scalars that nothing reads, go.
+"""Dead code elimination: removes ops that no store needs, and by-value scalars that no op reads.
 
-Operands stay, since they are the call's signature; the emitter leaves out the ones that are never touched.
+Operands are kept, since they are the signature of the call; the emitter leaves out those that are never accessed.
 
     %0 = load a : f32[n0]            %0 = load a : f32[n0]
     %1 = exp %0 : f32[n0]      ->    store %0, out

@@ -1,7 +1,7 @@
-"""Constant folding, with Python numbers: only ops that have one defined result.
+"""Constant folding in Python numbers, of exact ops only.
 
 float32 arithmetic runs in float64 and is rounded once, which gives the correctly rounded result for
-``+ - * /`` (float64 carries more than twice float32's digits).
+``+ - * /`` (float64 has more than twice the digits of float32).
 
     %0 = const 2.0 : f32
     %1 = const 3.0 : f32      ->    %0 = const 5.0 : f32

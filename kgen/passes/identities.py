@@ -5,7 +5,7 @@ x / 2^k                              ->  x * 2^-k     (both are the correctly ro
 x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 not not b, neg neg x                 ->  b, x
 where(c, x, x)                       ->  x
-cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and cut back)
+cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and narrowed again)
 complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
@@ -133,7 +133,7 @@ def _where(op: Op, args: Sequence[Op]) -> int | None:
 def _cast(builder: Builder, op: Op, source: Op) -> int | None:
     """A cast back to the dtype that the value was widened from."""
     if source.name != "cast" or not isinstance(op.attr, CastMode) or op.attr.saturate:
-        return None  # a saturating cast still moves infinities
+        return None  # a saturating cast changes infinities
     original = builder.ops[source.args[0]]
     return source.args[0] if original.dtype is op.dtype and _is_exact(original.dtype, source.dtype) else None
 

@@ -1,4 +1,4 @@
-"""Small whole powers become multiplications, by squaring, in the order that defines their result.
+"""Small integer powers become multiplications, by repeated squaring in a fixed order.
 
 %1 = powi<3> %0 : f32[n0]    ->    %1 = mul %0, %0 : f32[n0]
                                    %2 = mul %1, %0 : f32[n0]

@@ -1,4 +1,4 @@
-"""How a pass rebuilds a kernel: op by op, each rule seeing its arguments already rewritten."""
+"""Rebuilds a kernel op by op; a rule sees the rewritten arguments of each op."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rule = Callable[[Builder, Op, Sequence[Op]], int | None]
 
 
 def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
-    """Apply ``rule`` to every op, operands first.  Equal ops come out as one; names the user gave are kept."""
+    """Apply ``rule`` to every op, operands first.  Equal ops become one; the user's names are kept."""
     builder = Builder()
     moved: list[int] = []
     for op in kernel.ops:
@@ -34,7 +34,7 @@ def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
 
 
 def _of_shape(builder: Builder, number: int, op: Op) -> int | None:
-    """The replacement, if it has the shape of what it replaces: a reduction may count on that."""
+    """The replacement if it has the shape of the op, which a reduction may depend on; a constant gets that shape."""
     found = builder.ops[number]
     if found.shape == op.shape:
         return number

@@ -1,15 +1,14 @@
-"""Joins rounds of reductions, for rows that are better read once than exactly as written.
+"""Online reductions: replaces two dependent rounds by one, so that long rows are read once less.
 
-A sum of exponentials below the row's own maximum needs no maximum beforehand: threads sum relative to the greatest
-element that they have seen, and rescale (M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax",
-2018).  Both are then known after one round.
+``sum(exp(x - max(x)))`` does not need the maximum first: threads sum relative to the maximum so far, and rescale
+(M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018).
 
     %1 = reduce<max> %0               %1 = reduce<max> %0
     %2 = sub %0, %1             ->    %2 = reduce<exp_sum> %0
     %3 = exp %2
     %4 = reduce<sum> %3
 
-The mean of squared distances from the mean is the variance, which needs no mean beforehand either.
+The mean of squared distances from the mean is the variance, which does not need the mean first either.
 
     %1 = reduce<mean> %0              %1 = reduce<mean> %0
     %2 = sub %0, %1             ->    %2 = reduce<var> %0
@@ -27,7 +26,7 @@ from kgen.passes.dce import dce
 
 
 def join_rounds(kernel: Kernel) -> Kernel:
-    """Not exact, as a sum is not: the sum's terms are rounded otherwise.  The same kernel where nothing joins."""
+    """The kernel with online reductions.  Not exact: the terms of sums are rounded differently."""
     ops = list(kernel.ops)
     for number, op in enumerate(ops):
         for kind, source in (("exp_sum", _exponents(kernel, op)), ("var", _distances(kernel, op))):
@@ -73,22 +72,22 @@ def _from(kernel: Kernel, number: int, kind: str, axes: tuple[int, ...]) -> int 
 
 
 def is_share(kernel: Kernel, op: Op) -> bool:
-    """Whether this divides ``exp(x - max(x))`` by its sum: a number up to 1 by one that is at least 1."""
+    """Whether this divides ``exp(x - max(x))``, which is at most 1, by its sum, which is at least 1."""
     if op.name != "div":
         return False
     above, below = kernel.ops[op.args[0]], kernel.ops[op.args[1]]
     if above.name != "exp" or not isinstance(below.attr, Reduction):
         return False
-    x = _from(kernel, above.args[0], "max", below.attr.axes)  # never above 0, and 0 somewhere in each row
+    x = _from(kernel, above.args[0], "max", below.attr.axes)  # at most 0, and 0 in each row once at least
     whole = {"sum": op.args[0], "exp_sum": x}
     return x is not None and below.args == (whole.get(below.attr.kind),)
 
 
 def exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
-    """Float32 ``exp(x - max(x))`` that need not be exact to the last bit: where they go only into sums over the same
-    axes; and where they go into shares of these as well, which are rounded to 16 bits or fewer and reduced no more.
+    """The float32 ``exp(x - max(x))`` that may be approximate: ``(terms, shares)``, as numbers of ops.
 
-    What divides one of the latter divides nothing else.
+    ``terms`` are only summed, over the same axes.  ``shares`` are also divided by that sum (:func:`is_share`), and the
+    quotients are rounded to 16 bits or fewer and not reduced again.  Their divisors divide nothing else.
     """
     ops = kernel.ops
     users, reduced = _uses(kernel)
@@ -140,6 +139,6 @@ def _sums_exponentials(kernel: Kernel, term: Op, user: Op) -> bool:
 
 
 def _is_rounded(kernel: Kernel, users: list[int]) -> bool:
-    """Whether these keep few bits of a value."""
+    """Whether all these ops round a value to 16 bits or fewer."""
     casts = [kernel.ops[u] for u in users]
     return bool(casts) and all(c.name == "cast" and c.dtype.is_float and c.dtype.size <= 2 for c in casts)

@@ -1,4 +1,4 @@
-"""Tree -> program: what every name means, in which order the arguments come, and what is wrong with either."""
+"""Tree -> program: resolves every name, orders the arguments, and reports errors in names."""
 
 from kgen.resolve.names import resolve
 

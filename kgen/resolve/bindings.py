@@ -1,4 +1,4 @@
-"""What the statements of a program bind: one meaning for each name, and the complaints about a second."""
+"""The names that a program defines: one meaning for each, and an error for a second one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHAT: dict[Role, str] = {
 
 @dataclass(slots=True)
 class Binding:
-    """What a name stands for, and the statement (by number) that says so."""
+    """The meaning of a name. ``position`` is the number of the statement that defines it."""
 
     role: Role
     span: Span
@@ -35,7 +35,7 @@ class Binding:
 
 
 class Bindings:
-    """``names`` is what each name stands for; ``defs`` are the functions of the program."""
+    """``names`` maps each name to its meaning; ``defs`` are the functions of the program."""
 
     def __init__(self, source: Source, reporter: Reporter) -> None:
         self.source = source
@@ -94,7 +94,7 @@ class Bindings:
             hint = f"write `inout {name}` instead of `input {name}` to update it in place, or assign another name"
             report(
                 "assign-input",
-                f"`{name}` is an input (line {line}), which is not assigned",
+                f"`{name}` is an input (line {line}) and cannot be assigned",
                 span,
                 marks=[first],
                 hint=hint,
@@ -103,7 +103,7 @@ class Bindings:
             hint = "params are passed by value: give the result another name"
             report(
                 "assign-param",
-                f"`{name}` is a param (line {line}), which is not assigned",
+                f"`{name}` is a param (line {line}) and cannot be assigned",
                 span,
                 marks=[first],
                 hint=hint,
@@ -113,9 +113,9 @@ class Bindings:
             report("defined-twice", message, span, marks=[first], hint="define each name once")
         else:
             what = "updated" if old.role == "inout" else "assigned"
-            hint = f"choose another name for this one; for a step in between write `let {name}_1 = ...`"
+            hint = f"choose another name; for an intermediate value write `let {name}_1 = ...`"
             if old.role == "inout" and role == "let":
-                old.updated = old.updated or span  # one complaint is enough
+                old.updated = old.updated or span  # report it once
                 hint = f"an inout argument is assigned without `let`: `{name} = ...`"
                 what = "declared"
             report("assigned-twice", f"`{name}` is already {what} in line {line}", span, marks=[first], hint=hint)

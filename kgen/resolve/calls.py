@@ -1,4 +1,4 @@
-"""Calls: which function, how many arguments, which keywords.  What arguments mean is ``check.py``'s business."""
+"""Checks calls: the function, the number of arguments and the keywords.  ``kgen/check`` types the arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgen.source import Span
 from kgen.syntax.tree import Call, Def, Keyword, Number, Tuple, TypeName
 
 _LONGEST = 60  # characters of a name in a message
-_MOST_LOOKED_UP = 20  # unknown names that hints are looked for
+_MOST_LOOKED_UP = 20  # unknown names for which a similar name is searched
 
 _KEYWORDS_ELSEWHERE = {
     "dim": "axis",
@@ -73,7 +73,7 @@ class CallChecker:
             self._wrong_count(node, function.arity, self._count_hint(node, function), [])
 
     def _no_keywords(self, node: Call, signature: str, fits: bool) -> None:
-        """One error for all the keywords of a call that takes none; ``fits``: it takes as many arguments."""
+        """One error for all keywords of a call without keywords. ``fits``: it takes that many positional arguments."""
         first, *others = node.keywords
         message = f"`{node.function}` takes no keyword arguments"
         hint = f"pass arguments by position: `{signature}`" if fits else f"write `{signature}`"
@@ -83,14 +83,14 @@ class CallChecker:
     def _unknown(self, node: Call) -> None:
         name = node.function
         self.unknown.add(name)
-        # Looking for what was meant takes long, and no report shows as many.
+        # The search for similar names is slow, and no report shows more hints than this.
         hint = self._nearest(name) if len(self.unknown) <= _MOST_LOOKED_UP else _define(name)
         message = f"there is no function `{name[:_LONGEST]}`"
         self.reporter.error("unknown-function", message, node.function_span, hint=hint)
 
     def _nearest(self, name: str) -> str:
         if name in BY_NAME:
-            return f"a conversion is written `cast<{name}>(x)`"
+            return f"write a conversion as `cast<{name}>(x)`"
         if (hint := written_here(name)) is not None:
             return hint
         plain = name.strip("_")
@@ -98,7 +98,7 @@ class CallChecker:
             if candidate in FUNCTIONS:
                 return f"write `{candidate}`: the types of its arguments choose the version"
         known = [*self.defs, *FUNCTIONS]
-        near = [k for k in known if sorted(k) == sorted(plain)]  # letters that changed places: tahn
+        near = [k for k in known if sorted(k) == sorted(plain)]  # transposed letters: tahn
         near = near or get_close_matches(name[:_LONGEST], [*known, *ELSEWHERE], n=1, cutoff=0.8)
         if near and near[0] not in known:
             return f"for `{near[0]}`: {ELSEWHERE[near[0]]}"
@@ -219,7 +219,7 @@ def evaluate_quietly(node: Call, constants: Mapping[str, float]) -> bool:
 
 
 def _signature(name: str, given: int, function: Function) -> str:
-    """How a function is called, with ``given`` arguments where it takes as many."""
+    """The call of a function, with ``given`` arguments if it takes that many."""
     count = given if given in function.arity else function.arity[0]
     return f"{name}({_SIGNATURES.get(name, 'x, y, z, w'[: 3 * count - 2])})"
 

@@ -1,4 +1,4 @@
-"""Defaults of params: literal expressions, which fit the type that the param declares."""
+"""Defaults of params: literal expressions that fit the declared dtype."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def parameter(declared: Declared, constants: Mapping[str, float], reporter: Repo
             value = 0
         else:
             if value is None:
-                hint = f"leave it out and pass `{name.name}=` at the call"
-                reporter.error("bad-default", "a default is made of literals only", default.span, hint=hint)
+                hint = f"remove it and pass `{name.name}=` at the call"
+                reporter.error("bad-default", "a default consists of literals only", default.span, hint=hint)
             elif dtype is not None:
                 value = _fit(value, dtype, default.span, reporter)
     return Parameter(name.name, dtype, value, name.span)
 
 
 def _fit(value: Weak, dtype: DType, span: Span, reporter: Reporter) -> Weak:
-    """The default of a typed param as a value of its type, which it has to fit."""
+    """The default of a typed param as a value of its dtype; reports one that does not fit."""
     kind = Kind.BOOL if isinstance(value, bool) else Kind.INT if isinstance(value, int) else None
     kind = kind if kind is not None else Kind.FLOAT if isinstance(value, float) else Kind.COMPLEX
     report = reporter.error
     text = shown(value).lower() if isinstance(value, bool) else shown(value)
     if dtype.is_bool and kind is not Kind.BOOL:
-        report("bad-default", f"the default {text} is no bool", span, hint="write `true` or `false`")
+        report("bad-default", f"the default {text} is not a bool", span, hint="write `true` or `false`")
     elif kind > dtype.kind:
         hint = f"write a default of type {dtype}, or declare a wider type"
         report("bad-default", f"the default {text} does not fit {dtype}", span, hint=hint)

@@ -1,28 +1,31 @@
-"""Functions of other libraries that are none here, and what to write instead."""
+"""Functions of other libraries that kgen lacks -> what to write instead."""
 
 from __future__ import annotations
 
 import re
 
 _VIEW = "pass the view at the call, such as `k(x.T)`: any strides will do"
-_NEIGHBOURS = "an element sees no neighbours: pass views of one array, as in `out = b - a` called as `k(x[:-1], x[1:])`"
+_NEIGHBOURS = (
+    "an expression cannot read neighbouring elements: pass views of one array, as in `out = b - a` called as "
+    "`k(x[:-1], x[1:])`"
+)
 _BY_INDEX = (
-    "nothing is picked by index: gather before the call; along the last axis, "
+    "there is no gather: gather before the call; along the last axis, "
     "`sum(index(-1) == expand(i, axis=1) ? x : 0, axis=-1)` picks `x[n, i[n]]`"
 )
-_BINS = "nothing is scattered: compare with the bins, `count_nonzero(expand(x, axis=1) == bins, axis=0)`"
+_BINS = "there is no scatter: compare with the bins, `count_nonzero(expand(x, axis=1) == bins, axis=0)`"
 _ORDER = (
-    "there are elementwise functions and reductions along axes: no scans, no sorting, no order statistics; take "
+    "kgen has elementwise functions and reductions, but no scans, sorting or order statistics: use "
     "NumPy's or PyTorch's before or after the call"
 )
 _PRODUCT = (
     "kgen computes elementwise expressions and reductions, not matrix products; of vectors, `sum(a * b, axis=-1)`"
 )
-_PARTS = "each part is an array of its own: pass views, `k(x[:n], x[n:])`, or write into views with `out=whole[:n]`"
-_COORDINATE = "write `index(0)` for an element's place along axis 0; without inputs the call says `shape=`"
+_PARTS = "each part is a separate array: pass views, `k(x[:n], x[n:])`, or write into views with `out=whole[:n]`"
+_COORDINATE = "write `index(0)` for an element's coordinate along axis 0; without inputs pass `shape=` at the call"
 _LITERAL = "write the literal: `0.0`"
 _WINDOWS = "kgen computes elementwise expressions and reductions, no windows: convolve with the library of the arrays"
-_KERNEL = "kgen writes the kernel: say what to compute, element by element"
+_KERNEL = "kgen writes the kernel: write the expression of one element"
 _CHOICE = "write `condition ? a : b` or `where(condition, a, b)`"
 
 #: Names -> what to write.
@@ -54,12 +57,12 @@ _ROWS: dict[str, str] = {
     "transpose permute permute_dims swapaxes moveaxis reshape view flatten ravel squeeze flip fliplr flipud rot90 "
     "matrix_transpose diagonal diag": _VIEW,
     "unsqueeze expand_dims": "write `expand(x, axis=1)` for a new axis",
-    "broadcast_to broadcast_arrays tile repeat": "leave it out: an axis of size 1, or one that is missing, broadcasts",
+    "broadcast_to broadcast_arrays tile repeat": "remove it: a missing axis, or one of size 1, broadcasts",
     "roll shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,
     "take gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
     "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
     "histogram hist bincount histc scatter scatter_add index_add index_put put segment_sum": _BINS,
-    "nonzero argwhere compress masked_select": "a result's shape follows from the inputs' shapes: select outside",
+    "nonzero argwhere compress masked_select": "a shape cannot depend on values: select before or after the call",
     "concatenate concat cat stack hstack vstack dstack split chunk unstack": _PARTS,
     "arange linspace iota indices meshgrid range": _COORDINATE,
     "tril": "write `index(-1) <= index(-2) ? x : 0`",
@@ -68,7 +71,7 @@ _ROWS: dict[str, str] = {
     "trace": "write `sum(index(0) == index(1) ? x : 0)`",
     "zeros zeros_like empty empty_like full full_like": _LITERAL,
     "ones ones_like": "write the literal: `1.0`",
-    "typeof": "`typeof(x)` stands inside `cast<typeof(x)>(...)`",
+    "typeof": "`typeof(x)` is only allowed inside `cast<typeof(x)>(...)`",
     "amax": "write `max(x, axis=-1)`",
     "amin": "write `min(x, axis=-1)`",
     "ptp": "write `max(x, axis=-1) - min(x, axis=-1)`",
@@ -94,14 +97,14 @@ _ROWS: dict[str, str] = {
     "modf": "write `trunc(x)` and `x - trunc(x)`, a line for each",
     "frexp": "write `let e = logb(x) + 1`, `exponent = e`, `mantissa = ldexp(x, -cast<int>(e))`",
     "masked_fill": "write `mask ? value : x`",
-    "gcd lcm": "it takes a loop, and kgen has none: compute it outside",
+    "gcd lcm": "it needs a loop, which kgen does not have: compute it before the call",
     "rand randn random uniform normal bernoulli": "pass random numbers as an input",
     "if iif ifelse ternary cond": _CHOICE,
-    "for while scan fori_loop while_loop map vmap reduce": "there are no loops: say what one element is",
+    "for while scan fori_loop while_loop map vmap reduce": "there are no loops: write the expression of one element",
     "float": "write `cast<float>(x)`",
-    "astype type_as asarray array tensor": "write `cast<float>(x)`, with the type that is meant",
+    "astype type_as asarray array tensor": "write `cast<float>(x)`, with the type you need",
     "len": "write `size(0)`",
-    "float4 float2 half2 make_float4 make_float2": "operands move as vectors by themselves: say what one element is",
+    "float4 float2 half2 make_float4 make_float2": "kgen chooses vector accesses: write the expression of one element",
     "threadfence syncthreads __syncthreads atomicAdd atomicMax atomicMin atomicCAS __shfl_sync __ldg printf print "
     "tl_load tl_store": _KERNEL,
 }
@@ -119,7 +122,7 @@ _ROUNDING = {"rn": ", rne", "rz": ", rz", "ru": ", ru", "rd": ", rd"}
 
 
 def written_here(name: str) -> str | None:
-    """What to write instead of a function of another library; None for names that are of none."""
+    """What to write instead of a function of another library; None for unknown names."""
     found = _CONVERSION.fullmatch(name)  # __float2half_rn, __float_as_int
     if found is None:
         return ELSEWHERE.get(name)

@@ -1,7 +1,7 @@
-"""The walk over a tree that gives every name its meaning.
+"""Resolves the names of a tree.
 
-Names are collected first, since a binding hides a built-in function or constant in the whole program; then every
-statement is walked in order.  All errors of a program are reported together.
+Definitions are collected first: one hides a built-in function or constant of the same name in the whole program.
+Then the statements are resolved in order.  All errors of a program are reported together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kgen.syntax.tree import (
     postorder,
 )
 
-#: Words of Python and C for values, which would silently become inputs.
+#: Names of values in Python and C, which would otherwise become inputs.
 _LITERAL_WORDS = {
     "True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
     "INFINITY": "inf", "Inf": "inf", "Infinity": "inf", "NAN": "nan", "NaN": "nan", "M_PI": "pi", "PI": "pi",
@@ -76,7 +76,7 @@ class _Resolver:
         self.constants: dict[str, float] = {}
         self.calls: CallChecker
         self.suspects = Suspects(reporter)
-        #: Whether every statement parsed: else what is missing may be in one that did not.
+        #: Whether every statement parsed. If not, a missing name may be defined in one that did not.
         self.intact = all(diagnostic.severity != "error" for diagnostic in reporter.diagnostics)
 
     def run(self) -> Program:
@@ -132,7 +132,7 @@ class _Resolver:
         elif binding.role == "inout" and statement.type is not None:
             self.reporter.error(
                 "inout-type",
-                f"`{statement.name}` is an inout argument: its type stands where it is declared",
+                f"`{statement.name}` is an inout argument: its type belongs to its declaration",
                 statement.type.span,
                 marks=[binding.span],
                 hint=f"write `inout {statement.name}: {_text(self.source, statement.type.span)}` there",
@@ -201,7 +201,7 @@ class _Resolver:
             hint = f"move line {line} up; if this `{name}` is an input, give one of the two another name"
         elif binding.role == "let":
             message = f"`{name}` is read by its own definition"
-            hint = f"a name stands for one value: write `let {name}_1 = ...`"
+            hint = f"a name has one value: write `let {name}_1 = ...`"
         else:
             message = f"`{name}` is read by its own definition"
             hint = f"to update an argument in place add the line `inout {name}`; for a new array assign another name"
@@ -211,7 +211,7 @@ class _Resolver:
         params = ", ".join([*(param.name for param in inside.params), name])
         self.reporter.error(
             "def-scope",
-            f"`{inside.name}` does not see `{name}`: a def sees its parameters, params and earlier defs",
+            f"`{inside.name}` cannot use `{name}`: a def can use its parameters, params and earlier defs",
             span,
             marks=marks,
             hint=f"pass it: `def {inside.name}({params}) = ...`",
@@ -224,21 +224,21 @@ class _Resolver:
         if name in CALL_KEYWORDS:
             self.bound.call_keyword(name, "input", span)
         elif name in _LITERAL_WORDS:
-            hint = f"the value is written `{_LITERAL_WORDS[name]}`; an array of this name is declared, `input {name}`"
-            self.reporter.error("literal-word", f"`{name}` is no value here", span, hint=hint)
+            hint = f"write the value as `{_LITERAL_WORDS[name]}`; declare an array of this name with `input {name}`"
+            self.reporter.error("literal-word", f"`{name}` is not a value here", span, hint=hint)
         elif name in _NO_VALUES:
-            hint = "every element has a value: `nan` where one is missing; a new axis is written `expand(x, axis=1)`"
-            self.reporter.error("literal-word", f"`{name}` is no value here", span, hint=hint)
+            hint = "write `nan` for a missing value; write a new axis as `expand(x, axis=1)`"
+            self.reporter.error("literal-word", f"`{name}` is not a value here", span, hint=hint)
         elif name in _CASTS:
             found = _TYPE.match(self.source.text, span.end)
             hint = f"write `{_CASTS[name]}<{found[1] if found else 'float'}>(x)`"
             self.reporter.error("bad-cast", f"there is no `{name}`", span, hint=hint)
         elif name in BY_NAME:
             message = f"`{name}` outside `< >` is an ordinary name, so it is an input here"
-            self.reporter.lint("type-as-value", message, span, hint=f"a conversion is written `cast<{name}>(x)`")
+            self.reporter.lint("type-as-value", message, span, hint=f"write a conversion as `cast<{name}>(x)`")
         elif name in FUNCTIONS:
             message = f"`{name}` without `(` is an ordinary name, so it is an input here"
-            hint = f"call the function as `{name}(...)`, or say `input {name}` if an input is meant"
+            hint = f"call the function as `{name}(...)`, or declare `input {name}` if it is an input"
             self.reporter.lint("function-as-value", message, span, hint=hint)
 
     def _typeof(self, of: Name, position: int, inside: Def | None) -> None:
@@ -275,7 +275,7 @@ class _Resolver:
         marks = [binding.span]
         if binding.position == position:
             hidden = f" (the built-in `{name}` is hidden by this def)" if name in FUNCTIONS else ""
-            hint = "rename the def" if hidden else "a def is written out where it is called, so it ends nowhere"
+            hint = "rename the def" if hidden else "a def is inlined at each call, so it cannot call itself"
             message = f"`{name}` calls itself{hidden}"
             self.reporter.error("recursion", message, node.function_span, marks=marks, hint=hint)
         elif binding.position > position:
@@ -305,10 +305,10 @@ class _Resolver:
                     self.implicit[of.id] = of.span
             elif of.id in CONSTANTS or of.id in BY_NAME:
                 hint = f"write `cast<{of.id}>(...)`" if of.id in BY_NAME else "write the type itself"
-                self.reporter.error("unknown-name", f"`{of.id}` is no operand", of.span, hint=hint)
+                self.reporter.error("unknown-name", f"`{of.id}` is not an operand", of.span, hint=hint)
             else:
-                hint = "name an input, a param, or what an earlier line assigns"
-                self.reporter.error("unknown-name", f"nothing else mentions `{of.id}`", of.span, hint=hint)
+                hint = "name an input, a param, or a name that an earlier line assigns"
+                self.reporter.error("unknown-name", f"`{of.id}` is not used anywhere else", of.span, hint=hint)
 
     def _with_use(self, argument: Argument) -> Argument:
         binding = self.bindings.get(argument.name)
@@ -321,20 +321,20 @@ class _Resolver:
                 continue
             message = f"`{name}` is {WHAT[binding.role]} that nothing reads"
             hint = {
-                "input": "it keeps its place among the arguments; leave it out if that is not meant",
-                "param": "leave it out",
-                "let": f"leave it out, or write `{name} = ...` to make it an output",
+                "input": "it is still an argument of the call; remove the declaration if you do not need it",
+                "param": "remove it",
+                "let": f"remove it, or write `{name} = ...` to make it an output",
             }[binding.role]
             meant = self._misspelt(name)
             if meant is not None:
                 line = self.source.line_of(self.implicit[meant].start)
-                hint = f"was it meant in line {line}? `{meant}` there is not assigned, so it is an input"
+                hint = f"is it misspelt in line {line}? `{meant}` is never assigned, so it is an input"
             self.reporter.lint(f"unused-{binding.role}", message, binding.span, hint=hint)
 
     def _misspelt(self, name: str) -> str | None:
-        """An input that nothing declares, and that might be this name, which nothing reads."""
+        """An undeclared input that may be a misspelling of this unused name."""
         if len(self.reporter.diagnostics) > MAX_SHOWN:
-            return None  # nobody sees it, and looking takes as long as the program has inputs
+            return None  # beyond what a report shows; the search is linear in the number of inputs
         return nearest(name, self.implicit)
 
     def _check_outputs(self) -> None:

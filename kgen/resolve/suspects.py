@@ -1,4 +1,4 @@
-"""What is legal and probably not meant, seen in the tree alone: ``x > 0 & x < 1``, ``x^2``, the letter ``e``."""
+"""Lints that need only the tree, for legal text that is probably a mistake: ``x > 0 & x < 1``, ``x^2``, ``e``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kgen.diagnostics import Reporter
 from kgen.syntax.tree import Binary, Compare, Name, Number
 
 _POWER = re.compile(r"[23](?![\w.])")
-_NEIGHBOURS = frozenset("df")  # whoever has arrays of these names goes on with `e`
+_NEIGHBOURS = frozenset("df")  # with arrays `d` or `f`, an `e` is probably an array as well
 
 
 class Suspects:
-    """Looks at operators, operands first; :meth:`finish` says what depends on the whole program."""
+    """Checks operators, operands first; :meth:`finish` reports what depends on the whole program."""
 
     def __init__(self, reporter: Reporter) -> None:
         self.reporter = reporter
-        self._letters: dict[int, Name] = {}  # each `e` that is read, but for `e ** x`
-        self._summands: set[int] = set()  # those that are added to something, by the node's id
+        self._letters: dict[int, Name] = {}  # each `e` that is read, except in `e ** x`
+        self._summands: set[int] = set()  # ids of the nodes that are added to something
 
     def letter(self, node: Name) -> None:
         """An ``e`` that is read."""
@@ -47,25 +47,25 @@ class Suspects:
                 word = {"&": "and", "|": "or"}[middle.op]
                 self.reporter.lint(
                     "binds-tighter",
-                    f"`{middle.op}` binds tighter than comparisons, so this compares with the value marked",
+                    f"`{middle.op}` binds tighter than comparisons, so this comparison uses the marked value",
                     middle.op_span,
                     marks=(middle.left.span, middle.right.span),
-                    hint=f"to join conditions write `{word}`, or brackets around each",
+                    hint=f"to combine conditions write `{word}`, or put brackets around each",
                 )
 
     def _power(self, node: Binary) -> None:
         """``x ^ 2``, and ``x^2 + 1``, which is ``x ^ 3``."""
         found = _POWER.match(self.reporter.source.text, node.right.span.start)
         if found is not None:
-            hint = f"a power is `x ** {found[0]}`; where bits are meant `0x{found[0]}` says so"
+            hint = f"for a power write `x ** {found[0]}`; for exclusive or write `0x{found[0]}`"
             self.reporter.lint("xor-as-power", "`^` is exclusive or", node.op_span, marks=(node.right.span,), hint=hint)
 
     def finish(self, arrays: Collection[str]) -> None:
-        """``arrays`` are the program's inputs; ``e`` is none of them, and nothing else in the program either."""
+        """``arrays`` are the program's inputs. The program does not define ``e``."""
         letters = {name for name in arrays if len(name) == 1}
         for number, node in self._letters.items():
             if _NEIGHBOURS & letters or (letters and number in self._summands):
-                message = "`e` is Euler's number, 2.718..., beside arrays that are called by a letter"
+                message = "`e` is Euler's number, 2.718..., but the arrays have names of one letter"
                 hint = "for an array write `input e`; for the number `exp(1.0)`"
                 self.reporter.lint("letter-e", message, node.span, hint=hint)
                 return

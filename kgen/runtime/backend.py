@@ -105,7 +105,7 @@ def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend |
             raise error(
                 "wrong-device",
                 f"`{name}` is on {device} and the kernel was made for {wanted}",
-                "move the array, or leave device= out",
+                "move the array, or remove device=",
             )
         return backend_of(device)
     return default_backend(wanted)
@@ -137,7 +137,7 @@ def backend_of(device: Device) -> HostBackend | CudaBackend:
 
     state = require()
     if device.index >= state.device_count:
-        raise error("wrong-device", f"there is no {device}: this machine has {state.device_count} CUDA device(s)")
+        raise error("wrong-device", f"this machine has no {device}: it has {state.device_count} CUDA device(s)")
     arch = device_info(device.index).arch
     return CudaBackend(device, ("cuda", device.index, arch), target_of(arch))
 

@@ -93,7 +93,7 @@ def _shared(folder: Path) -> str | None:
         sticky = one != real and status.st_mode & stat.S_ISVTX and status.st_uid in (os.geteuid(), 0)
         if not is_ours(status) and not sticky:
             shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            return f"others can write to {one}" if shared else f"{one} belongs to another user"
+            return f"other users can write to {one}" if shared else f"{one} belongs to another user"
     return None
 
 

@@ -166,8 +166,8 @@ def check_writable(value: ArrayValue) -> None:
     if value.adapter.immutable:
         raise error(
             "read-only",
-            f"`{value.name}` is a {value.adapter.name} array, and these never change",
-            "leave out= away: the result is a new array",
+            f"`{value.name}` is a {value.adapter.name} array, which is immutable",
+            "remove out=: the result is then a new array",
         )
     if not value.adapter.writable(value.original):
         _refuse_copied(value)
@@ -187,13 +187,13 @@ def _refuse_copied(value: ArrayValue) -> None:
     if not array.dtype.isnative:
         raise error(
             "unsupported-dtype",
-            f"`{value.name}` has the other byte order ({array.dtype.str}), in which kernels do not write",
-            "pass an array of this machine's byte order, and copy it over",
+            f"`{value.name}` has the other byte order ({array.dtype.str}), which kernels cannot write",
+            "pass an array of this machine's byte order, and copy the result",
         )
     raise error(
         "misaligned",
-        f"`{value.name}` has elements that are not at multiples of their {array.itemsize} bytes",
-        "pass an aligned array, and copy it over",
+        f"`{value.name}` has elements that are not aligned to {array.itemsize} bytes",
+        "pass an aligned array, and copy the result",
     )
 
 
@@ -208,7 +208,7 @@ def stream_handle(stream: Any) -> int:
     if handle is None or not 0 <= handle < 1 << 64:
         raise error(
             "bad-stream",
-            f"a {type(stream).__name__} is not a stream" if handle is None else f"{handle:#x} is no stream's handle",
+            f"a {type(stream).__name__} is not a stream" if handle is None else f"{handle:#x} is not a stream handle",
             "pass an int handle, or a torch, CuPy or __cuda_stream__ object",
         )
     return handle

@@ -133,7 +133,7 @@ class Store:
         if first:
             folders.note(
                 f"kgen cannot keep compiled kernels in {self._folder}: {why}; they are kept until this process ends "
-                "(KGEN_CACHE_DIR names another folder)"
+                "(set KGEN_CACHE_DIR to use another folder)"
             )
 
     def _remember(self, key: str, payload: bytes) -> None:

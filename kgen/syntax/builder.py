@@ -16,7 +16,7 @@ from kgen.syntax.type_hints import TYPE_HINTS
 _MODES = ("rne", "rz", "ru", "rd")
 _UNARY = {"!": "not"}
 _BINARY = {"&&": "and", "||": "or"}
-_MAX_DIGITS = 1000  # far beyond every dtype, and below where Python's own conversion refuses
+_MAX_DIGITS = 1000  # more than any dtype needs, and below the limit of Python's own conversion
 
 
 def _span(token: Token) -> Span:
@@ -93,7 +93,7 @@ class Builder:
             hint = "write `typeof(x)` for the type of `x`"
             if word.text in BY_NAME:
                 hint = f"write `cast<{word.text}>({children[2].text[:40]})`"
-            self.reporter.error("unknown-type", f"`{word.text}(...)` is no type", _span(word), hint=hint)
+            self.reporter.error("unknown-type", f"`{word.text}(...)` is not a type", _span(word), hint=hint)
         of = tree.Name(span=_span(children[2]), id=children[2].text)
         return tree.TypeName(span=_between(word, children[-1]), dtype=None, of=of)
 
@@ -111,7 +111,7 @@ class Builder:
         if type_name.of is not None:
             self.reporter.error(
                 "typeof-place",
-                "`typeof` stands only in `cast<typeof(x)>(...)` and `bitcast<typeof(x)>(...)`",
+                "`typeof` is only allowed in `cast<typeof(x)>(...)` and `bitcast<typeof(x)>(...)`",
                 type_name.span,
                 hint="name a type here, or cast the value",
             )
@@ -166,7 +166,7 @@ class Builder:
 
     def bracketed(self, children: list[Any]) -> tree.Expr:
         opening, inner, closing = children
-        # The brackets belong to the place of an operand: `(a + b) * c` marks all of `(a + b)`.
+        # The span of an operand includes its brackets: `(a + b) * c` marks `(a + b)`.
         return replace(cast(tree.Number, inner), span=_between(opening, closing))
 
     def call(self, children: list[Any]) -> tree.Call:
@@ -210,9 +210,9 @@ class Builder:
             if token.text != "sat" and token.text not in _MODES:
                 self.reporter.error(
                     "bad-cast",
-                    f"`{token.text[:40]}` says nothing about a cast",
+                    f"`{token.text[:40]}` is not an option of a cast",
                     _span(token),
-                    hint="after the type may stand `sat` (saturate) and one of `rne`, `rz`, `ru`, `rd` (rounding)",
+                    hint="the options are `sat` (saturate) and one of `rne`, `rz`, `ru`, `rd` (rounding)",
                 )
             elif group in seen:
                 message = f"`{token.text}` after `{seen[group].text}`"

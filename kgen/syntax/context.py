@@ -1,4 +1,4 @@
-"""Where a statement stops making sense: what the explanations of ``hints.py`` and ``mistakes.py`` look at."""
+"""The place where a statement fails to parse, as the rules of ``hints.py`` and ``mistakes.py`` see it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 40  # characters of a token in a message
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A diagnostic in the making; ``at`` is None for the token that does not fit."""
+    """What a rule reports. ``at`` is None for the token at which parsing failed."""
 
     code: str
     message: str
@@ -23,10 +23,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``tokens[at]`` fits no rule; ``expected`` are the terminals that would; ``text`` is the whole program.
+    """The parser failed at ``tokens[at]`` where one of the terminals ``expected`` may follow. ``text``: the program.
 
-    The parser may have reduced before it noticed; ``after`` are the terminals that may follow ``tokens[at - 1]`` in
-    any program, so they tell a place for a value from a place for an operator.
+    The parser may have reduced before it failed, which narrows ``expected``. ``after`` holds all terminals that may
+    follow ``tokens[at - 1]`` in any program: it tells whether a value or an operator belongs here.
     """
 
     tokens: list[Token]
@@ -44,7 +44,7 @@ class Context:
         return self.tokens[0].text
 
     def near(self, offset: int) -> Token:
-        """A neighbour of the token; beyond the ends, an empty one."""
+        """The token at ``at + offset``; an empty token beyond the ends."""
         i = self.at + offset
         return self.tokens[i] if 0 <= i < len(self.tokens) else Token(END, "", 0, 0)
 
@@ -72,7 +72,7 @@ class Context:
         return stack[-1] if stack else None
 
     def rest(self) -> str:
-        """The text of the statement from the token on, if it is short and on one line."""
+        """The statement from the token to its end; ``...`` if that is long or has several lines."""
         return brief(self.text[self.token.start : self.tokens[-1].start])
 
     def whole(self) -> str:

@@ -1,6 +1,6 @@
-"""What to say about a statement that does not parse: ordered rules, the first that knows the mistake speaks.
+"""Explains statements that do not parse: the first rule of an ordered list that recognises the mistake reports it.
 
-A rule sees the tokens around the one that fits nowhere (:class:`Context`) and returns a :class:`Problem` or None.
+A rule gets the failing token with its surroundings (:class:`Context`) and returns a :class:`Problem` or None.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from kgen.syntax import mistakes, statement_hints, value_hints
 from kgen.syntax.context import Context, Problem, span
 from kgen.syntax.lexer import STATEMENT_WORDS, Statement, Token
 
-#: Words, or nothing, after ``//``: what a comment looks like and an operand does not.
+#: Text after ``//`` that is a comment and not an operand: several words, or nothing.
 _PROSE = re.compile(r"\s*$|.*?[A-Za-z]['’]?[.,:!]?\s+[A-Za-z]|.*?[A-Za-z]['’][A-Za-z]")
 _PROSE_LENGTH = 200  # characters looked at
 
 
 def explain(reporter: Reporter, tokens: list[Token], at: int, expected: frozenset[str], after: frozenset[str]) -> None:
-    """Report ``tokens[at]``, which no rule takes where it stands."""
+    """Report ``tokens[at]``, at which the parser failed."""
     context = Context(tokens, at, expected, after, reporter.source.text)
     for rule in _RULES:
         problem = rule(context)
@@ -29,7 +29,7 @@ def explain(reporter: Reporter, tokens: list[Token], at: int, expected: frozense
 
 
 def explain_unclosed(reporter: Reporter, statement: Statement) -> None:
-    """Report a bracket that nothing closes, at the bracket."""
+    """Report an opening bracket without a closing one."""
     token = statement.unclosed
     assert token is not None
     nothing = frozenset[str]()
@@ -39,7 +39,7 @@ def explain_unclosed(reporter: Reporter, statement: Statement) -> None:
         return
     closing = {"(": ")", "[": "]", "{": "}"}[token.text]
     message = f"`{token.text}` is never closed"
-    reporter.error("unclosed-bracket", message, span(token), hint=f"write the `{closing}` that belongs to it")
+    reporter.error("unclosed-bracket", message, span(token), hint=f"write the matching `{closing}`")
 
 
 def explain_too_deep(reporter: Reporter, token: Token, limit: int) -> None:
@@ -53,7 +53,7 @@ def _report(reporter: Reporter, problem: Problem, token: Token) -> None:
 
 
 def bound_names(tokens: list[Token]) -> set[str]:
-    """The names that a statement which does not parse would have bound, so that their uses are no errors."""
+    """The names that a statement which does not parse would define, so that uses of them are not errors as well."""
     texts = [token.text for token in tokens[:4]] + [""] * 4
     if texts[0] in ("let", "def"):
         return {texts[1]}
@@ -66,7 +66,7 @@ def bound_names(tokens: list[Token]) -> set[str]:
 
 
 def _prose(c: Context) -> Problem | None:
-    """``y = a + b // what it does``: the words after ``//`` are no expression."""
+    """``y = a + b // what it does``: the words after ``//`` are a comment."""
     line_start = c.text.rfind("\n", c.tokens[0].start, c.token.start) + 1
     for token in reversed(c.tokens[: c.at]):
         if token.start < line_start:

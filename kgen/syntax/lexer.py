@@ -1,7 +1,7 @@
 """Program text -> statements, each a list of tokens with its true offsets.
 
-The words, operators and patterns are the grammar's terminals.  Text that is no terminal becomes a token whose kind
-starts with ``!``; no rule takes one, so it is found where the parser meets it, and ``hints.py`` explains it.
+Words, operators and patterns are the terminals of the grammar.  Other text becomes a token whose kind starts with
+``!``.  No rule accepts such a token: the parser fails there, and ``hints.py`` explains it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kgen.syntax.tables import Tables
 
 END = "$END"
 STATEMENT_WORDS = frozenset({"let", "def", "input", "inout", "param"})
-#: Deeper nesting of brackets is an error: no one writes it, and a C compiler reads no more than 256 either.
+#: Deeper nesting of brackets is an error. C++ compilers have the same limit.
 MAX_NESTING = 256
 
-#: Text that starts a mistake, tried before the operators.  Each is never the start of something legal.
+#: Mistakes, matched before the operators. None of them is a prefix of legal text.
 _MISTAKES = {
     "!comment": r"/\*(?s:.*?)(?:\*/|\Z)",
     "!assign": r"(?:\*\*|//|<<|>>|&&|\|\||[-+*/%&|^~@])=(?!=)|:=",
@@ -35,7 +35,7 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
 class Token:
-    """A terminal ``kind``, its text, and where it stands."""
+    """A terminal ``kind``, its text and its offsets."""
 
     __slots__ = ("end", "kind", "start", "text")
 

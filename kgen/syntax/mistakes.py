@@ -1,4 +1,4 @@
-"""What to say about text that is no word of the language: one function per ``!`` kind of the lexer."""
+"""Explains text that is not part of the language: one function for each ``!`` kind of the lexer."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def comment(context: Context) -> Problem:
 def _assign(context: Context) -> Problem:
     sign, target = context.token.text, context.near(-1)
     if sign == ":=":
-        return Problem("bad-operator", "`:=` is no operator", "a name is assigned with `=`")
+        return Problem("bad-operator", "`:=` is not an operator", "assign with `=`")
     op = sign[:-1]
-    hint = f"there is no `{sign}`: write `out = a {op} b`"
+    hint = f"write `out = a {op} b`"
     if target.kind == "NAME" and context.at == 1:
         name = target.text
         hint = (
             f"write `y = {name} {op} ...`; to update `{name}` in place: `inout {name}` and `{name} = {name} {op} ...`"
         )
-    return Problem("assignment-operator", f"`{sign}` does not exist: a name is assigned once", hint)
+    return Problem("assignment-operator", f"there is no `{sign}`: a name is assigned once", hint)
 
 
 def _operator(context: Context) -> Problem:
@@ -62,12 +62,12 @@ def _operator(context: Context) -> Problem:
         "===": "write `==`",
         "!==": "write `!=`",
         "<>": "write `!=`",
-        "->": "a function is written `def f(x) = expression`",
-        "=>": "write `>=` to compare; a function is written `def f(x) = expression`",
+        "->": "write a function as `def f(x) = expression`",
+        "=>": "write `>=` to compare; write a function as `def f(x) = expression`",
         "*/": "comments start with `#` and end with the line",
-        "...": "broadcasting needs no `...`; say which axes with `axis=`",
+        "...": "broadcasting needs no `...`; `axis=` selects axes",
     }[sign]
-    return Problem("bad-operator", f"`{sign}` is no operator", hint)
+    return Problem("bad-operator", f"`{sign}` is not an operator", hint)
 
 
 def _string(context: Context) -> Problem:
@@ -76,7 +76,7 @@ def _string(context: Context) -> Problem:
 
 def _number(context: Context) -> Problem:
     text = context.token.text
-    return Problem("bad-number", f"{shown(context.token)} is no number", _number_hint(text))
+    return Problem("bad-number", f"{shown(context.token)} is not a number", _number_hint(text))
 
 
 def _number_hint(text: str) -> str:
@@ -85,27 +85,27 @@ def _number_hint(text: str) -> str:
         if "." in plain or text[-1] in "fF":
             left, _, right = plain.partition(".")
             plain = f"{left or '0'}.{right or '0'}"
-        return f"literals take their type from what they meet: write `{plain}`"
+        return f"literals take the dtype of the other operand: write `{plain}`"
     if re.fullmatch(r"0[xXbBoO]\w*", text):
         digits = {"x": "0-9 and a-f", "b": "0 and 1", "o": "0-7"}[text[1].lower()]
-        return f"after `{text[:2]}` come digits {digits}, in groups parted by one `_`"
+        return f"after `{text[:2]}` write digits {digits}; one `_` may separate groups"
     if re.fullmatch(r"0\d+", text):
         octal = f"`0o{text.lstrip('0')}` for octal, " if set(text) <= set("01234567") else ""
         return f"a number does not start with 0: write {octal}`{text.lstrip('0')}` for decimal"
     if "_" in text:
-        return "single `_` may stand between digits: `1_000`"
+        return "one `_` may separate digits: `1_000`"
     if found := re.fullmatch(r"(\d+|\d*\.\d*)[iI]", text):
         return f"the imaginary unit is `j`: write `{found[1]}j`"
     if re.fullmatch(r"[\d.]+[eE]", text):
-        return f"digits follow the `e`: `{text}3`"
+        return f"write digits after the `e`: `{text}3`"
     if found := re.fullmatch(r"(\d+\.?\d*)([A-Za-z_]\w*)", text):
         return f"to multiply write `{brief(found[1])} * {brief(found[2])}`"
-    return "a number has one point: `2.5`"
+    return "a number has at most one point: `2.5`"
 
 
 def _name(context: Context) -> Problem:
     text = context.token.text
-    message = f"{shown(context.token)} is no name: names are made of ASCII letters, digits and `_`"
+    message = f"{shown(context.token)} is not a name: names consist of ASCII letters, digits and `_`"
     return Problem("bad-character", message, _name_hint(text[:40]))
 
 
@@ -113,7 +113,7 @@ def _name_hint(text: str) -> str:
     base = text.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
     if base != text:
         power = text[len(base) :].translate(_SUPERSCRIPTS)
-        return f"a power is written `{base or 'x'} ** {power}`"
+        return f"write a power as `{base or 'x'} ** {power}`"
     plain = "".join(_ascii(c) for c in text)
     return f"write `{plain}`" if plain.isidentifier() and plain.isascii() else "choose an ASCII name"
 
@@ -134,13 +134,15 @@ def _dot(context: Context) -> Problem:
     if owner.kind == "NAME" and member.kind == "NAME":
         at = span(owner) if owner.text in _MODULES else None
         return Problem("attribute", _dot_message(owner.text), _dot_hint(context, owner.text), at)
-    return Problem("attribute", "`.` stands alone", "a point belongs to a number: `0.5`; elementwise needs no `.`")
+    return Problem(
+        "attribute", "`.` is not part of a number", "write a number as `0.5`; elementwise operators have no `.`"
+    )
 
 
 def _dot_message(owner: str) -> str:
     if owner in _MODULES:
-        return f"there are no modules such as `{owner}`"
-    return "`.` is no operator: names have no parts"
+        return f"kgen has no modules such as `{owner}`"
+    return "`.` is not an operator: arrays have no attributes"
 
 
 def _dot_hint(context: Context, owner: str) -> str:
@@ -172,11 +174,11 @@ def _dot_hint(context: Context, owner: str) -> str:
         return f"write `{member}({brief(owner)}{_more(context, member, i + 2) if called else ''})`"
     if member in CONSTANTS:
         return f"write `{member}`"
-    return f"write an input of its own for it, such as `{brief(owner)}_{brief(member)}`"
+    return f"make it a separate input, such as `{brief(owner)}_{brief(member)}`"
 
 
 def _more(context: Context, member: str, i: int) -> str:
-    """The arguments of a method's call, from a token on, as those of the function come after the array."""
+    """The arguments of a method call from token ``i`` on, as arguments of the function after the array."""
     given: list[str] = []
     while i < len(context.tokens) and context.tokens[i].text not in (")", ""):
         given.append(context.tokens[i].text)
@@ -196,17 +198,17 @@ def _bracket(context: Context) -> Problem:
         message = f"`{token.text}` does not close `{opening.text}`"
         return Problem("unmatched-bracket", message, "write `)`", marks=(span(opening),))
     if token.text == "{":
-        return Problem("bracket", "there are no blocks and no sets", "a function is written `def f(x) = expression`")
+        return Problem("bracket", "there are no blocks and no sets", "write a function as `def f(x) = expression`")
     if before.kind == "EQUAL":
-        return Problem("bracket", "there are no lists", "a tuple is written `(0, 1)`, as in `axis=(0, 1)`")
+        return Problem("bracket", "there are no lists", "write a tuple as `(0, 1)`, as in `axis=(0, 1)`")
     if before.kind in ("NAME", "RPAR", "!bracket"):
-        message = "there is no indexing: an expression says what one element is"
+        message = "there is no indexing: an expression computes one element"
         return Problem("indexing", message, _indexing_hint(context, before.text if before.kind == "NAME" else None))
     return Problem("bracket", "there are no lists", "group with `( )`")
 
 
 def _indexing_hint(context: Context, name: str | None) -> str:
-    """``name``: of what is indexed, None for an expression."""
+    """``name`` is the indexed name, None for an indexed expression."""
     inner: list[str] = []
     for token in context.tokens[context.at + 1 :]:
         if token.text == "]":
@@ -217,14 +219,14 @@ def _indexing_hint(context: Context, name: str | None) -> str:
     of = brief(name or "x")
     if new:
         axis = -1 if places[0] == "..." else new[0]
-        return f"a new axis is written `expand({of}, axis={axis})`"
+        return f"write a new axis as `expand({of}, axis={axis})`"
     computed = name is None or re.search(rf"(?:^|[\n;])\s*(?:let\s+)?{re.escape(name)}\s*=", context.text)
     if re.fullmatch(r"[A-Za-z_]\w*", places[-1]):
         picked = f"`sum(index(-1) == expand({brief(places[-1])}, axis=1) ? {of} : 0, axis=-1)`"
         before = "" if computed else "gather before the call; "
         return f"{before}along the last axis of a matrix, {picked} picks one element of each row"
     if computed:
-        return "what is computed has no views: compute it of views of the inputs, passed at the call"
+        return "a computed value cannot be sliced: pass views of the inputs at the call"
     return f"pass the view `{of}[...]` at the call; the element's coordinate is `index(axis)`"
 
 
@@ -237,10 +239,10 @@ def _character(context: Context) -> Problem:
             "bad-operator", "there is no matrix product", "elementwise is `*`; over an axis `sum(a * b, axis=-1)`"
         )
     if c in _SIGNS:
-        return Problem("bad-character", f"`{c}` is no operator", f"write `{_SIGNS[c]}`")
+        return Problem("bad-character", f"`{c}` is not an operator", f"write `{_SIGNS[c]}`")
     code = f"U+{ord(c):04X}"
     if c.isdigit():
-        return Problem("bad-character", f"`{c}` ({code}) is no digit", "digits are 0 to 9")
+        return Problem("bad-character", f"`{c}` ({code}) is not a digit", "digits are 0 to 9")
     if not c.isprintable() or c.isspace():
         name = unicodedata.name(c, "a control character").lower()
         return Problem("bad-character", f"{name} ({code}) has no meaning", "remove it, or write a space")

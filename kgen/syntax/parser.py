@@ -1,6 +1,6 @@
-"""Text -> tree: the LALR loop, statement by statement, so that an error hides nothing in the next one.
+"""Text -> tree: an LALR loop for each statement, so that a syntax error does not hide errors in later statements.
 
-Reductions build nodes at once and nothing recurses, so a program may nest and run on as it likes.
+Nodes are built while reducing, and nothing recurses, so nesting is not limited by Python's stack.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_SIZE = 1 << 22  # characters
 
 
 def parse(source: Source, reporter: Reporter) -> Tree:
-    """The tree of the statements that parse; the others are reported, and the names they bind are in ``broken``."""
+    """The tree of the statements that parse. The others are reported, and the names they define are in ``broken``."""
     if len(source.text) > MAX_SIZE:
         hint = f"at most {MAX_SIZE:,} characters"
         reporter.error("too-large", f"the program has {len(source.text):,} characters", Span(0, 1), hint=hint)
@@ -29,7 +29,7 @@ def parse(source: Source, reporter: Reporter) -> Tree:
 
 
 def parse_def(source: Source, start: int, end: int) -> Def:
-    """The one ``def`` between two offsets of a source of kgen's own."""
+    """The one ``def`` between two offsets of the prelude."""
     reporter = Reporter(source)
     (node,) = _parse(source, start, end, reporter).statements
     reporter.raise_errors()
@@ -59,7 +59,7 @@ class _Parser:
             _gather if rule.helper else getattr(builder, "def_" if rule.builder == "def" else rule.builder, _gather)
             for rule in tables.rules
         )
-        # (state below, state, terminal) -> the state after all the unit rules that apply: `a` alone passes fifteen.
+        # (state below, state, terminal) -> the state after all unit rules that apply (fifteen for a bare `a`).
         self._chains: dict[tuple[int, int, str], int] = {}
 
     def statement(self, statement: Statement) -> Node | None:
@@ -118,12 +118,12 @@ class _Parser:
 
 
 def _gather(children: list[Any]) -> list[Any]:
-    """The value of a repetition: its items, which the rule above takes in."""
+    """The value of a repetition: the list of its items."""
     return children
 
 
 def _flat(children: list[Any]) -> list[Any]:
-    if type(children[0]) is list:  # a repetition grows at its end: keep the list, or it is copied for every item
+    if type(children[0]) is list:  # extend the repetition in place: a copy for each item would be quadratic
         flat = children[0]
         rest = children[1:]
     else:

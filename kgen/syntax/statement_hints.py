@@ -16,7 +16,7 @@ _C_WORDS = words(
     "const auto static unsigned signed long short char void var volatile constexpr inline extern size_t "
     "__global__ __device__ __shared__ __host__"
 )
-#: What may stand between two values, so that a line which starts with it continues the one before.
+#: Infix operators: a line that starts with one was meant to continue the line before.
 INFIX = words("+ - * / // % ** << >> < <= > >= == != & && | || ^ ? : , and or")
 
 
@@ -41,11 +41,11 @@ def reserved(c: Context) -> Problem | None:
     if c.token.text == "=" and c.at == 1 and c.first in RESERVED:  # def = 3
         word, at = c.first, span(c.tokens[0])
         hint = f"choose another name, such as `{word}_`"
-        return Problem("reserved-name", f"`{word}` is a word of the language, not a name", hint, at)
+        return Problem("reserved-name", f"`{word}` is a reserved word, not a name", hint, at)
     if word in RESERVED and (assigns or (binds and c.at > 0)):
         return Problem(
             "reserved-name",
-            f"`{word}` is a word of the language, not a name",
+            f"`{word}` is a reserved word, not a name",
             f"choose another name, such as `{word}_`",
         )
     return None
@@ -58,10 +58,13 @@ def control(c: Context) -> Problem | None:
     if word == "return":
         value = brief(c.text[c.tokens[0].end : c.tokens[-1].start])
         return Problem(
-            "syntax", "there is no `return`: what is assigned is returned", f"write `out = {value}`", span(c.tokens[0])
+            "syntax",
+            "there is no `return`: every name that is assigned is an output",
+            f"write `out = {value}`",
+            span(c.tokens[0]),
         )
-    hint = "each line is `name = expression`; a choice is written `c ? a : b`"
-    return Problem("syntax", f"there are no statements such as `{word}`", hint, span(c.tokens[0]))
+    hint = "each line is `name = expression`; write a choice as `c ? a : b`"
+    return Problem("syntax", f"there is no `{word}` statement", hint, span(c.tokens[0]))
 
 
 def declaration(c: Context) -> Problem | None:
@@ -79,10 +82,12 @@ def declaration(c: Context) -> Problem | None:
             hint = (
                 f"write `let {name.text} = cast<{word.text}>(...)`, or `{name.text}: {word.text} = ...` for an output"
             )
-        return Problem("syntax", f"{shown(word)} starts no statement: types come from the arrays", hint, span(word))
+        return Problem(
+            "syntax", f"{shown(word)} cannot start a statement: dtypes come from the arrays", hint, span(word)
+        )
     if word.text in BY_NAME or word.text in _C_WORDS:
-        hint = "a statement is `name = expression`; an input's type is stated by `input x: float`"
-        return Problem("syntax", f"{shown(word)} starts no statement", hint, span(word))
+        hint = "a statement is `name = expression`; `input x: float` declares the dtype of an input"
+        return Problem("syntax", f"{shown(word)} cannot start a statement", hint, span(word))
     return None
 
 
@@ -91,7 +96,7 @@ def input_line(c: Context) -> Problem | None:
         return None
     word, before = c.first, c.near(-1)
     if c.token.kind == END and c.at == 1:
-        return Problem("syntax", f"`{word}` names nothing", f"write `{word} a`")
+        return Problem("syntax", f"`{word}` needs a name", f"write `{word} a`")
     if c.token.kind == "NAME" and before.kind == "NAME":
         if c.near(-2).text == ":":
             named = f"{brief(c.near(-3).text)}: {brief(before.text)}"
@@ -113,7 +118,7 @@ def def_line(c: Context) -> Problem | None:
         return None
     name = c.near(1 - c.at).text if c.at > 1 else "f"
     if c.token.text == ":" and c.open_bracket() is not None and not c.wants_value and "PLUS" not in c.expected:
-        hint = "a def takes whatever it is given: write the name alone, and `cast<T>(x)` in its body"
+        hint = "write the name alone; to convert, write `cast<T>(x)` in the body"
         return Problem("syntax", "parameters of a `def` have no types", hint)
     if c.token.text == "=" and c.open_bracket() is not None and "COMMA" in c.expected and "PLUS" not in c.expected:
         return Problem("syntax", "parameters of a `def` have no defaults", "pass every argument at the call")
@@ -128,7 +133,7 @@ def def_line(c: Context) -> Problem | None:
         )
     if c.at <= 2 and c.token.text != "(" and "LPAR" in c.expected:
         hint = f"write `def {brief(name)}(x) = expression`; a value is named by `let {brief(name)} = ...`"
-        return Problem("syntax", "a `def` is a function with parameters", hint)
+        return Problem("syntax", "a `def` needs parameters", hint)
     return None
 
 
@@ -136,7 +141,7 @@ def type_place(c: Context) -> Problem | None:
     """``input a: 3``, ``out : = a``."""
     if c.near(-1).text != ":" or "NAME" not in c.expected or c.wants_value:
         return None
-    return Problem("syntax", "a type is expected after `:`", "write one such as `half`, or leave `:` out")
+    return Problem("syntax", "a type is expected after `:`", "write a type such as `half`, or remove `:`")
 
 
 def let_line(c: Context) -> Problem | None:
@@ -152,7 +157,7 @@ def let_line(c: Context) -> Problem | None:
 
 
 def statement_start(c: Context) -> Problem | None:
-    """The line is no assignment: an expression by itself, several names, a call that is assigned to."""
+    """A line that is not an assignment: a bare expression, several names, a call before `=`."""
     if c.at > 1 or c.first in STATEMENT_WORDS:
         return None
     token = c.token
@@ -165,7 +170,7 @@ def statement_start(c: Context) -> Problem | None:
     if equal is not None and token.text == "(" and c.at == 1:
         return Problem(
             "syntax",
-            "a call cannot be assigned",
+            "a call cannot be assigned to",
             f"to define a function write `def {brief(c.first)}(x) = ...`",
             span(c.tokens[0]),
         )
@@ -177,5 +182,5 @@ def statement_start(c: Context) -> Problem | None:
     value = c.whole()
     if equal is None:
         at = Span(c.tokens[0].start, max(c.tokens[-2].end, c.tokens[0].end))
-        return Problem("syntax", "the value of this line has no name", f"write `out = {value}`", at)
-    return Problem("syntax", "only a name can be assigned", "write `name = expression`")
+        return Problem("syntax", "the value of this line is not assigned to a name", f"write `out = {value}`", at)
+    return Problem("syntax", "only a name can be assigned to", "write `name = expression`")

@@ -1,8 +1,7 @@
 """The LALR tables of ``grammar/kgen.lark``: lark builds them, plain dictionaries hold them.
 
-Tables of plain values need no lark to load: importing lark takes 50 ms and building the tables 60 more, reading
-them back 1 ms.  A wheel carries them as ``_data/kgen.lark.bin``; without that file, or when its digest shows that
-it belongs to another grammar, they are built in memory.
+Loading plain tables takes 1 ms; importing lark takes 50 ms and building the tables 60 ms more.  A wheel contains
+them as ``_data/kgen.lark.bin``.  Without that file, or if its digest does not match the grammar, they are built.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _DIGEST_SIZE = 32
 class Rule:
     """One production.
 
-    ``unit``: the value of its only symbol passes through.  ``helper``: a repetition of the grammar, whose value is
-    a list that the rule above it takes in.
+    ``unit``: its value is that of its only symbol.  ``helper``: a repetition in the grammar; its value is a list, which
+    becomes part of the children of the rule above.
     """
 
     origin: str
@@ -56,7 +55,7 @@ def load() -> Tables:
         try:
             return _unpack(data)
         except (EOFError, TypeError, ValueError):
-            pass  # cut short, or a Python that reads marshal differently after all
+            pass  # truncated, or an incompatible marshal format
     return _unpack(build())
 
 
@@ -85,7 +84,7 @@ def build() -> bytes:
     table = parser.parser._parse_table  # there is no public name for it; `Lark.save` writes the same table
     terminals = {t.name for t in lark.terminals} | {"$END"}
     start, end = table.start_states["statement"], table.end_states["statement"]
-    # Numbered anew, because lark numbers states and rules by the order of its sets: the same bytes in every process.
+    # Renumbered for reproducible bytes: lark numbers states and rules in the order of its sets.
     rows = sorted({_row(rule) for row in table.states.values() for act, rule in row.values() if act is not Shift})
     rule_number = {row: i for i, row in enumerate(rows)}
     states = [start]
@@ -112,7 +111,7 @@ def build() -> bytes:
         "words": {t.pattern.value: t.name for t in lark.terminals if isinstance(t.pattern, PatternStr)},
         "patterns": {t.name: t.pattern.value for t in lark.terminals if not isinstance(t.pattern, PatternStr)},
     }
-    return _digest() + marshal.dumps(plain, 2)  # version 2 writes no references, which depend on what else is alive
+    return _digest() + marshal.dumps(plain, 2)  # version 2 has no references, which depend on reference counts
 
 
 def _row(rule: Any) -> tuple[str, int, str, bool, bool]:
@@ -124,6 +123,6 @@ def _row(rule: Any) -> tuple[str, int, str, bool, bool]:
 
 
 def _digest() -> bytes:
-    # Not lark's version: what lark built is in the file, and lark takes no part in reading it.  Not Python's either:
-    # one wheel serves all of them, and every Python 3 reads version 2 of marshal's format.
+    # Neither lark's version, since reading the tables needs no lark, nor Python's: every Python 3 reads version 2 of
+    # marshal's format, and one wheel serves all of them.
     return hashlib.sha256(f"{_FORMAT}\0{resources.grammar()}".encode()).digest()

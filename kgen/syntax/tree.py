@@ -1,7 +1,7 @@
 """The syntax tree: frozen nodes, each with the span it came from.
 
-Node classes share their names with the rules of ``grammar/kgen.lark``.  Programs nest as deep as they
-like, so nothing here or above may recurse on depth: walk with :func:`postorder`.
+Node classes share their names with the rules of ``grammar/kgen.lark``.  Nesting is not limited
+by Python's stack, so no code may recurse on it: use :func:`postorder`.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ Statement = Input | Inout | Param | Def | Let | Assign
 class Tree:
     """All statements of a program in order.
 
-    ``broken`` are the names that statements with a syntax error would have bound: their uses are no errors.
+    ``broken`` are the names that statements with a syntax error would have defined: uses of them are not errors.
     """
 
     statements: tuple[Statement, ...] = field(default=())

@@ -1,4 +1,4 @@
-"""Types of other languages and libraries, and what they are called here."""
+"""Type names of other languages and libraries -> what to write in kgen."""
 
 from __future__ import annotations
 

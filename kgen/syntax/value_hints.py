@@ -20,9 +20,9 @@ def closing(c: Context) -> Problem | None:
     if c.token.text != ")":
         return None
     if c.open_bracket() is None:
-        return Problem("unmatched-bracket", "nothing opens this `)`", "remove it, or write the `(` that belongs to it")
+        return Problem("unmatched-bracket", "nothing opens this `)`", "remove it, or write the matching `(`")
     if c.near(-1).text == "(":
-        return Problem("syntax", "there is nothing between these brackets", "write a value", marks=(span(c.near(-1)),))
+        return Problem("syntax", "these brackets are empty", "write a value", marks=(span(c.near(-1)),))
     return None
 
 
@@ -40,13 +40,15 @@ def words(c: Context) -> Problem | None:
         kind = c.near(1).text if c.near(1).text in BY_NAME else "float"
         whole = before.kind in ("NAME", "NUMBER") and (c.at == 1 or c.near(-2).kind in ("EQUAL", "COMMA", "LPAR"))
         operand = brief(before.text) if whole else "..."
-        return Problem("syntax", "`as` is no operator", f"write `cast<{kind}>({operand})`")
+        return Problem("syntax", "`as` is not an operator", f"write `cast<{kind}>({operand})`")
     if word in ("if", "else"):
-        return Problem("syntax", f"`{word}` is no operator", "a choice is written `condition ? a : b`")
+        return Problem("syntax", f"`{word}` is not an operator", "write a choice as `condition ? a : b`")
     if word == "for":
-        return Problem("syntax", "there are no loops", "say what one element is; `sum(x, axis=0)` adds along an axis")
+        return Problem(
+            "syntax", "there are no loops", "write the expression of one element; `sum(x, axis=0)` adds along an axis"
+        )
     if word in _WORD_OPERATORS:
-        return Problem("syntax", f"`{word}` is no operator", f"write `{_WORD_OPERATORS[word]}`")
+        return Problem("syntax", f"`{word}` is not an operator", f"write `{_WORD_OPERATORS[word]}`")
     return None
 
 
@@ -56,7 +58,7 @@ def cast(c: Context) -> Problem | None:
         word = before.text
         return Problem("bad-cast", f"`{word}` needs a type in `< >`", f"write `{word}<float>(x)`", span(before))
     if before.text == ">" and c.expected == {"LPAR"}:
-        return Problem("bad-cast", "the operand of a cast stands in brackets", f"write `({c.rest()})`")
+        return Problem("bad-cast", "the operand of a cast needs brackets", f"write `({c.rest()})`")
     if "MORETHAN" in c.expected and not c.wants_operator and c.token.text in CAST_OPTIONS and before.kind == "NAME":
         opened = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
         if opened == "cast":
@@ -71,16 +73,14 @@ def cast(c: Context) -> Problem | None:
     if "MORETHAN" in c.expected and not c.wants_operator and not c.wants_value:
         opened = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
         if opened == "bitcast" and c.token.text == ",":
-            return Problem(
-                "bad-cast", "a bitcast keeps the bits: it takes a type and nothing else", "write `bitcast<int>(x)`"
-            )
+            return Problem("bad-cast", "a bitcast takes a type and no options", "write `bitcast<int>(x)`")
         if opened is not None:
             hint = f"write `{opened}<float>(x)`"
             return Problem("bad-cast", f"`>` is missing after {shown(before)}", hint, span(before))
     if before.text == ")" and c.is_value and c.near(-2).text in BY_NAME and c.near(-3).text == "(":
         kind = c.near(-2).text
         at = Span(c.near(-3).start, before.end)
-        return Problem("bad-cast", f"`({kind})` is no cast", f"write `cast<{kind}>({c.rest()})`", at)
+        return Problem("bad-cast", f"`({kind})` is not a cast", f"write `cast<{kind}>({c.rest()})`", at)
     return None
 
 
@@ -90,7 +90,7 @@ def equal(c: Context) -> Problem | None:
     hint = "write `==` to compare"
     if c.open_bracket() is None:
         hint += "; a second value needs a line of its own"
-    return Problem("syntax", "`=` does not stand inside an expression", hint)
+    return Problem("syntax", "`=` is not allowed inside an expression", hint)
 
 
 def comma(c: Context) -> Problem | None:
@@ -99,8 +99,8 @@ def comma(c: Context) -> Problem | None:
     opening = c.open_bracket()
     if opening is None:
         return Problem("syntax", "a statement has one value", "write a line for each output: `s = ...` and `d = ...`")
-    hint = "a tuple is only the value of a keyword, as in `axis=(0, 1)`"
-    return Problem("syntax", "`,` does not stand in these brackets", hint, marks=(span(opening),))
+    hint = "a tuple is only allowed as the value of a keyword, as in `axis=(0, 1)`"
+    return Problem("syntax", "`,` is not allowed in these brackets", hint, marks=(span(opening),))
 
 
 def missing_operator(c: Context) -> Problem | None:
@@ -113,7 +113,7 @@ def missing_operator(c: Context) -> Problem | None:
     elif c.token.kind == "BANG" and c.near(1).kind not in ("NAME", "NUMBER", "LPAR"):
         hint = f"a factorial is `tgamma({brief(before.text)} + 1)`"
     elif c.open_bracket() is not None and c.token.text != "(":
-        hint += "; arguments are parted by `,`"
+        hint += "; arguments are separated by `,`"
     if c.token.kind in STATEMENT_WORDS:
         hint = "end the statement before it with a newline or `;`"
     message = f"an operator is missing between {shown(before)} and {shown(c.token)}"
@@ -129,13 +129,16 @@ def incomplete(c: Context) -> Problem | None:
             return Problem("syntax", f"a value is missing after {shown(before)}", hint, last)
         if "COLON" in c.expected and _question(c) is not None:
             return Problem("syntax", "`?` has no `:`", "write `condition ? a : b`", _question(c))
-        return Problem("syntax", f"the statement ends after {shown(before)}", _expected_hint(c), last)
+        return Problem("syntax", f"the statement is incomplete after {shown(before)}", _expected_hint(c), last)
     if c.token.kind == "NOT" and c.wants_value:
         return Problem(
-            "syntax", "`not` binds looser than what stands before it", "write `!x`, or `(not x)`", marks=(span(before),)
+            "syntax",
+            "`not` binds more loosely than the operator before it",
+            "write `!x`, or `(not x)`",
+            marks=(span(before),),
         )
     if c.token.text == ":" and c.wants_operator:
-        return Problem("syntax", "`:` has no `?`", "a choice is written `condition ? a : b`")
+        return Problem("syntax", "`:` has no `?`", "write a choice as `condition ? a : b`")
     if c.token.text in (")", ",") and "COLON" in c.expected and _question(c) is not None:
         return Problem("syntax", "`?` has no `:`", "write `condition ? a : b`", _question(c))
     if c.token.text in STATEMENT_WORDS:
@@ -169,5 +172,5 @@ def _value_hint(c: Context) -> str | None:
     if pair in ("&&&", "|||"):
         return f"write `{pair[:2]}`"
     if c.token.text == "|" and any(token.text == "|" for token in c.tokens[c.at + 1 :]):
-        return "a magnitude is written `abs(x)`"
-    return "two operators stand side by side" if c.near(-1).text in INFIX else "write a name or a number"
+        return "write a magnitude as `abs(x)`"
+    return "one operator follows another" if c.near(-1).text in INFIX else "write a name or a number"

@@ -57,7 +57,7 @@ def test_adapter_by_type(value: object, name: str) -> None:
         ("text", "numbers"),
         (b"bytes", "numpy.frombuffer"),
         (bytearray(4), "numpy.frombuffer"),
-        (None, "unset"),
+        (None, "check that the variable is set"),
         ({}, "DLPack"),
         (Masked(), "DLPack"),
     ],

@@ -303,7 +303,7 @@ def test_doctor_and_the_cache(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
 
     assert said()["ok"]
     folder.chmod(0o777)
-    assert said()["found"] == f"{folder / 'cubin'}: others can write to {folder}"
+    assert said()["found"] == f"{folder / 'cubin'}: other users can write to {folder}"
     folder = tmp_path / "file"
     folder.write_text("")
     assert not said()["ok"]

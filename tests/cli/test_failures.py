@@ -69,7 +69,7 @@ def test_more_than_memory_holds(run: Run) -> None:
     """A result of 7 TiB is refused."""
     status, _, err = run("run", "-c", "out = index(0)", "--shape", "1000000x1000000", "--device", "cpu")
     assert status == 1
-    assert err.startswith("error[out-of-memory]: this needs more memory than there is: Unable to allocate 7.28 TiB")
+    assert err.startswith("error[out-of-memory]: not enough memory: Unable to allocate 7.28 TiB")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

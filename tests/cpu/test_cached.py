@@ -175,7 +175,7 @@ def test_a_library_of_somebody_else_is_not_loaded(tmp_path: Path, folder: Path) 
     (folder / "cpu").chmod(0o777)
     result, said = use(folder)
     assert result == RESULT
-    assert "others can write to" in said
+    assert "other users can write to" in said
     assert not mark.exists()
 
 

@@ -142,7 +142,7 @@ def said(run: Run, program: Path, content: bytes, *more: str) -> str:  # noqa: F
 
 def test_what_is_wrong_with_an_array(run: Run, program: Path) -> None:  # noqa: F811
     """The error tells text from a damaged file, and how to read raw bytes."""
-    assert "bad.npy is no .npy or .npz file" in said(run, program, b"1, 2, 3")
+    assert "bad.npy is not a .npy or .npz file" in said(run, program, b"1, 2, 3")
     assert "bad.npy is empty" in said(run, program, b"")
     assert "bad.npy is damaged, or truncated" in said(run, program, npy()[:-3])
     assert "pickled Python objects" in said(run, program, ARRAYS["objects, pickled"][0])
@@ -150,7 +150,7 @@ def test_what_is_wrong_with_an_array(run: Run, program: Path) -> None:  # noqa: 
     fp8 = npy(descr="'|V1'", data=b"\0" * 5)
     assert "hint: say what they are: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8)
     assert "hint: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8, "--dtype", "bf16")
-    assert "leave --dtype out; to convert write `cast<bf16>(a)`" in said(run, program, npy(), "--dtype", "bf16")
+    assert "remove --dtype; to convert write `cast<bf16>(a)`" in said(run, program, npy(), "--dtype", "bf16")
 
 
 def test_other_files_instead_of_arrays(run: Run, program: Path) -> None:  # noqa: F811

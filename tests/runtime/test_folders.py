@@ -56,7 +56,7 @@ def test_a_folder_that_others_write_to_is_not_used(tmp_path: Path, which: str, m
     (folder if which == "itself" else folder.parent).chmod(mode)
     is_sticky = which == "above" and mode == 0o1777
     assert (unusable(folder, runs=True) is None) is is_sticky
-    assert is_sticky or "others can write" in str(unusable(folder, runs=True))
+    assert is_sticky or "other users can write" in str(unusable(folder, runs=True))
 
 
 @as_root

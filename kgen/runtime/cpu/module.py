@@ -157,5 +157,5 @@ def _open(recipe: build.Recipe) -> ctypes.CDLL:
         except OSError as problem:
             why = str(problem)
             gc.collect()  # kernels that nobody uses any more: a process may have so many mappings of memory
-    hint = "does its folder allow programs, and are there tens of thousands of kernels in use (vm.max_map_count)?"
+    hint = "check that its folder is not mounted noexec, and that vm.max_map_count allows more loaded libraries"
     raise error("load-failed", f"a compiled kernel cannot be loaded: {why}", hint)

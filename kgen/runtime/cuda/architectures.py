@@ -37,7 +37,7 @@ def require_known(arch: object) -> None:
     shown = f"`{arch:.40}`" if isinstance(arch, str) else f"{arch!r:.40}"
     names = ", ".join(f"sm_{n}" for n in _KNOWN)
     hint = f"{meant}one of {names}; also sm_90a and later with `a`, sm_100f and later with `f`"
-    raise error("unknown-arch", f"{shown} is no architecture that kgen writes for", hint)
+    raise error("unknown-arch", f"{shown} is not an architecture that kgen supports", hint)
 
 
 def _compiled_for() -> tuple[str, ...]:

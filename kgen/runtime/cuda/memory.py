@@ -77,7 +77,7 @@ def allocate(device: int, size: int, stream: Any = None) -> int:
                 raise launch_failed(f"allocating {size:,} bytes on cuda:{device}", problem) from problem
             free, total = check("cuMemGetInfo", driver.cuMemGetInfo())
             have = f"{free:,} of {total:,} bytes are free"
-            raise error("out-of-memory", f"cuda:{device} has no {size:,} bytes to give ({have})") from problem
+            raise error("out-of-memory", f"cuda:{device} cannot allocate {size:,} bytes ({have})") from problem
 
 
 def release(device: int, address: int, stream: Any = None) -> None:
@@ -217,4 +217,4 @@ def device_of(address: int) -> int:
     try:
         return int(check("cuPointerGetAttribute", driver.cuPointerGetAttribute(kind, address)))
     except DriverError as problem:
-        raise error("bad-array", f"{address:#x} is no address of CUDA memory: {problem.name}") from problem
+        raise error("bad-array", f"{address:#x} is not an address of CUDA memory: {problem.name}") from problem
