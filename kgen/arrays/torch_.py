@@ -151,8 +151,7 @@ class TorchAdapter(Defaults):
     def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look | None:
         if self._forward._current_level >= 0:
             return None  # every tensor has to be checked for a tangent
-        first = {id(x): name for name, x, _ in reversed(arrays)}
-        distinct = [(name, x) for name, x, _ in arrays if first[id(x)] == name]
+        distinct, same = _distinct(arrays)
         check = _guards([x for _, x in distinct], dense)  # torch's guards accept each tensor only once
         facts = [Fact(self._forward, ("_current_level",), -1)]
         for name, x in distinct:
@@ -167,7 +166,7 @@ class TorchAdapter(Defaults):
             True,
             self.current_stream(cuda(tensor.get_device())) if tensor.is_cuda else None,
             alike=(check or _same_keys([x for _, x in distinct]), tuple(name for name, _ in distinct)),
-            same=tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name),
+            same=same,
             unless=self._grad_enabled if any(x.requires_grad for _, x in distinct) else None,
             numel="numel",
             numel_call=True,
@@ -220,6 +219,13 @@ def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | 
     guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
     check: Callable[..., bool] = guards.check
     return check
+
+
+def _distinct(arrays: Sequence[tuple[str, Any, bool]]) -> tuple[list[tuple[str, Any]], tuple[tuple[str, str], ...]]:
+    """Each tensor once, by its first name, and the pairs of names of one tensor."""
+    first = {id(x): name for name, x, _ in reversed(arrays)}
+    distinct = [(name, x) for name, x, _ in arrays if first[id(x)] == name]
+    return distinct, tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name)
 
 
 def _facts(name: str, x: Any, dense: bool) -> list[Fact]:

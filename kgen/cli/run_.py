@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--device", metavar="cuda|cpu", help="where to run [default: the GPU if there is one]")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+# many: click passes each option as a parameter
 def command(
     file: str | None,
     text: str | None,

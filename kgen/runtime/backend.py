@@ -1,4 +1,4 @@
-"""Where kernels run: a CUDA device, or the host through the CPU target.  One interface for both."""
+"""The devices that kernels run on: a CUDA device, or the host through the CPU target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CPU = Device("cpu", 0)
 
 @dataclass(frozen=True, slots=True)
 class HostBackend:
-    """The CPU target: the same text through the host's compiler.  ``key`` tells its code from other devices'."""
+    """The CPU target: the same text through the host's compiler.  ``key`` identifies the device in caches."""
 
     device: Device = CPU
     key: tuple[object, ...] = ("cpu",)
@@ -62,10 +62,11 @@ class CudaBackend:
         return Loaded(module.entries, Signature.of(module.entries, steps), loaded)
 
 
+# branches: one error for each way in which devices and arrays disagree
 def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend | CudaBackend:
-    """The device that the arrays are on, or the one asked for.
+    """The device of the arrays, or ``wanted``.
 
-    NumPy arrays go to the device asked for, else to a GPU if there is one.  Raises :class:`~kgen.KgenError`
+    NumPy arrays run on ``wanted``, else on a GPU if there is one.  Raises :class:`~kgen.KgenError`
     (``mixed-devices``, ``wrong-device``) naming the arguments.
     """
     arrays = [v for v in values if isinstance(v, ArrayValue)]
@@ -78,7 +79,7 @@ def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend |
         )
     asked = None if wanted is None else parse_device(wanted)
     placed = [(v.name, v.device) for v in arrays if v.device is not None]
-    # A 0-d array of the host may meet arrays of a GPU: it is passed by value.
+    # A 0-d array of the host may be combined with arrays of a GPU: it is passed by value.
     walked = [
         (v.name, v.device)
         for v in arrays
@@ -152,9 +153,9 @@ def arch_here() -> str:
 
 
 def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[str, Usage]:
-    """What each kernel of a text takes of a multiprocessor, for ``arch`` or the first GPU that is here.
+    """The registers and memory of each kernel of a text, for ``arch`` or the first GPU.
 
-    Without ``arch`` nothing is said where there is no GPU, or no compiler.
+    Empty without ``arch`` if there is no GPU or no compiler.
     """
     from kgen.runtime.cuda.compiler import CompilerBug, flags
     from kgen.runtime.cuda.device import device_info
@@ -173,7 +174,7 @@ def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[
 
 
 def compile_for(text: str, name: str, options: Options, kind: str, arch: str | None) -> bytes:
-    """A text as ``cubin`` or ``ptx``; without ``arch``, for the first GPU that is here."""
+    """A text as ``cubin`` or ``ptx``; without ``arch``, for the first GPU."""
     from kgen.runtime.cuda.compiler import compile_cubin, compile_ptx, flags
 
     arch = arch_here() if arch is None else arch

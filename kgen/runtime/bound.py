@@ -1,4 +1,4 @@
-"""The kernels of one plan on one device, ready to launch but for what changes from call to call."""
+"""The kernels of one plan on one device, ready to launch with the pointers and scalars of a call."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PER_THREAD_STREAM = 2
 class Module(Protocol):
     """Loaded code: a CudaModule or a CpuModule.
 
-    ``start`` takes what ``prepared`` gives, runs without the GIL, and returns what ``status`` reads; ``recover`` is
-    told of a launch that failed, and raises or (where it is given the arguments) launches it anew.
+    ``start`` takes the arguments from ``prepared``, runs without the GIL, and returns a result for ``status``.
+    ``recover`` handles a failed launch: it raises, or launches again if it gets the arguments.
     """
 
     @property
@@ -35,19 +35,19 @@ class Module(Protocol):
     @staticmethod
     def status(result: Any) -> Any: ...
 
-    status_of: str  # the same as Python text, of ``{result}``
-    resized: str  # as Python text: a ``{launch}`` gets another number of ``{blocks}``
+    status_of: str  # the same as Python source, of ``{result}``
+    resized: str  # Python source that sets the number of ``{blocks}`` of a ``{launch}``
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
 
     def scratch(self, size: int) -> Any:
-        """Memory of zeros, at ``address``, for as long as the result lives."""
+        """Zeroed memory at ``address``, valid as long as the result."""
         ...
 
     def is_capturing(self, stream: int) -> bool: ...
 
     def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
-        """Address of the code, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
+        """The code's address, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
         ...
 
 
@@ -61,7 +61,7 @@ class Loaded:
 
 
 class Slot(NamedTuple):
-    """Parameter memory with its launches: of one stream, and for one thread at a time."""
+    """Parameter memory with its launches, for one stream and used by one thread at a time."""
 
     buffer: Any
     launches: tuple[tuple[Any, ...], ...]
@@ -70,12 +70,12 @@ class Slot(NamedTuple):
     is_captured: bool
 
 
-#: What graphs use, for as long as the process lives: nothing tells when the last graph is gone.
+#: Slots of graphs.  They are never freed, because the end of a graph is not known.
 _CAPTURED: list[Slot] = []
 
 
 class Bound:
-    """``kernels``: those that have anything to do, in order.  Threads share it."""
+    """``kernels``: those with elements to compute, in order.  Safe to use from several threads."""
 
     def __init__(
         self,
@@ -92,12 +92,11 @@ class Bound:
         self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
         self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers)
-        # Slots that no thread uses now, by stream, or by thread for the stream that each thread has; `pop` and `append`
-        # are what makes this safe among threads.
+        # Free slots by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
         self.ready: dict[int, list[Slot]] = {}
 
     def slot(self, stream: int) -> Slot:
-        """A new slot; afterwards ``ready`` has a list to take it."""
+        """A new slot, with a list in ``ready`` for its stream."""
         key = self._key(stream)
         if key not in self.ready:
             while len(self.ready) >= _MOST_STREAMS:
@@ -106,12 +105,12 @@ class Bound:
         return self._slot(stream, is_captured=False)
 
     def _key(self, stream: int) -> int:
-        """What slots are kept by: launches that may run at once share no memory."""
+        """The key of a slot: launches that may run at the same time must not share memory."""
         return -get_ident() if stream == PER_THREAD_STREAM and self.has_scratch else stream
 
     @property
     def has_scratch(self) -> bool:
-        """Whether the kernels share memory, which a graph must not share with other launches."""
+        """Whether the kernels use scratch memory, which a graph must not share with other launches."""
         return self._frame.scratch > 0
 
     def _slot(self, stream: int, *, is_captured: bool) -> Slot:
@@ -124,9 +123,9 @@ class Bound:
         return Slot(memory.buffer, launches, memory, scratch, is_captured)
 
     def take(self, stream: int) -> Slot:
-        """A slot that is nobody else's until it is given back."""
+        """A slot for exclusive use until it is given back."""
         if self.has_scratch and self.module.is_capturing(stream):
-            # The graph may run beside other launches, whenever and as often as its owner likes.
+            # The graph may run at any time, also concurrently with other launches.
             slot = self._slot(stream, is_captured=True)
             _CAPTURED.append(slot)
             return slot
@@ -159,13 +158,13 @@ class Bound:
                 module.recover(name, arguments, status)
 
     def copy(self) -> Bound:
-        """The same kernels with slots of their own, for a caller that changes these."""
+        """The same kernels with separate slots, for a caller that modifies slots."""
         made = copy(self)
         made.ready = {}
         return made
 
     def counts(self) -> tuple[tuple[int, int], ...]:
-        """For each kernel, where in a slot's buffer its number of elements is, and how many bits that has."""
+        """For each kernel, the offset of its number of elements in a slot's buffer, and its bits."""
         found: list[tuple[int, int]] = []
         for entry, table in zip(self.entries, self._frame.tables, strict=True):
             where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
@@ -173,22 +172,25 @@ class Bound:
         return tuple(found)
 
     def image(self) -> bytearray:
-        """A slot's buffer before any variable is written, as far as parameters go."""
+        """The parameters in a slot's buffer before any variable is written."""
         return bytearray(self._frame.fixed_at) + bytearray(self._frame.fixed)
 
     def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
-        """The launches as ``kgen/_call.c`` takes them, each with where its parameters are in the image."""
+        """The launches for ``kgen/_call.c``, each with the offsets of its parameters in the image."""
         return tuple(
             (*self.module.native(name, launch), table)
             for name, launch, table in zip(self.names, self._launches, self._frame.tables, strict=True)
         )
 
     def native_scratch(self) -> tuple[Any, ...] | None:
-        """How ``kgen/_call.c`` takes and gives back a slot, where its memory is, and what in the image points there."""
+        """For ``kgen/_call.c``: functions that take and give back a slot, and where its memory is.
+
+        That is the path to its address, and the pointers to it in the image.
+        """
         if not self.has_scratch:
             return None
         return self.take, self.give_back, ("scratch", "address"), self._frame.scratch_at
 
     def failed(self, number: int, status: int) -> None:
-        """Raises what the status of kernel ``number`` means."""
+        """Raises the error for a status of kernel ``number``."""
         self.module.recover(self.names[number], (), status)

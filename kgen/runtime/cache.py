@@ -1,4 +1,4 @@
-"""The folder where compiled kernels are kept between processes, as a user sees and tidies it."""
+"""The cache folder of compiled kernels, for ``kgen cache``: listing and clearing it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kgen.runtime.store import SUFFIX, Kind, note_of, sweep
 
-SCHEDULER = "libkgen-scheduler-"  #: what the CPU target's own library is called; it is no kernel
+SCHEDULER = "libkgen-scheduler-"  #: the file name of the CPU target's scheduler, which is not a kernel
 _MOST_PROGRAM = 120
 _SAID_ELSEWHERE = ("#", "input ", "inout ", "param ")
 
@@ -25,11 +25,11 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """``axpy.sm_90``: the kernel's name and what it was compiled for."""
+        """``axpy.sm_90``: the kernel's name and its architecture."""
         return self.path.stem.rpartition(".")[0] or self.path.stem
 
     def note(self) -> str:
-        """What it computes, and of which operands, in one line; read from the file."""
+        """One line with its statements and operands, read from the file."""
         return note_of(self.path)
 
 
@@ -40,21 +40,21 @@ def kept(folder: Path) -> list[Kept]:
         for path in _files(folder, kind):
             if path.name.startswith(SCHEDULER):
                 continue
-            with suppress(OSError):  # gone since
+            with suppress(OSError):  # removed meanwhile
                 status = path.stat()
                 found.append(Kept(path, kind, status.st_size, status.st_mtime))
     return sorted(found, key=lambda k: k.used, reverse=True)
 
 
 def clear(folder: Path) -> int:
-    """Remove everything that kgen keeps there; the number of kernels removed.
+    """Remove all kernels; the number of kernels removed.
 
-    Running processes lose nothing: they keep what they have loaded, and compile again what they look for.
+    Running processes keep what they have loaded, and compile again what they miss.
     """
     removed = len(kept(folder))
     for kind in SUFFIX:
         for path in _files(folder, kind):
-            with suppress(OSError):  # another process was faster
+            with suppress(OSError):  # removed by another process
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path, ignore_errors=True)
                 else:
@@ -68,7 +68,7 @@ def _files(folder: Path, kind: Kind) -> list[Path]:
 
 
 def summary(text: str) -> str:
-    """The note of a generated text, from its head: the program's statements, and the operands."""
+    """The note for a generated text, from its header: the program's statements and the operands."""
     head = text.partition("\n\n")[0]
     lines = [line[2:].rstrip() for line in head.splitlines() if line.startswith("//")]
     program = [line.strip() for line in lines[2:] if line.startswith("     ")]

@@ -1,7 +1,7 @@
-"""Folders that only this user writes to: the cache, and temporary ones that go with the process.
+"""Folders that only this user can write to: the cache, and temporary ones, removed with the process.
 
-What lies in the cache is loaded and run, so a folder counts only where nobody else can have put anything into it: as
-ssh has it, it and all above it belong to the user or to root and are writable by nobody else.
+Files of the cache are loaded and run, so a folder is used only if nobody else can write to it: as for ssh, it and all
+folders above it have to belong to the user or to root and be writable by nobody else.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pathlib import Path
 
 from kgen.diagnostics import KgenError, error
 
-ABANDONED_S = 3600  #: after which a file that was never finished is nobody's
-_YOUNG_S = 60  # a folder this new may not be locked yet
+ABANDONED_S = 3600  #: after this time an unfinished file is removed
+_YOUNG_S = 60  # a newer folder may not be locked yet
 
 
 def cache_dir() -> Path:
@@ -33,15 +33,15 @@ def cache_dir() -> Path:
     chosen = os.environ.get("KGEN_CACHE_DIR")
     if chosen:
         return Path(os.path.abspath(os.path.expanduser(chosen)))
-    import platformdirs  # only here: it costs a few milliseconds of import
+    import platformdirs  # imported here: it takes a few milliseconds
 
     return Path(platformdirs.user_cache_dir("kgen"))
 
 
 def unusable(folder: Path, *, runs: bool) -> str | None:
-    """Why a folder of the cache cannot be used at all; None where it can.  Makes it where it is missing.
+    """Why a folder of the cache cannot be used; None if it can.  Creates it if it is missing.
 
-    ``runs``: whether the processor itself is to run what lies there.
+    ``runs``: whether it holds host libraries, which need a filesystem without noexec.
     """
     if not folder.is_absolute():
         return "there is no home folder"
@@ -56,7 +56,7 @@ def unusable(folder: Path, *, runs: bool) -> str | None:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Why nothing can be added to a folder, by trying; None where it can."""
+    """Why a folder cannot be written to, found by writing a file; None if it can."""
     try:
         with tempfile.TemporaryFile(prefix=".new-", dir=folder) as file:
             file.write(bytes(4096))
@@ -66,7 +66,7 @@ def unwritable(folder: Path) -> str | None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and what is missing above it, for this user alone."""
+    """Create a folder, and missing folders above it, for this user alone."""
     missing = [folder]
     while not missing[-1].parent.exists():
         missing.append(missing[-1].parent)
@@ -78,18 +78,18 @@ def make_private(folder: Path) -> None:
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's (or root's, who may do anything anyway), and nobody else writes to it."""
+    """Whether a file or folder belongs to this user or root, and nobody else can write to it."""
     if status.st_uid not in (os.geteuid(), 0) or status.st_mode & stat.S_IWOTH:
         return False
     return not status.st_mode & stat.S_IWGRP or _is_private_group(status.st_gid)
 
 
 def _shared(folder: Path) -> str | None:
-    """Who else may change what a folder holds; None where nobody can."""
+    """Who else may change the content of a folder; None if nobody can."""
     real = folder.resolve(strict=True)
     for one in (real, *real.parents):
         status = one.stat()
-        # In a sticky folder others can add, but not rename or remove what is the user's.
+        # In a sticky folder others can add files, but not rename or remove the user's.
         sticky = one != real and status.st_mode & stat.S_ISVTX and status.st_uid in (os.geteuid(), 0)
         if not is_ours(status) and not sticky:
             shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -99,7 +99,7 @@ def _shared(folder: Path) -> str | None:
 
 @cache
 def _is_private_group(number: int) -> bool:
-    """Whether a group is the user's own and has no other member, as under a umask of 002."""
+    """Whether a group is the user's own and has no other member, as is usual with a umask of 002."""
     import grp
     import pwd
 
@@ -129,7 +129,7 @@ def of_this_process() -> Path:
 
 
 @cache
-def _of_process(pid: int) -> Path:  # a forked process has one of its own
+def _of_process(pid: int) -> Path:  # a forked process gets its own
     folder, lock = _make()
 
     def remove() -> None:
@@ -141,14 +141,14 @@ def _of_process(pid: int) -> Path:  # a forked process has one of its own
 
 
 def _make() -> tuple[Path, int]:
-    """A folder, and a lock on it that goes when the process does, however that ends."""
+    """A folder, and a lock on it that ends with the process, even if it is killed."""
     try:
         _sweep(tempfile.gettempdir())
         folder = Path(tempfile.mkdtemp(prefix=_prefix()))
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as problem:
         raise no_room(problem) from problem
-    with suppress(OSError):  # not every filesystem has locks: then nobody sweeps
+    with suppress(OSError):  # some filesystems have no locks: their folders are not swept
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return folder, lock
 
@@ -160,7 +160,7 @@ def _remove(folder: Path, lock: int) -> None:
 
 
 def no_room(problem: OSError) -> KgenError:
-    """Not even a temporary folder will do."""
+    """The error for a temporary folder that cannot be written to."""
     why = problem.strerror or str(problem)
     return error("no-cache", f"cannot write to a temporary folder: {why}", "set TMPDIR to a folder with room")
 
@@ -171,7 +171,7 @@ def _prefix() -> str:
 
 @cache
 def _sweep(above: str) -> None:
-    """Remove what processes left that were killed: folders that nobody holds a lock on.  Once a process."""
+    """Remove folders of killed processes, which nobody holds a lock on.  Once per process."""
     with suppress(OSError), os.scandir(above) as entries:
         for entry in entries:
             if entry.name.startswith(_prefix()) and entry.is_dir(follow_symlinks=False):
@@ -195,7 +195,7 @@ def _sweep_one(entry: os.DirEntry[str]) -> None:
 
 
 def note(text: str) -> None:
-    """A warning at the line outside kgen that led here."""
+    """A warning at the caller's line outside kgen."""
     frame, level = sys._getframe(1), 2
     own = (str(Path(__file__).parents[1]) + os.sep, contextlib.__file__)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(own):

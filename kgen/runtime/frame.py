@@ -1,7 +1,7 @@
 """The parameters of a plan's kernels in memory, as ``cuLaunchKernel`` and the CPU target take them.
 
-What changes between two calls of a plan, pointers and scalars, lies in front, where one ``struct.pack_into`` writes it;
-behind it what the plan fixes (extents, strides, counts), and then each kernel's ``void*[]``.
+Pointers and scalars, which change between calls, come first, so that one ``struct.pack_into`` writes them.  Values that
+the plan fixes (extents, strides, counts) follow, and then each kernel's ``void*[]``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLOT = 16  # every value starts at a multiple of the strictest alignment, that o
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One value that a call brings: a pointer (``operand`` is its number) or a scalar (``scalar`` is its name)."""
+    """One value that each call provides: a pointer (``operand`` is its number) or a scalar (``scalar`` is its name)."""
 
     operand: int | None
     scalar: str | None = None
@@ -74,14 +74,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a plan fixes.  ``tables``: for each kernel, the offset of each of its parameters."""
+    """The fixed part of a plan's parameters.  ``tables``: for each kernel, the offset of each parameter."""
 
     size: int
     fixed: bytes
     fixed_at: int
     tables: tuple[tuple[int, ...], ...]
     scratch: int  # bytes of memory that the kernels share
-    scratch_at: tuple[tuple[int, int], ...]  # offset of a pointer, and what it points at within that memory
+    scratch_at: tuple[tuple[int, int], ...]  # offset of a pointer, and its offset into that memory
 
     @staticmethod
     def of(
@@ -92,7 +92,7 @@ class Frame:
         steps: Sequence[Step],
         buffers: Mapping[int, Array],
     ) -> Frame:
-        """``entries`` and ``launches`` of the kernels that have anything to do; ``buffers``: by operand."""
+        """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: by operand."""
         starts: dict[int, int] = {}
         scratch = 0
         for operand, array in buffers.items():
@@ -138,7 +138,7 @@ class Frame:
         return Frame(size, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
 
     def memory(self, scratch: int) -> Memory:
-        """A copy for one launch at a time; ``scratch`` is the address of the kernels' own memory."""
+        """A copy for one launch at a time; ``scratch`` is the address of the kernels' scratch memory."""
         return Memory(self, scratch)
 
 

@@ -1,4 +1,4 @@
-"""One call's memory: where its operands are while the kernels run, and what becomes of the results."""
+"""The memory of one call: the addresses of its operands, and its results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Session:
     adapter: Adapter
     like: Any
     stream: int
-    is_given: bool = False  # the stream is the caller's choice, not the current one of its library
+    is_given: bool = False  # whether the caller passed the stream
     staging: Any = None  # runtime.cuda.memory.Staging, when NumPy arrays run on a GPU
-    memory: dict[str, Array] = field(default_factory=dict)  # operands where the caller has them, for overlap tests
+    memory: dict[str, Array] = field(default_factory=dict)  # operands at the caller's addresses, for overlap tests
     _results: dict[str, Any] = field(default_factory=dict)
     _made: set[str] = field(default_factory=set)
-    _kept: list[Any] = field(default_factory=list)  # host arrays that copies are read from
+    _kept: list[Any] = field(default_factory=list)  # host arrays that are being copied
     _downloads: list[tuple[int, int, int]] = field(default_factory=list)  # device address, host address, bytes
     _copies: list[tuple[Any, Any]] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Session:
         return arrays
 
     def given(self, value: ArrayValue) -> Array:
-        """An array of the caller's that is written to."""
+        """An array of the caller to write into."""
         self._results[value.name] = value.original
         return self._operand(value, True, read=False)
 
@@ -60,13 +60,13 @@ class Session:
             made = self.adapter.empty(shape, strides, dtype, self.like)
         self._results[name] = made
         self._made.add(name)
-        # Not every library can give the strides that were asked for.
+        # Not every library supports the requested strides.
         return self._operand(
             ArrayValue(name, made, self.adapter.spec(made), self.adapter, self.adapter.device(made)), True, read=False
         )
 
     def result(self, name: str) -> Any:
-        """A result as the caller gets it: its own ``out=`` array, or a new one."""
+        """A result: the caller's ``out=`` array, or a new one."""
         found = self._results[name]
         return self.adapter.finish(found, self.stream) if name in self._made else found
 
@@ -117,7 +117,7 @@ class Session:
             self.staging.download(pointer, address, size)
 
     def scatter(self) -> None:
-        """Once they are there: into host arrays that are not dense."""
+        """Copy downloaded results into host arrays that are not dense."""
         import numpy as np
 
         for array, dense in self._copies:
@@ -126,7 +126,7 @@ class Session:
 
 @contextmanager
 def open_session(backend: HostBackend | CudaBackend, values: Sequence[ArrayValue], stream: Any) -> Iterator[Session]:
-    """The memory of one call.  Leaving it waits only where NumPy arrays were copied."""
+    """The memory of one call.  Leaving it waits only if NumPy arrays were copied."""
     import numpy as np
 
     from kgen.arrays import adapter_of
@@ -179,7 +179,7 @@ def check_writable(value: ArrayValue) -> None:
 
 
 def _refuse_copied(value: ArrayValue) -> None:
-    """Arrays that NumPy may write to and kernels only read, from a copy."""
+    """The errors for arrays that NumPy can write but kernels only read, through a copy."""
     assert value.adapter is not None
     array = value.original
     if not value.adapter.copies(array) or not array.flags.writeable:

@@ -1,13 +1,12 @@
-"""Where compiled kernels are kept, CUBINs and host libraries alike: files in kgen's cache folder.
+"""The store of compiled kernels, CUBINs and host libraries: files in kgen's cache folder.
 
-Files of our own, not ``cuda.core``'s program cache: importing that costs 110 ms in a process that has torch loaded,
-five times what it takes to compile a kernel anew, and a read here costs 0.1 ms.  Many processes may write one folder,
-and empty it: a file appears whole or not at all, and each ends in a digest of itself (which disturbs neither
-``cuobjdump`` nor the loader), so that one damaged later is compiled again.  Where the cache folder cannot be used,
-a temporary one of this process stands in, with one warning.
+Not ``cuda.core``'s program cache: importing it takes 110 ms in a process with torch, five times as long as compiling
+a kernel; a read here takes 0.1 ms.  Several processes may write to one folder and clear it: files are written
+atomically.  Each ends in a digest of itself (which ``cuobjdump`` and the loader ignore), so a damaged file is compiled
+again.  If the cache folder cannot be used, a temporary folder of the process replaces it, with one warning.
 
-Host libraries are loaded by their path, right after they were read and found whole, and not from a copy in memory:
-nobody but the user can change the folder in between, and debuggers, profilers and sanitizers find the file.
+Host libraries are loaded by their path, after the file was checked, and not from a copy: nobody but the user can change
+the folder in between, and debuggers, profilers and sanitizers find the file.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from kgen.runtime import folders
 Kind = Literal["cubin", "cpu"]
 
 SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so"}
-MOST_BYTES = 512 * 2**20  #: of each kind; the least recently used make room
+MOST_BYTES = 512 * 2**20  #: of each kind; the least recently used are removed
 _MOST_NOTE = 200
 _MOST_NAME = 60
 _TRAILER = 2 + 32  # the length of the note, and the digest
-_IN_MEMORY = {"cubin": 256, "cpu": 0}  # what was loaded is seldom asked for again, and libraries stay loaded
+_IN_MEMORY = {"cubin": 256, "cpu": 0}  # entries kept in memory; host libraries stay loaded instead
 _PUTS_BETWEEN_SHRINKS = 64
-_ATTEMPTS = 5  # while another process removes the folder
+_ATTEMPTS = 5  # to write while another process removes the folder
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry that is whole."""
+    """An undamaged entry."""
 
     path: Path
     payload: bytes
@@ -61,11 +60,11 @@ class Store:
         self._memory: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
         self._puts = 0
-        self._problem: str | None = None  # why the folder is not written to
+        self._problem: str | None = None  # why the folder cannot be written to
         self._checked = self._reads = False
 
     def get(self, key: str) -> bytes | None:
-        """What was put, or None; a damaged entry counts as absent."""
+        """The payload of an entry, or None; a damaged entry counts as absent."""
         known = self._memory.get(key)
         if known is not None or self._folder is None:
             return known
@@ -73,7 +72,7 @@ class Store:
         return None if found is None else found.payload
 
     def find(self, key: str) -> Found | None:
-        """The entry's file; None where there is none, or it is damaged."""
+        """The file of an entry; None if it is absent or damaged."""
         self._check()
         for folder in (self._folder if self._reads else None, self._aside() if self._problem else None):
             if folder is not None:
@@ -85,7 +84,7 @@ class Store:
         return None
 
     def put(self, key: str, payload: bytes, note: str = "") -> Path | None:
-        """Keep an entry; None where there is no place but memory.  ``note``: a line that tells it from others."""
+        """Keep an entry; None if it is kept in memory only.  ``note``: one line that describes it."""
         self._remember(key, payload)
         if self._folder is None:
             return None
@@ -98,12 +97,12 @@ class Store:
                 if self._puts % _PUTS_BETWEEN_SHRINKS == 1:
                     shrink(self._folder, self.kind, self._most)
                 return path
-            except OSError as problem:  # a full or read-only disk stays one for a while
+            except OSError as problem:  # the disk is full or read-only: do not try again
                 self._give_up(problem.strerror or str(problem))
         return self.put_aside(key, payload)
 
     def put_aside(self, key: str, payload: bytes) -> Path | None:
-        """Keep an entry in a folder of this process, where nobody clears up; CUBINs in memory."""
+        """Keep an entry in a folder of this process, which no other process clears; CUBINs in memory."""
         if self.kind == "cubin":
             return None
         path = self._path(folders.of_this_process(), key)
@@ -117,7 +116,7 @@ class Store:
         return None if self.kind == "cubin" else folders.of_this_process()
 
     def _check(self) -> None:
-        """Look at the folder once, before it is first used."""
+        """Check the folder once, before it is first used."""
         if self._checked or self._folder is None:
             return
         why = folders.unusable(self._folder, runs=self.kind == "cpu")
@@ -127,7 +126,7 @@ class Store:
             self._give_up(why)
 
     def _give_up(self, why: str) -> None:
-        """Nothing more is written to the folder, and that is said once."""
+        """Stop writing to the folder, with one warning."""
         with self._lock:
             first, self._problem = self._problem is None, why
         if first:
@@ -160,14 +159,14 @@ def _store_in(folder: Path, kind: Kind) -> Store:
 
 
 def entry_name(file: str) -> str:
-    """How the entries of a text are called, whatever its file is: short, and of letters that every disk takes."""
+    """The base name of a text's entries: short, and of characters that every filesystem allows."""
     return re.sub(r"[^A-Za-z0-9_]", "_", file.removesuffix(".cu"))[:_MOST_NAME] or "_"
 
 
 def read(path: Path, key: str) -> bytes | None:
-    """What a file holds; None for whatever is not a whole entry of ``key`` that only this user can have written."""
+    """The payload of a file; None unless it is an undamaged entry of ``key`` that only this user can have written."""
     try:
-        # Neither through a link nor waiting for a writer: what lies there may be anything.
+        # The file may be anything: do not follow links, and do not block on a pipe.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
@@ -180,8 +179,8 @@ def read(path: Path, key: str) -> bytes | None:
         body, digest = entry[:-32], entry[-32:]
         if len(entry) < _TRAILER or _digest(key, body) != digest:
             return None
-        with suppress(OSError):  # a folder that may be read only
-            os.utime(handle)  # the least recently used go first when the folder is full
+        with suppress(OSError):  # the folder may be read-only
+            os.utime(handle)  # the least recently used are removed first
         return body[: -2 - int.from_bytes(body[-2:], "little")]
     except OSError:
         return None
@@ -214,7 +213,7 @@ def _digest(key: str, body: bytes) -> bytes:
 
 
 def _write(path: Path, entry: bytes) -> None:
-    """A file that is there whole or not at all, whatever was there before, also while others empty the folder."""
+    """Write a file atomically, replacing what was there, also while other processes clear the folder."""
     for attempt in range(_ATTEMPTS):
         try:
             folders.make_private(path.parent)
@@ -237,24 +236,24 @@ def _write(path: Path, entry: bytes) -> None:
 
 
 def shrink(folder: Path, kind: Kind, most: int = MOST_BYTES) -> None:
-    """Bring a folder below its cap, least recently used first, and sweep up after killed writers."""
+    """Remove the least recently used files until the folder is below its limit, and files of killed writers."""
     found: list[tuple[float, int, Path]] = []
     for path in folder.glob(f"*{SUFFIX[kind]}"):
-        with suppress(OSError):  # gone since
+        with suppress(OSError):  # removed meanwhile
             status = path.stat()
             found.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= most:
             break
-        with suppress(OSError):  # another process was faster
+        with suppress(OSError):  # removed by another process
             path.unlink()
         total -= size
     sweep(folder)
 
 
 def sweep(folder: Path) -> None:
-    """Remove what was never finished, by writers that were killed."""
+    """Remove unfinished files of killed writers."""
     for left in (*folder.glob(".new-*"), *folder.glob("build-*")):
         with suppress(OSError):
             if time.time() - left.lstat().st_mtime > folders.ABANDONED_S:
@@ -266,13 +265,13 @@ def sweep(folder: Path) -> None:
 
 # --- compiling once -----------------------------------------------------------------------------------
 
-_locks: dict[str, tuple[threading.Lock, int]] = {}  # and how many threads use it
+_locks: dict[str, tuple[threading.Lock, int]] = {}  # with the number of threads that use each
 _locks_lock = threading.Lock()
 
 
 @contextmanager
 def once(key: str) -> Iterator[None]:
-    """One thread compiles; others that want the same wait for it."""
+    """One thread compiles a key; others that need it wait."""
     with _locks_lock:
         lock, users = _locks.get(key, (threading.Lock(), 0))
         _locks[key] = lock, users + 1
@@ -289,7 +288,7 @@ def once(key: str) -> Iterator[None]:
 
 
 def _forget_threads() -> None:
-    """A forked process has one thread: locks that others held would stay taken."""
+    """A forked process has one thread: locks of other threads would never be released."""
     global _locks_lock
     _locks_lock = threading.Lock()
     _locks.clear()

@@ -50,16 +50,28 @@ class Statement:
     tokens: list[Token] = field(default_factory=list)
     unclosed: Token | None = None
     too_deep: Token | None = None
+    depth: int = 0  # brackets that are open
+
+    def add(self, token: Token, *, unclosed: bool) -> None:
+        """Add a token; ``unclosed``: an opening bracket that nothing closes."""
+        self.tokens.append(token)
+        if unclosed:
+            self.unclosed = self.unclosed or token
+        elif token.text in "([{":
+            self.depth += 1
+            if self.depth > MAX_NESTING:
+                self.too_deep = self.too_deep or token
+        elif token.text in ")]}" and self.depth:
+            self.depth -= 1
 
 
 def statements(text: str, start: int, stop: int, tables: Tables) -> Iterator[Statement]:
     """The statements between two offsets of a text that are not empty, in order."""
     tokens, unclosed = _tokens(text, start, stop, tables)
     current = Statement()
-    depth = 0
     skipping = False  # after an unclosed bracket, to the next line that starts a statement
     for i, token in enumerate(tokens):
-        if token.kind == "\n" and depth:
+        if token.kind == "\n" and current.depth:
             continue
         if token.kind in ("\n", ";"):
             if current.tokens and not skipping:
@@ -68,17 +80,8 @@ def statements(text: str, start: int, stop: int, tables: Tables) -> Iterator[Sta
             if current.unclosed is not None or skipping:
                 skipping = not _starts_statement(tokens, i + 1)
             current = Statement()
-            depth = 0
-            continue
-        current.tokens.append(token)
-        if i in unclosed:
-            current.unclosed = current.unclosed or token
-        elif token.text in "([{":
-            depth += 1
-            if depth > MAX_NESTING:
-                current.too_deep = current.too_deep or token
-        elif token.text in ")]}" and depth:
-            depth -= 1
+        else:
+            current.add(token, unclosed=i in unclosed)
 
 
 class _Brackets:

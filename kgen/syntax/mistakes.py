@@ -145,36 +145,53 @@ def _dot_message(owner: str) -> str:
     return "`.` is not an operator: arrays have no attributes"
 
 
+_VIEWS = frozenset(["T", "mT", "H", "mH", "t", "transpose", "permute", "swapaxes", "reshape", "view", "flatten"])
+_CASTS = frozenset(["astype", "to", "type", "float", "half", "double", "int", "long", "bool", "bfloat16"])
+
+
 def _dot_hint(context: Context, owner: str) -> str:
     i = context.at + 1
     while context.tokens[i + 1].kind == "!dot" and context.tokens[i + 2].kind == "NAME":
         i += 2  # torch.nn.functional.relu
     member, called = context.tokens[i].text, context.tokens[i + 1].text == "("
     if owner in _MODULES:
-        if member in BY_NAME:
-            return f"write `cast<{member}>(x)`" if called else f"write `{member}`"
-        return f"write `{brief(member)}(...)`" if called else f"write `{brief(member)}`"
-    if member in ("T", "mT", "H", "mH", "t", "transpose", "permute", "swapaxes", "reshape", "view", "flatten"):
-        return f"pass the view at the call, such as `k({brief(owner)}.T)`: kgen reads any strides"
-    if member in ("astype", "to", "type", "float", "half", "double", "int", "long", "bool", "bfloat16"):
-        argument = context.tokens[i + 2].text if called else ""
-        if argument in _MODULES:  # x.astype(np.float16)
-            argument = context.tokens[min(i + 4, len(context.tokens) - 1)].text
-        target = next(
-            (name for name in (argument, member) if name in BY_NAME), "int64" if member == "long" else "float"
-        )
-        return f"write `cast<{target}>({brief(owner)})`"
+        return _module_hint(member, called)
     if owner in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
         return "kgen writes the kernel: an element's coordinate is `index(axis)`"
-    if member == "shape":
-        return f"write `size({brief(owner)}, 0)` for the extent of axis 0"
-    if member == "dtype":
-        return f"write `cast<typeof({brief(owner)})>(...)`"
+    name = brief(owner)
+    if member in _VIEWS:
+        return f"pass the view at the call, such as `k({name}.T)`: kgen reads any strides"
+    if member in _CASTS:
+        return f"write `cast<{_cast_target(context, i) if called else _dtype_of(member)}>({name})`"
+    if member in ("shape", "dtype"):
+        written = f"size({name}, 0)` for the extent of axis 0" if member == "shape" else f"cast<typeof({name})>(...)`"
+        return f"write `{written}"
     if member in FUNCTIONS:
-        return f"write `{member}({brief(owner)}{_more(context, member, i + 2) if called else ''})`"
+        return f"write `{member}({name}{_more(context, member, i + 2) if called else ''})`"
     if member in CONSTANTS:
         return f"write `{member}`"
-    return f"make it a separate input, such as `{brief(owner)}_{brief(member)}`"
+    return f"make it a separate input, such as `{name}_{brief(member)}`"
+
+
+def _module_hint(member: str, called: bool) -> str:
+    """For ``np.exp(x)``, ``torch.float16`` and the like."""
+    if member in BY_NAME:
+        return f"write `cast<{member}>(x)`" if called else f"write `{member}`"
+    return f"write `{brief(member)}(...)`" if called else f"write `{brief(member)}`"
+
+
+def _cast_target(context: Context, i: int) -> str:
+    """The dtype of ``x.astype(np.float16)`` or ``x.half()``; token ``i`` is the method."""
+    argument = context.tokens[i + 2].text
+    if argument in _MODULES:
+        argument = context.tokens[min(i + 4, len(context.tokens) - 1)].text
+    return argument if argument in BY_NAME else _dtype_of(context.tokens[i].text)
+
+
+def _dtype_of(method: str) -> str:
+    if method in BY_NAME:
+        return method
+    return "int64" if method == "long" else "float"
 
 
 def _more(context: Context, member: str, i: int) -> str:

@@ -116,24 +116,35 @@ def input_line(c: Context) -> Problem | None:
 def def_line(c: Context) -> Problem | None:
     if c.first != "def":
         return None
-    name = c.near(1 - c.at).text if c.at > 1 else "f"
-    if c.token.text == ":" and c.open_bracket() is not None and not c.wants_value and "PLUS" not in c.expected:
+    return _def_parameters(c) or _def_body(c)
+
+
+def _def_parameters(c: Context) -> Problem | None:
+    """Types and defaults of parameters, which do not exist, and a ``def`` without parameters."""
+    name = brief(c.near(1 - c.at).text) if c.at > 1 else "f"
+    in_parameters = c.open_bracket() is not None and "PLUS" not in c.expected
+    if c.token.text == ":" and in_parameters and not c.wants_value:
         hint = "write the name alone; to convert, write `cast<T>(x)` in the body"
         return Problem("syntax", "parameters of a `def` have no types", hint)
-    if c.token.text == "=" and c.open_bracket() is not None and "COMMA" in c.expected and "PLUS" not in c.expected:
+    if c.token.text == "=" and in_parameters and "COMMA" in c.expected:
         return Problem("syntax", "parameters of a `def` have no defaults", "pass every argument at the call")
-    if "EQUAL" in c.expected and c.token.text == ":":
+    if c.at <= 2 and c.token.text != "(" and "LPAR" in c.expected:
+        hint = f"write `def {name}(x) = expression`; a value is named by `let {name} = ...`"
+        return Problem("syntax", "a `def` needs parameters", hint)
+    return None
+
+
+def _def_body(c: Context) -> Problem | None:
+    if "EQUAL" not in c.expected:
+        return None
+    if c.token.text == ":":
         header = brief(c.text[c.tokens[0].start : c.token.start])
         after = c.near(2 if c.near(1).text == "return" else 1)
         body = brief(c.text[after.start : c.tokens[-1].start]) if after.kind != END else "expression"
         return Problem("syntax", "a `def` is one expression after `=`", f"write `{header} = {body}`")
-    if "EQUAL" in c.expected and c.near(-1).text == ")":
-        return Problem(
-            "syntax", "`=` is expected after the parameters of a `def`", f"write `def {brief(name)}(...) = expression`"
-        )
-    if c.at <= 2 and c.token.text != "(" and "LPAR" in c.expected:
-        hint = f"write `def {brief(name)}(x) = expression`; a value is named by `let {brief(name)} = ...`"
-        return Problem("syntax", "a `def` needs parameters", hint)
+    if c.near(-1).text == ")":
+        message = "`=` is expected after the parameters of a `def`"
+        return Problem("syntax", message, f"write `def {brief(c.near(1 - c.at).text)}(...) = expression`")
     return None
 
 
@@ -161,26 +172,28 @@ def statement_start(c: Context) -> Problem | None:
     if c.at > 1 or c.first in STATEMENT_WORDS:
         return None
     token = c.token
-    equal = next((i for i, t in enumerate(c.tokens) if t.kind == "EQUAL"), None)
     if c.at == 0 and token.text in INFIX:
         hint = "only an open bracket continues a line: put the whole expression in `( )`"
         return Problem("syntax", f"a statement cannot start with {shown(token)}", hint)
     if token.text == "==":
         return Problem("syntax", "`==` compares", f"write `{brief(c.first)} = ...` to assign")
-    if equal is not None and token.text == "(" and c.at == 1:
-        return Problem(
-            "syntax",
-            "a call cannot be assigned to",
-            f"to define a function write `def {brief(c.first)}(x) = ...`",
-            span(c.tokens[0]),
-        )
-    if equal is not None and token.text == ",":
-        return Problem("syntax", "a statement assigns one name", "write a line for each name")
+    assigns = any(t.kind == "EQUAL" for t in c.tokens)
+    if assigns and (problem := _assigned(c)) is not None:
+        return problem
     if c.at == 1 and token.kind == "NAME":
         hint = "write `" + brief(c.first) + " = ...`, or a `#` before a comment"
         return Problem("syntax", f"{shown(token)} is not expected after {shown(c.tokens[0])}", hint)
-    value = c.whole()
-    if equal is None:
-        at = Span(c.tokens[0].start, max(c.tokens[-2].end, c.tokens[0].end))
-        return Problem("syntax", "the value of this line is not assigned to a name", f"write `out = {value}`", at)
-    return Problem("syntax", "only a name can be assigned to", "write `name = expression`")
+    if assigns:
+        return Problem("syntax", "only a name can be assigned to", "write `name = expression`")
+    at = Span(c.tokens[0].start, max(c.tokens[-2].end, c.tokens[0].end))
+    return Problem("syntax", "the value of this line is not assigned to a name", f"write `out = {c.whole()}`", at)
+
+
+def _assigned(c: Context) -> Problem | None:
+    """Targets of an assignment that are not one name."""
+    if c.token.text == "(" and c.at == 1:
+        hint = f"to define a function write `def {brief(c.first)}(x) = ...`"
+        return Problem("syntax", "a call cannot be assigned to", hint, span(c.tokens[0]))
+    if c.token.text == ",":
+        return Problem("syntax", "a statement assigns one name", "write a line for each name")
+    return None

@@ -59,29 +59,48 @@ def cast(c: Context) -> Problem | None:
         return Problem("bad-cast", f"`{word}` needs a type in `< >`", f"write `{word}<float>(x)`", span(before))
     if before.text == ">" and c.expected == {"LPAR"}:
         return Problem("bad-cast", "the operand of a cast needs brackets", f"write `({c.rest()})`")
-    if "MORETHAN" in c.expected and not c.wants_operator and c.token.text in CAST_OPTIONS and before.kind == "NAME":
-        opened = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
-        if opened == "cast":
-            hint = f"write `cast<{brief(before.text)}, {c.token.text}>(...)`"
-            return Problem("bad-cast", f"a comma is missing before {shown(c.token)}", hint, marks=(span(before),))
-    if "MORETHAN" in c.expected and not c.wants_operator and c.token.kind == "NAME" and before.kind == "NAME":
-        return Problem(
-            "bad-cast",
-            f"a type is one word, not `{brief(before.text)} {brief(c.token.text)}`",
-            "write the size: `uint8`, `int64`, `float`",
-        )
-    if "MORETHAN" in c.expected and not c.wants_operator and not c.wants_value:
-        opened = next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
-        if opened == "bitcast" and c.token.text == ",":
-            return Problem("bad-cast", "a bitcast takes a type and no options", "write `bitcast<int>(x)`")
-        if opened is not None:
-            hint = f"write `{opened}<float>(x)`"
-            return Problem("bad-cast", f"`>` is missing after {shown(before)}", hint, span(before))
-    if before.text == ")" and c.is_value and c.near(-2).text in BY_NAME and c.near(-3).text == "(":
-        kind = c.near(-2).text
-        at = Span(c.near(-3).start, before.end)
-        return Problem("bad-cast", f"`({kind})` is not a cast", f"write `cast<{kind}>({c.rest()})`", at)
+    if "MORETHAN" in c.expected and not c.wants_operator:
+        return _cast_type(c) or _cast_end(c)
+    return _c_cast(c)
+
+
+def _cast_type(c: Context) -> Problem | None:
+    """``cast<half sat>(x)``, ``cast<unsigned int>(x)``: a word after the type."""
+    before = c.near(-1)
+    if before.kind != "NAME":
+        return None
+    if c.token.text in CAST_OPTIONS and _opened_cast(c) == "cast":
+        hint = f"write `cast<{brief(before.text)}, {c.token.text}>(...)`"
+        return Problem("bad-cast", f"a comma is missing before {shown(c.token)}", hint, marks=(span(before),))
+    if c.token.kind == "NAME":
+        message = f"a type is one word, not `{brief(before.text)} {brief(c.token.text)}`"
+        return Problem("bad-cast", message, "write the size: `uint8`, `int64`, `float`")
     return None
+
+
+def _cast_end(c: Context) -> Problem | None:
+    """``cast<half(x)``, ``bitcast<int, sat>(x)``: no ``>`` after the type."""
+    opened = _opened_cast(c)
+    if c.wants_value or opened is None:
+        return None
+    if opened == "bitcast" and c.token.text == ",":
+        return Problem("bad-cast", "a bitcast takes a type and no options", "write `bitcast<int>(x)`")
+    before = c.near(-1)
+    return Problem("bad-cast", f"`>` is missing after {shown(before)}", f"write `{opened}<float>(x)`", span(before))
+
+
+def _opened_cast(c: Context) -> str | None:
+    """The ``cast`` or ``bitcast`` before the token."""
+    return next((t.text for t in reversed(c.tokens[: c.at]) if t.kind in ("CAST", "BITCAST")), None)
+
+
+def _c_cast(c: Context) -> Problem | None:
+    """``(float)x``."""
+    opening, kind, closing = c.near(-3), c.near(-2).text, c.near(-1)
+    if (opening.text, closing.text) != ("(", ")") or not c.is_value or kind not in BY_NAME:
+        return None
+    at = Span(opening.start, closing.end)
+    return Problem("bad-cast", f"`({kind})` is not a cast", f"write `cast<{kind}>({c.rest()})`", at)
 
 
 def equal(c: Context) -> Problem | None:

@@ -146,9 +146,9 @@ def test_what_is_wrong_with_an_array(run: Run, program: Path) -> None:  # noqa: 
     assert "bad.npy is empty" in said(run, program, b"")
     assert "bad.npy is damaged, or truncated" in said(run, program, npy()[:-3])
     assert "pickled Python objects" in said(run, program, ARRAYS["objects, pickled"][0])
-    assert "hint: say what they are: --dtype a=bf16" in said(run, program, ARRAYS["raw bytes"][0])
+    assert "hint: state the dtype: --dtype a=bf16" in said(run, program, ARRAYS["raw bytes"][0])
     fp8 = npy(descr="'|V1'", data=b"\0" * 5)
-    assert "hint: say what they are: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8)
+    assert "hint: state the dtype: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8)
     assert "hint: --dtype a=e4m3fn or --dtype a=e5m2" in said(run, program, fp8, "--dtype", "bf16")
     assert "remove --dtype; to convert write `cast<bf16>(a)`" in said(run, program, npy(), "--dtype", "bf16")
 

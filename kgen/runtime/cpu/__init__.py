@@ -5,8 +5,8 @@ small library, compiled once, that runs blocks on OS threads and, where a kernel
 threads of a block as fibers.  ``toolchain`` finds the compiler, ``driver`` wraps a text, ``build`` says how it
 becomes a library, ``compiler`` runs the compiler, ``module`` loads and launches.
 
-It proves what a kernel computes and where it reads and writes, not how fast a GPU is.  Environment: ``KGEN_CXX``,
+It shows what a kernel computes and which memory it accesses, not its speed on a GPU.  Environment: ``KGEN_CXX``,
 ``KGEN_CXXFLAGS``; ``KGEN_SCHED`` (0 in order, 1 reversed, else a seed) and ``KGEN_STRICT`` (undefined uses of barriers
-and masks are errors).  What cannot run here: thread-block clusters, inline PTX without a fallback, and a thread that
-spins on another thread of its own block without ``__nanosleep``.
+and masks are errors).  Not supported: thread-block clusters, inline PTX without a fallback, and a thread that spins on
+another thread of its own block without ``__nanosleep``.
 """

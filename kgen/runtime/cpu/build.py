@@ -1,4 +1,4 @@
-"""How ``.cu`` texts, and the scheduler library they share, become shared objects, which the cache keeps."""
+"""Builds shared objects from ``.cu`` texts, and the scheduler library that they share."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _FLAGS = (
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-math-errno",
-    # Not -fno-trapping-math: GCC 12's ifcombine then takes the opposite of x < y for x >= y, also for a NaN.
-    "-frounding-math",  # without it GCC 12 takes 0 - x for -x where x cannot be -0.0: 0 - 0 would be -0.0
+    # Not -fno-trapping-math: GCC 12's ifcombine then replaces !(x < y) by x >= y, which is wrong for NaN.
+    "-frounding-math",  # without it GCC 12 replaces 0 - x by -x where x cannot be -0.0: 0 - 0 would be -0.0
     "-fsigned-char",
     "-fno-strict-aliasing",  # vectors of halves move as words
-    "-ffp-contract=off",  # no fused multiply-add that the text does not ask for
+    "-ffp-contract=off",  # no fused multiply-add unless the text has one
     "-fno-tree-vectorize",  # GCC 12's vectoriser drops a rounding in (double)(float)x, and crashes on signbit()
     "-pthread",
-    "-w",  # a generated text's warnings help nobody
+    "-w",  # warnings of generated text are not shown
     "-U_FORTIFY_SOURCE",  # its longjmp refuses to leave a fiber's stack
 )
 _SANITIZED = ("-O1", "-g", "-fno-omit-frame-pointer")
 _SANITIZERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    # what the kernels get, and what the scheduler gets: it is annotated, not instrumented
+    # flags of the kernels, and of the scheduler, which is annotated and not instrumented
     "address,undefined": (
         (*_SANITIZED, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DKGEN_STATIC_SHARED=1"),
         ("-g", "-DKGEN_ADDRESS_SANITIZER=1"),
@@ -54,18 +54,18 @@ _SANITIZERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a library is made.  ``key`` holds everything that it depends on, and is what it is kept by."""
+    """How a library is built.  ``key`` is a digest of everything that it depends on."""
 
     key: str
     chain: toolchain.Toolchain
     flags: tuple[str, ...]
     source: str
     tail: tuple[str, ...] = ()
-    text: str = ""  # that it was made from
-    needs: Recipe | None = None  # the library that it is linked with, which has to be loaded before it
+    text: str = ""  # the .cu text
+    needs: Recipe | None = None  # the library that it is linked with, which is loaded first
 
     def build(self, *, aside: bool = False) -> Found:
-        """The library, compiled now or found in the cache; ``aside``: in a folder of this process, come what may."""
+        """The library, from the cache or compiled; ``aside``: in any case in a folder of this process."""
         kept = store("cpu")
         with once(self.key):
             found = kept.find(self.key)
@@ -82,15 +82,15 @@ class Recipe:
 
 
 def recipe(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None) -> Recipe:
-    """For the library of a ``.cu`` text."""
+    """The recipe of a ``.cu`` text's library."""
     kernel_flags, scheduler_flags = _sanitizer_flags(sanitize)
     chain = toolchain.find()
     extra = _extra_flags()
     scheduler = _scheduler(chain, (*_FLAGS, *chain.linker, *scheduler_flags, *extra))
     flags = (*_FLAGS, *chain.linker, *kernel_flags, *extra, f"-I{_INCLUDE}")
-    # ThreadSanitizer tells CUDA threads apart only if each is a fiber.
+    # ThreadSanitizer distinguishes CUDA threads only if each is a fiber.
     source = driver.wrap(text, kernels, name, always_fibers=sanitize == "thread")
-    # What comments say changes nothing, but for the lines below them.
+    # Comments do not change the code, except for line numbers.
     content = (driver.without_comments(source), _digest_of(_INCLUDE))
     key = _digest("kernel", *content, *_machine(chain), *flags, scheduler.key)
     return Recipe(f"{entry_name(name)}.{key}", chain, flags, source, text=text, needs=scheduler)
@@ -123,13 +123,13 @@ def _scheduler(chain: toolchain.Toolchain, flags: tuple[str, ...]) -> Recipe:
     key = f"{cache.SCHEDULER}{_digest('scheduler', *contents, *_machine(chain), *flags)}"
     together = "".join(f'#include "{source.name}"\n' for source in sorted(_SCHEDULER.glob("*.cpp")))
     includes = (f"-I{_INCLUDE}", f"-I{_SCHEDULER}")
-    # Kernel libraries name the scheduler by its soname, and find it because it is loaded already.
+    # Kernel libraries refer to the scheduler by its soname; it is loaded before them.
     return Recipe(key, chain, (*flags, *includes), together, (f"-Wl,-soname,{key}.so",))
 
 
 @functools.cache
 def _digest_of(folder: Path) -> str:
-    """Of our own C++ sources: an edit of them must never meet an old library."""
+    """A digest of kgen's own C++ sources, so that an edit invalidates old libraries."""
     files = sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".cpp"})
     return _digest(*(f"{p.relative_to(folder)}\n{p.read_text(encoding='utf-8')}" for p in files))
 

@@ -1,4 +1,4 @@
-"""Runs the host's compiler, which ends when kgen does."""
+"""Runs the host's compiler, which is killed if kgen ends."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kgen.diagnostics import KgenError, error
 from kgen.runtime import folders
 from kgen.runtime.cpu.toolchain import Toolchain
 
-#: Ends its whole process group, to which the compiler and all that it starts belong, when kgen is gone: then its input
-#: ends without a line.  A handler in kgen would not do: it may be killed.
+#: Kills its process group, which contains the compiler and its children, when kgen ends: its input then ends without a
+#: line.  A handler in kgen would not suffice, because kgen may be killed.
 _GUARD = ("/bin/sh", "-c", "read _ || kill -KILL 0")
 _LEAST_ROOM = 1 << 20
 
@@ -25,7 +25,7 @@ def compile_library(
 ) -> bytes:
     """The shared object of a C++ text, linked with ``needs`` (a file's name and content).
 
-    In a temporary folder of its own, which no cache holds, so that no process that clears one is in the way.
+    Built in a temporary folder outside the cache, so that clearing the cache does not interfere.
     """
     with folders.temporary() as folder:
         text, output = folder / "kernel.cpp", folder / "out.so"
@@ -35,7 +35,7 @@ def compile_library(
             if needs is not None:
                 library = folder / needs[0]
                 library.write_bytes(needs[1])
-                command += ["-x", "none", str(library), "-lm"]  # -x none: zig was told that all its inputs are C++
+                command += ["-x", "none", str(library), "-lm"]  # -x none: zig treats all other inputs as C++
             status, said = _run(command, folder)
             if status == 0 and output.exists():
                 return output.read_bytes()
@@ -45,7 +45,7 @@ def compile_library(
 
 
 def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    environ = {**os.environ, "TMPDIR": str(folder)}  # where compilers leave files when they are killed
+    environ = {**os.environ, "TMPDIR": str(folder)}  # for temporary files of compilers that are killed
     with subprocess.Popen(_GUARD, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0) as guard:
         assert guard.stdin is not None
         try:
@@ -81,5 +81,5 @@ def _refused(command: Sequence[str], status: int, said: str, folder: Path) -> Kg
         return folders.no_room(OSError(28, "No space left on device"))
     return error(
         "cpu-compile-failed",
-        f"the host compiler refused the text (exit status {status})\n{shlex.join(command)}\n{said}",
+        f"the host compiler rejected the text (exit status {status})\n{shlex.join(command)}\n{said}",
     )

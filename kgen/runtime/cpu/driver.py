@@ -1,12 +1,12 @@
-"""Wraps a ``.cu`` text into the C++ that the host compiler sees; the text itself stays as it is, line for line."""
+"""Wraps a ``.cu`` text into C++ for the host compiler; the text itself is unchanged, line for line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-# Anything that makes one CUDA thread wait for another.  Without it the names are not even declared, so a text that
-# slips through does not compile.
+# Names that make one CUDA thread wait for another.  Without fibers they are not declared, so a text that uses others
+# does not compile.
 _NEEDS_FIBERS = re.compile(r"\b__(?:sync|shfl|ballot|any_sync|all_sync|match|reduce|activemask|nanosleep|cluster)\w*")
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -20,7 +20,7 @@ _DYNAMIC_SHARED = re.compile(
 
 def wrap(text: str, kernels: Sequence[str], name: str, *, always_fibers: bool = False) -> str:
     """The translation unit: our header, the text under its own file name, one entry point per kernel."""
-    # A kernel may be called what the C library calls a function: index, y1, ...
+    # A kernel may have the name of a function of the C library: index, y1, ...
     renamed = "".join(f"#define {kernel} kgen_kernel_{kernel}\n" for kernel in kernels)
     entries = "".join(f"KGEN_KERNEL({kernel})\n" for kernel in kernels)
     return (
@@ -35,7 +35,7 @@ def wrap(text: str, kernels: Sequence[str], name: str, *, always_fibers: bool = 
 
 
 def needs_fibers(text: str) -> bool:
-    """Whether threads of a block must take turns; else each runs to its end before the next begins."""
+    """Whether threads of a block have to be fibers; if not, each runs to its end before the next."""
     return _NEEDS_FIBERS.search(_COMMENT.sub(" ", text)) is not None
 
 
@@ -45,7 +45,7 @@ def without_comments(text: str) -> str:
 
 
 def _dynamic_shared(found: re.Match[str]) -> str:
-    """C++ has no arrays of a size known at launch: a pointer, on as many lines as before.
+    """A pointer instead of an array whose size is known only at launch, on the same number of lines.
 
     ``(void)0;`` keeps it out of namespace scope, where the pointer would be read once, before any launch.
     """

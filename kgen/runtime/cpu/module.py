@@ -19,14 +19,14 @@ Dim3 = tuple[int, int, int]
 _SIZES = [ctypes.c_uint64] * 9  # grid, block and cluster
 _Entry = ctypes.CFUNCTYPE(ctypes.c_void_p, *_SIZES, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
 
-# By key.  Kernel libraries go when the last kernel does that was loaded from them; schedulers stay, as kernel libraries
-# find theirs by name among what is loaded.
+# By key.  A kernel library is unloaded with its last kernel.  Schedulers stay loaded: kernel libraries find them by
+# name among the loaded libraries.
 _loaded: WeakValueDictionary[str, ctypes.CDLL] = WeakValueDictionary()
 _schedulers: dict[str, ctypes.CDLL] = {}
 
 
 class Scratch:
-    """Memory of zeros at ``address``, as aligned as a device's."""
+    """Zeroed memory at ``address``, aligned like device memory."""
 
     def __init__(self, size: int) -> None:
         self._memory = ctypes.create_string_buffer(size + 256)
@@ -44,7 +44,7 @@ class CpuModule:
         self._one_os_thread = one_os_thread
         self._entries: dict[str, Callable[..., Any]] = {}
         for kernel in kernels:
-            # `library[name]` refers to itself: only the garbage collector would end it, and the library with it.
+            # `library[name]` is a reference cycle: only the garbage collector would free it and the library.
             entry = _Entry(ctypes.addressof(ctypes.c_char.in_dll(library, f"kgen_launch_{kernel}")))
             entry.library = library  # type: ignore[attr-defined]
             self._entries[kernel] = entry
@@ -53,14 +53,14 @@ class CpuModule:
     def load(
         cls, text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None
     ) -> CpuModule:
-        """Compiles ``text`` (or finds it compiled) and loads it."""
+        """Compiles ``text``, or takes it from the cache, and loads it."""
         recipe = build.recipe(text, kernels, name=name, sanitize=sanitize)
         assert recipe.needs is not None
         scheduler = _load_scheduler(recipe.needs)
         return cls(scheduler, _load_library(recipe), kernels, _shares_static(sanitize))
 
     def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
-        """The arguments of :meth:`start` for a launch, which may be repeated."""
+        """The arguments of :meth:`start` for a launch, which can be reused."""
         threads = 1 if self._one_os_thread else 0
         return self._entries[kernel], *launch.grid, *launch.block, 1, 1, 1, 0, params, threads, False
 
@@ -70,7 +70,7 @@ class CpuModule:
 
     @staticmethod
     def start(entry: Callable[..., Any], *arguments: Any) -> Any:
-        """Runs a kernel to its end, without the GIL; the address of what went wrong, if anything did."""
+        """Runs a kernel to its end, without the GIL; returns the address of an error message, or None."""
         return entry(*arguments)
 
     status_of = "{result}"
@@ -82,7 +82,7 @@ class CpuModule:
 
     @staticmethod
     def scratch(size: int) -> Scratch:
-        """Memory of zeros for kernels that share some."""
+        """Zeroed scratch memory for kernels."""
         return Scratch(size)
 
     @staticmethod
@@ -92,6 +92,7 @@ class CpuModule:
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
         raise self._error(kernel, status)
 
+    # many: the parameters of cuLaunchKernelEx
     def launch(
         self,
         kernel: str,
@@ -107,7 +108,7 @@ class CpuModule:
         """Runs a kernel to its end, without the GIL.
 
         ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``.  ``threads`` OS threads share the
-        blocks; 0 means as many as the machine has and the work deserves.
+        blocks; 0 means as many as the machine has and the work needs.
         """
         if self._one_os_thread:
             threads = 1
@@ -124,7 +125,7 @@ class CpuModule:
 
 
 def _shares_static(sanitize: str | None) -> bool:
-    """AddressSanitizer guards static arrays but not thread-local ones, so blocks must come one after another."""
+    """Whether blocks have to run one after another: AddressSanitizer checks static arrays but not thread-local ones."""
     return sanitize is not None and "address" in sanitize
 
 
@@ -132,7 +133,7 @@ def _load_library(recipe: build.Recipe) -> ctypes.CDLL:
     found = _loaded.get(recipe.key)
     if found is None:
         found = _loaded[recipe.key] = _open(recipe)
-        # Whatever calls into a library refers to it.
+        # Its kernels keep it alive.
         weakref.finalize(found, _ctypes.dlclose, found._handle).atexit = False
     return found
 
@@ -148,7 +149,7 @@ def _load_scheduler(recipe: build.Recipe) -> ctypes.CDLL:
 
 
 def _open(recipe: build.Recipe) -> ctypes.CDLL:
-    """Between finding a library and loading it others may remove it; what this process has for itself, nobody does."""
+    """Loads a library; if another process removed it meanwhile, builds it in a folder of this process."""
     why = ""
     for aside in (False, False, True):
         path = recipe.build(aside=aside).path
@@ -156,6 +157,6 @@ def _open(recipe: build.Recipe) -> ctypes.CDLL:
             return ctypes.CDLL(str(path))
         except OSError as problem:
             why = str(problem)
-            gc.collect()  # kernels that nobody uses any more: a process may have so many mappings of memory
+            gc.collect()  # unloads unused kernels: the number of memory mappings is limited
     hint = "check that its folder is not mounted noexec, and that vm.max_map_count allows more loaded libraries"
     raise error("load-failed", f"a compiled kernel cannot be loaded: {why}", hint)

@@ -16,17 +16,17 @@ from kgen.diagnostics import KgenError, error
 
 _ON_PATH = ("g++", "clang++", "c++")
 
-#: Two mappings of memory for a library instead of five: a process may have 65,530.
+#: Two memory mappings for each library instead of five: the limit of a process is 65,530.
 _FEW_MAPPINGS = ("-Wl,-z,noseparate-code", "-Wl,-z,norelro")
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler driver: its command line so far, where it was found, and what tells two versions apart."""
+    """A compiler: its command line, where it was found, and what identifies its version."""
 
     command: tuple[str, ...]
     origin: str
-    identity: str  # part of the cache key; asking the compiler itself would cost every process 5 to 100 ms
+    identity: str  # part of the cache key; asking the compiler would take every process 5 to 100 ms
     linker: tuple[str, ...] = _FEW_MAPPINGS
 
     @property
@@ -50,8 +50,8 @@ def find() -> Toolchain:
             return Toolchain((path,), f"{name} on PATH", _identity(path))
     zig = importlib.util.find_spec("ziglang")
     if zig is not None and zig.origin is not None:
-        # -nostdlib++: zig would spend a minute building libc++, which we do not use.
-        # -mcpu=baseline: by default it compiles for this very machine, and the cache may be shared with others.
+        # -nostdlib++: zig would build libc++ for a minute, which is not used.
+        # -mcpu=baseline: zig's default is this machine's CPU, but machines may share the cache.
         command = (sys.executable, "-m", "ziglang", "cc", "-x", "c++", "-nostdlib++", "-mcpu=baseline")
         return Toolchain(command, "the ziglang package", _identity(zig.origin), linker=())
     raise error(
@@ -73,7 +73,7 @@ def _named(chosen: str) -> Toolchain:
     if path is None:
         raise _bad_choice(chosen, "no such program")
     identity = " ".join([_identity(path), *(_identity(found) for w in words[1:] if (found := shutil.which(w)))])
-    linker = () if "zig" in f"{path} {chosen}" else _FEW_MAPPINGS  # zig knows few of a linker's options
+    linker = () if "zig" in f"{path} {chosen}" else _FEW_MAPPINGS  # zig supports few linker options
     return Toolchain((path, *words[1:]), "$KGEN_CXX", identity, linker)
 
 

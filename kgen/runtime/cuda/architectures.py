@@ -1,4 +1,4 @@
-"""Which architectures there are: a table, so that most need no compiler to be asked, and for newer ones NVRTC."""
+"""The known architectures: a table, and for newer ones the list of NVRTC."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from kgen.diagnostics import KgenError, error
 from kgen.schedule.target import Target, target_of
 
-#: From the oldest that kgen writes for to the newest that CUDA 13 knows.
+#: From the oldest that kgen supports to the newest of CUDA 13.
 _KNOWN = (75, 80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121)
-#: The first with features of its own alone (``sm_90a``), and the first of a family (``sm_100f``).
+#: The first with architecture-specific features (``sm_90a``), and with family-specific ones (``sm_100f``).
 _SUFFIXED_FROM = {"": 0, "a": 90, "f": 100}
 _FORM = re.compile(r"sm_([1-9][0-9]{1,3})([af]?)")
 
 
 def target_for(arch: str | None) -> Target:
-    """What may be relied on where files run on ``arch`` and later; None: everywhere.
+    """The target for files that run on ``arch`` and later; None: on every architecture.
 
     Raises :class:`~kgen.KgenError` (``unknown-arch``).
     """
@@ -25,7 +25,7 @@ def target_for(arch: str | None) -> Target:
 
 
 def require_known(arch: object) -> None:
-    """Raises :class:`~kgen.KgenError` (``unknown-arch``) for what names no architecture that kgen writes for."""
+    """Raises :class:`~kgen.KgenError` (``unknown-arch``) for an architecture that kgen does not support."""
     found = _FORM.fullmatch(arch) if isinstance(arch, str) else None
     if found is not None:
         number, suffix = int(found[1]), found[2]
@@ -41,7 +41,7 @@ def require_known(arch: object) -> None:
 
 
 def _compiled_for() -> tuple[str, ...]:
-    """What the NVRTC that is here compiles for; nothing where there is none."""
+    """The architectures of the installed NVRTC; none without NVRTC."""
     from kgen.runtime.cuda.nvrtc import supported_archs
 
     try:

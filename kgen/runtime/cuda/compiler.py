@@ -1,4 +1,4 @@
-"""Compiles a generated text for one architecture, or finds it compiled."""
+"""Compiles a generated text for one architecture, or takes it from the cache."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["CompilerBug", "compile_cubin", "compile_ptx", "flags", "nvrtc_versio
 def flags(arch: str, fmad: bool = True, fast: bool = False, *, warnings: bool = False) -> tuple[str, ...]:
     """Options for :func:`compile_cubin`; where the headers are is added there.
 
-    ``-minimal`` leaves out texture and runtime-API declarations, which no kernel of ours uses, and saves 4 ms of 40.
-    Warnings are off because nobody sees the log of a success; tests turn them on, less the one (1444) that CUDA 13's
-    own fp8 header causes.
+    ``-minimal`` omits texture and runtime-API declarations, which kernels do not use, and saves 4 ms of 40.  Warnings
+    are off because the log of a success is not shown; tests turn them on, except 1444, which CUDA 13's own fp8 header
+    causes.
     """
     chosen = ["-use_fast_math"] if fast else [f"-fmad={'true' if fmad else 'false'}"]
     return (f"-arch={arch}", "-std=c++17", "-minimal", "-diag-suppress=1444" if warnings else "-w", *chosen)
@@ -29,9 +29,9 @@ def flags(arch: str, fmad: bool = True, fast: bool = False, *, warnings: bool = 
 def compile_cubin(text: str, *, name: str, arch: str, options: tuple[str, ...], cache: Store | None = None) -> bytes:
     """The CUBIN of a ``.cu`` text.
 
-    ``options`` are :func:`flags`, ``name`` is the file name that line information bears, ``cache`` a store other
-    than the user's.  Raises :class:`CompilerBug` when NVRTC refuses the text, :class:`~kgen.KgenError` when NVRTC or
-    its headers are missing or do not know ``arch``.
+    ``options`` are :func:`flags`, ``name`` is the file name in line information, ``cache`` a store other than the
+    user's.  Raises :class:`CompilerBug` if NVRTC rejects the text, and :class:`~kgen.KgenError` if NVRTC or its headers
+    are missing or do not support ``arch``.
     """
     kept = store("cubin") if cache is None else cache
     key = f"{entry_name(name)}.{arch}.{_key(text, name, arch, options)[:40]}"
@@ -48,9 +48,9 @@ def compile_cubin(text: str, *, name: str, arch: str, options: tuple[str, ...], 
 
 
 def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> bytes:
-    """The PTX of a ``.cu`` text, for reading.  Not for loading: a driver older than NVRTC refuses it."""
+    """The PTX of a ``.cu`` text, to read.  Not to load: a driver older than NVRTC rejects it."""
     require_arch(arch)
-    # A virtual architecture keeps NVRTC from assembling machine code that nobody asked for.
+    # With a virtual architecture NVRTC does not assemble machine code.
     virtual = tuple(option.replace("-arch=sm_", "-arch=compute_") for option in options)
     return nvrtc.build(text, "ptx", name=name, options=virtual)[0].rstrip(b"\0")
 
@@ -65,7 +65,7 @@ def require_arch(arch: str) -> None:
 
 
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
-    """Everything that the CUBIN depends on: the text may include headers, so their content counts as well."""
+    """A digest of everything that the CUBIN depends on, including headers that the text includes."""
     headers = nvrtc.header_digest() if nvrtc.uses_headers(text) else ""
     parts = ("cubin 3", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""Primary contexts, the ones that torch, CuPy and the CUDA runtime use: pointers and streams are shared with them."""
+"""Primary contexts, which torch, CuPy and the CUDA runtime use too, so pointers and streams can be shared."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _contexts: dict[int, Any] = {}
 _lock = threading.Lock()
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=_contexts.clear
-    )  # so that the next use meets `require`, which says what is wrong
+    os.register_at_fork(after_in_child=_contexts.clear)  # so that the next use calls `require`, which raises
 
 
 def primary(device: int) -> Any:
@@ -40,9 +38,9 @@ def primary(device: int) -> Any:
 
 @contextmanager
 def on(device: int) -> Iterator[Any]:
-    """Makes the device's primary context current, and the caller's again afterwards.
+    """Makes the device's primary context current, and restores the caller's afterwards.
 
-    A thread without a context gets none back: device 1's left current would become torch's current device there.
+    A thread without a context has none afterwards either; otherwise torch's current device would change.
     """
     from cuda.bindings import driver
 
@@ -55,14 +53,15 @@ def on(device: int) -> Iterator[Any]:
     try:
         yield context
     finally:
-        # The result is not checked: after a sticky error this fails as well, and the first error is the useful one.
+        # Unchecked: after a sticky error this fails as well, and the first error is the useful one.
         driver.cuCtxSetCurrent(before)
 
 
 @contextmanager
 def uncaptured(device: int) -> Iterator[None]:
-    """The same, for calls that belong to no graph and would break one that any thread is capturing, such as freeing
-    memory, which garbage collection does at any moment.
+    """Like :func:`on`, for calls that must not be captured, such as freeing memory in garbage collection.
+
+    Without it they would break a capture in any thread.
     """
     from cuda.bindings import driver
 

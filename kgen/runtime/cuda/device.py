@@ -10,7 +10,7 @@ from kgen.runtime.cuda.driver import check, require
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """One GPU.  Sizes are in bytes; ``shared_per_block`` is the most a kernel may ask for."""
+    """One GPU.  Sizes are in bytes; ``shared_per_block`` is the most that a kernel may use."""
 
     index: int
     name: str
@@ -31,12 +31,12 @@ class DeviceInfo:
 
 @cache
 def device_info(index: int) -> DeviceInfo:
-    """What the driver says of a device; makes no context."""
+    """The properties of a device; creates no context."""
     state = require()
     if not 0 <= index < state.device_count:
         from kgen.runtime.cuda.context import primary
 
-        primary(index)  # raises the one error for a device that is not there
+        primary(index)  # raises the error for a missing device
     from cuda.bindings import driver
 
     handle = check("cuDeviceGet", driver.cuDeviceGet(index))

@@ -1,8 +1,7 @@
-"""The CUDA driver: is there one, does it work, and what its error codes mean.
+"""The CUDA driver: whether it works, and its errors.
 
-``probe`` has to be the first thing that touches the driver.  Without libcuda the first call through a cuda.core object
-fails with a lock held and the *next* driver call hangs for ever; ``cuDriverGetVersion`` through the bindings fails
-cleanly instead.
+``probe`` has to make the first call to the driver.  Without libcuda the first call through a cuda.core object fails
+with a lock held, and the *next* driver call hangs; ``cuDriverGetVersion`` through the bindings fails cleanly.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ INVALID_HANDLE = 400
 
 @dataclass(frozen=True, slots=True)
 class DriverState:
-    """What :func:`probe` found.  ``code``, ``reason`` and ``hint`` say why not, when not ``available``.
+    """The result of :func:`probe`.  ``code``, ``reason`` and ``hint`` explain why it is not ``available``.
 
     ``version`` is the newest CUDA version that the driver supports, as (13, 0).
     """
@@ -47,7 +46,7 @@ class DriverState:
 
 
 class DriverError(Exception):
-    """A driver call failed.  Callers turn it into a :class:`~kgen.KgenError` that says what was being done."""
+    """A driver call failed.  Callers turn it into a :class:`~kgen.KgenError` with the operation."""
 
     def __init__(self, call: str, code: int, name: str) -> None:
         super().__init__(f"{call}: {name}")
@@ -62,11 +61,11 @@ class DriverError(Exception):
 
 _lock = threading.Lock()
 _state: DriverState | None = None
-_forked = False  # this process is a copy of one whose driver was in use
+_forked = False  # whether this process was forked from one that used the driver
 
 
 def probe() -> DriverState:
-    """The state of the driver, found out once per process."""
+    """The state of the driver, determined once per process."""
     global _state
     if _state is None:
         with _lock:
@@ -76,7 +75,7 @@ def probe() -> DriverState:
 
 
 def require() -> DriverState:
-    """The state, if there is a GPU to use; raises :class:`~kgen.KgenError` otherwise."""
+    """The state if there is a usable GPU; raises :class:`~kgen.KgenError` otherwise."""
     state = probe()
     if not state.available:
         raise state.problem()
@@ -118,7 +117,7 @@ def _probe() -> DriverState:
 
 def _failed(driver: Any, call: str, code: int, version: tuple[int, int] | None) -> DriverState:
     if code == NOT_INITIALIZED:
-        # cuInit itself says so only in a child whose parent had initialised the driver, through whatever library.
+        # cuInit returns this only in a child process whose parent had initialised the driver, by any library.
         return _forked_state()
     name = error_name(driver, code)
     if code == NO_DEVICE:
@@ -157,7 +156,7 @@ def error_name(driver: Any, code: int) -> str:
 
 
 def check(call: str, result: tuple[Any, ...]) -> Any:
-    """The value of a bindings call ``(status, value...)``; raises :class:`DriverError` when it failed."""
+    """The value of a bindings call ``(status, value...)``; raises :class:`DriverError` if it failed."""
     status = int(result[0])
     if status != 0:
         from cuda.bindings import driver
@@ -171,7 +170,7 @@ def check(call: str, result: tuple[Any, ...]) -> Any:
 
 
 def launch_failed(what: str, problem: DriverError) -> KgenError:
-    """The user's view of a driver error."""
+    """A driver error as a diagnostic."""
     if problem.is_sticky:
         return error(
             "launch-failed",
@@ -186,7 +185,7 @@ def launch_failed(what: str, problem: DriverError) -> KgenError:
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turns a driver error inside it into a :class:`~kgen.KgenError` that says what was being done."""
+    """Turns a driver error inside it into a :class:`~kgen.KgenError` that names the operation."""
     try:
         yield
     except DriverError as problem:

@@ -13,7 +13,7 @@ from kgen.runtime.cuda.driver import check, explained
 class Graph:
     """An instantiated graph.
 
-    ``look`` is called before every launch.  ``keep`` is what the kernels read and write, alive as long as the graph is.
+    ``look`` is called before every launch.  ``keep`` keeps the kernels' memory alive as long as the graph.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Graph:
         look: Callable[[], None],
         keep: object,
     ) -> Graph:
-        """``queue`` launches on the stream that it is given, which runs nothing."""
+        """Captures what ``queue`` launches on the stream that it gets; nothing runs."""
         from cuda.bindings import driver
 
         with on(device), explained("capturing a graph"):
@@ -54,7 +54,7 @@ class Graph:
 
     @opaque
     def __call__(self, *, stream: Any = None) -> None:
-        """Launch on ``stream``, else on the current stream of the arrays' library."""
+        """Launch on ``stream``, by default the current stream of the arrays' library."""
         from cuda.bindings import driver
 
         from kgen.runtime.session import stream_handle
@@ -70,5 +70,5 @@ class Graph:
 
             with uncaptured(self._device):
                 driver.cuGraphExecDestroy(self._handle)
-        except Exception:  # at interpreter exit the bindings may be half gone; so is the graph
+        except Exception:  # at interpreter exit the bindings may be unloaded
             return

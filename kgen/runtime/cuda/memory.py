@@ -1,6 +1,6 @@
-"""Device memory that kgen owns: for NumPy arrays that run on the GPU, and results of libraries that cannot make theirs.
+"""Device memory owned by kgen: for NumPy arrays on the GPU, and for libraries without writable arrays.
 
-Arrays of torch, CuPy and Numba are allocated by these libraries, so that their pools and captures stay theirs.
+torch, CuPy and Numba allocate their own arrays, from their own pools and with their own captures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check, explained, launch_failed, require
 
-# What the pool keeps for the next call after a wait; the rest goes back to the system for torch and others.
+# The pool keeps this much for the next call; the rest is returned to the system.
 _KEPT_BYTES = 64 * 2**20
 
 _lock = threading.Lock()
@@ -23,7 +23,7 @@ _pools: dict[int, Any] = {}
 
 
 def own_stream(device: int) -> Any:
-    """kgen's own stream of a device, which waits for no other."""
+    """kgen's own stream of a device, which does not synchronise with others."""
     found = _streams.get(device)
     if found is None:
         from cuda.bindings import driver
@@ -37,7 +37,7 @@ def own_stream(device: int) -> Any:
 
 
 def _pool(device: int) -> Any:
-    """A pool of kgen's own: the device's default pool is shared, and its settings are not ours to change."""
+    """A pool of kgen's own: the settings of the device's default pool affect other libraries."""
     found = _pools.get(device)
     if found is None:
         from cuda.bindings import driver
@@ -60,7 +60,7 @@ def _pool(device: int) -> Any:
 def allocate(device: int, size: int, stream: Any = None) -> int:
     """The address of ``size`` bytes, 0 for none; stream-ordered on ``stream`` where one is given.
 
-    Raises :class:`~kgen.KgenError` ("out-of-memory"), after which everything still works.
+    Raises :class:`~kgen.KgenError` ("out-of-memory"), after which kgen can still be used.
     """
     if size == 0:
         return 0
@@ -81,12 +81,12 @@ def allocate(device: int, size: int, stream: Any = None) -> int:
 
 
 def release(device: int, address: int, stream: Any = None) -> None:
-    """Gives memory back: after what ``stream`` has queued, else after everything on the device."""
+    """Frees memory after the work queued on ``stream``, else after all work on the device."""
     if address == 0:
         return
     from cuda.bindings import driver
 
-    with on(device):  # results unchecked: after a sticky error there is nothing left to give back
+    with on(device):  # unchecked: after a sticky error nothing can be freed
         if stream is not None and device_info(device).memory_pools:
             driver.cuMemFreeAsync(address, stream)
         else:
@@ -109,12 +109,12 @@ class DeviceBuffer:
             try:
                 with uncaptured(self.device):
                     release(self.device, address)
-            except Exception:  # at interpreter exit the bindings may be half gone; so is the memory
+            except Exception:  # at interpreter exit the bindings may be unloaded
                 return
 
 
 def zeros(device: int, size: int) -> DeviceBuffer:
-    """A buffer of zeros.  May be called while some stream is captured: it becomes no part of that."""
+    """A zeroed buffer.  It may be allocated during a capture, of which it does not become a part."""
     from cuda.bindings import driver
 
     stream = own_stream(device)
@@ -134,7 +134,7 @@ class Staging:
             module.launch(..., stream=staging.stream)
             staging.download(y, address, size)
 
-    Leaving it waits for everything and frees the memory, whether or not something failed.
+    Leaving it waits for its work and frees the memory, also after an error.
     """
 
     def __init__(self, device: int) -> None:
@@ -155,7 +155,7 @@ class Staging:
         try:
             synchronise(self.device, self._handle)
         except Exception:
-            if raised is None:  # the first error is the one that tells
+            if raised is None:  # else the first error is more useful
                 raise
 
     def allocate(self, size: int) -> int:
@@ -171,7 +171,7 @@ class Staging:
         return address
 
     def download(self, source: int, target: int, size: int) -> None:
-        """Copies device memory to a host address; there once the ``with`` is left."""
+        """Copies device memory to a host address; complete once the ``with`` is left."""
         self.copy(target, source, size)
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -185,7 +185,7 @@ class Staging:
 
 
 def synchronise(device: int, stream: Any) -> None:
-    """Waits for a stream (a handle or its number); a kernel's own faults surface here."""
+    """Waits for a stream (a handle or its number); faults of kernels are reported here."""
     from cuda.bindings import driver
 
     handle = driver.CUstream(stream) if isinstance(stream, int) else stream
@@ -194,7 +194,7 @@ def synchronise(device: int, stream: Any) -> None:
 
 
 def order(device: int, before: int, after: int) -> None:
-    """What is queued on stream ``after`` from now on waits for what is queued on ``before``; the host does not."""
+    """Later work on stream ``after`` waits for the work queued on ``before``; the host does not wait."""
     if before == after:
         return
     from cuda.bindings import driver

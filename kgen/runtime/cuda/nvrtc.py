@@ -1,7 +1,7 @@
-"""NVRTC itself: a text in, a CUBIN or PTX out.  Needs no GPU and no driver.
+"""NVRTC: compiles a text to a CUBIN or PTX.  Needs no GPU and no driver.
 
-Raw bindings, not ``cuda.core.Program``: that one asks the driver for its version before it hands out PTX, and so
-fails where there is none.
+Raw bindings, not ``cuda.core.Program``, which asks the driver for its version before it returns PTX, and so fails
+without a driver.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 
 
 class CompilerBug(KgenError):
-    """NVRTC refuses a text that kgen wrote: kgen's fault, never the user's."""
+    """NVRTC rejects a text that kgen wrote, which is a bug in kgen."""
 
     def __init__(self, name: str, log: str, text: str) -> None:
         message = f"kgen wrote a kernel that does not compile\n{name}:\n{log}"
@@ -51,7 +51,7 @@ def nvrtc_version() -> tuple[int, int]:
     nvrtc = _library()
     try:
         status, major, minor = nvrtc.nvrtcVersion()
-    except Exception as problem:  # what is raised when the library is not found differs between versions
+    except Exception as problem:  # the exception for a missing library depends on the version
         reason = " ".join(str(problem).split())
         raise error("no-nvrtc", f"NVRTC, CUDA's runtime compiler, cannot be loaded: {reason}", _INSTALL) from problem
     if int(status) != 0:
@@ -61,7 +61,7 @@ def nvrtc_version() -> tuple[int, int]:
 
 @cache
 def supported_archs() -> tuple[str, ...]:
-    """What this NVRTC compiles for: ``("sm_75", ...)``."""
+    """The architectures that this NVRTC supports: ``("sm_75", ...)``."""
     nvrtc_version()
     status, numbers = _library().nvrtcGetSupportedArchs()
     return tuple(f"sm_{n}" for n in numbers) if int(status) == 0 else ()
@@ -69,7 +69,7 @@ def supported_archs() -> tuple[str, ...]:
 
 @cache
 def header_directory() -> str | None:
-    """Where ``cuda_fp16.h`` is: NVRTC looks nowhere by itself."""
+    """The folder of ``cuda_fp16.h``: NVRTC has no default path."""
     from cuda.pathfinder import find_nvidia_header_directory
 
     found = find_nvidia_header_directory("cudart")
@@ -78,7 +78,7 @@ def header_directory() -> str | None:
 
 @cache
 def header_digest() -> str:
-    """Identifies the headers that a kernel may include; they can be of another version than NVRTC."""
+    """A digest of the headers that a kernel may include; their version may differ from NVRTC's."""
     folder = header_directory()
     digest = hashlib.sha256()
     if folder is not None:
@@ -94,14 +94,14 @@ def uses_headers(text: str) -> bool:
 
 
 def build(text: str, kind: Literal["cubin", "ptx"], *, name: str, options: Sequence[str]) -> tuple[bytes, str]:
-    """The code and NVRTC's log.  Raises :class:`CompilerBug` with the log when the text is refused."""
+    """The code and NVRTC's log.  Raises :class:`CompilerBug` with the log if it rejects the text."""
     nvrtc_version()
     nvrtc = _library()
     arguments = [option.encode() for option in options]
     if uses_headers(text):
         folder = header_directory()
         if folder is None:
-            raise error("no-cuda-headers", "CUDA's headers (cuda_fp16.h and its kin) are not installed", _INSTALL)
+            raise error("no-cuda-headers", "CUDA's headers (cuda_fp16.h and others) are not installed", _INSTALL)
         arguments.append(b"-I" + folder.encode())
     with _program(nvrtc, text, name) as program:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)  # releases the GIL
@@ -134,5 +134,5 @@ def _read(nvrtc: Any, program: Any, what: str) -> bytes:
 
 
 def _failed(call: str, status: Any) -> KgenError:
-    """NVRTC itself fails, such as for want of memory."""
+    """The error for a failure of NVRTC itself, such as too little memory."""
     return error("cuda-compile-failed", f"{call}: {status.name}")

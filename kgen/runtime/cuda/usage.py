@@ -1,4 +1,4 @@
-"""What a kernel takes of a multiprocessor: registers, shared memory, local memory.  From ptxas's own report."""
+"""The registers, shared memory and local memory of a kernel, from ptxas's report."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """``registers`` and ``local`` bytes are a thread's, ``shared`` bytes a block's; ``spilled`` bytes go to local
-    memory and back because registers do not suffice."""
+    """``registers`` and ``local`` bytes are per thread, ``shared`` bytes per block; ``spilled`` bytes are spill
+    stores and loads."""
 
     arch: str
     registers: int
@@ -29,7 +29,7 @@ class Usage:
 
 
 def usage(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> dict[str, Usage]:
-    """By the names of a text's kernels; nothing where ptxas reports in another form than we know."""
+    """The usage of each kernel of a text, by name; empty if the format of ptxas's report is unknown."""
     require_arch(arch)
     _, log = nvrtc.build(text, "cubin", name=name, options=(*options, "--ptxas-options=-v"))
     found: dict[str, Usage] = {}
