@@ -1,4 +1,4 @@
-"""The functions of ``prelude.k`` and ``complex.k``, each parsed when it is first asked for."""
+"""The functions of ``prelude.k`` and ``complex.k``, each parsed at its first use."""
 
 from __future__ import annotations
 
