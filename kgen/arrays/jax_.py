@@ -72,7 +72,7 @@ class JaxAdapter(Defaults):
         return False
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: DType, like: Any) -> OwnedArray:
-        """In C order whatever ``strides`` say: JAX arrays have no others."""
+        """In C order whatever ``strides`` are: JAX arrays have no other order."""
         if dtype.real.size == 8 and not self._jax.config.jax_enable_x64:
             raise error(
                 "unsupported-dtype",

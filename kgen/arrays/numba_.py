@@ -24,7 +24,7 @@ class NumbaAdapter(GenericAdapter):
 
         kind = TO_NUMPY[dtype]
         if dtype.ml_dtypes:
-            raise error("unsupported-dtype", f"Numba has no {dtype} arrays", "give out= an array of another library")
+            raise error("unsupported-dtype", f"Numba has no {dtype} arrays", "pass an array of another library as out=")
         device = self.device(like)
         with on(device.index if device is not None else 0):
             steps = tuple(s * kind.itemsize for s in strides)

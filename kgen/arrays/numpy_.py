@@ -26,7 +26,7 @@ from kgen.dtypes import DTYPES, DType
 from kgen.ir.rounding import numpy_dtype
 from kgen.spec import Spec, c_strides
 
-#: NumPy's dtype of each of ours, and the other way round (native byte order only).
+#: kgen's dtypes to NumPy's, and the reverse (native byte order only).
 TO_NUMPY: dict[DType, np.dtype[Any]] = {t: numpy_dtype(t) for t in DTYPES}
 FROM_NUMPY: dict[np.dtype[Any], DType] = {n: t for t, n in TO_NUMPY.items()}
 

@@ -84,7 +84,7 @@ class OwnedArray:
             "version": 3,
             "shape": self.spec.shape,
             "strides": tuple(s * kind.itemsize for s in self.spec.strides),
-            # The protocol cannot spell ml_dtypes; a reader that knows them asks for `dtype`.
+            # The protocol cannot name ml_dtypes; a reader that knows them reads `dtype`.
             "typestr": f"|V{kind.itemsize}" if self.spec.dtype.ml_dtypes else kind.str,
             "data": (self.pointer, False),
             "stream": self.stream or 1,

@@ -13,7 +13,7 @@ from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import counted
 
-_NPY, _NPZ = b"\x93NUMPY", b"PK"  # how they begin
+_NPY, _NPZ = b"\x93NUMPY", b"PK"  # their first bytes
 _SAVE = "save it with numpy.save(path, array, allow_pickle=False)"
 
 

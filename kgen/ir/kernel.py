@@ -122,12 +122,12 @@ class Kernel:
 
 
 def to_bits(value: bool | int | float, dtype: DType) -> int:
-    """The bit pattern of a constant: what ``const`` ops hold, so that -0.0, NaN and 1/True/1.0 stay apart."""
+    """The bit pattern of a constant. ``const`` ops hold it so that 0.0 and -0.0, or 1, True and 1.0, are different."""
     return int.from_bytes(to_bytes(value, dtype), "little")
 
 
 def to_bytes(value: bool | int | float, dtype: DType) -> bytes:
-    """A value as it is in memory, of any dtype but complex ones.
+    """The bytes of a value in memory, of any dtype that is not complex.
 
     Floats are rounded to nearest even, once; integers must be in range.
     """
@@ -153,7 +153,7 @@ def _narrow_bits(value: float, dtype: DType) -> int:
         return sign | past if value else sign
     least = dtype.least_exponent
     quantum = max(math.frexp(value)[1] - 1 - dtype.mantissa, least)
-    # A carry out of the mantissa moves the exponent field on by itself; so does a subnormal that becomes normal.
+    # A carry out of the mantissa increments the exponent field, also when a subnormal becomes normal.
     bits = ((quantum - least) << dtype.mantissa) + round(math.ldexp(abs(value), -quantum))
     return sign | (past if bits > dtype.largest_bits else bits)
 

@@ -103,8 +103,8 @@ def _access(kernel: Kernel, op: Op) -> str:
 
 
 def constant(bits: int, dtype: DType) -> str:
-    """A constant so that it reads back to the same bits: ``-0.0``, ``nan``, ``true``; a NaN with a payload in hex."""
-    if dtype.is_narrow or dtype.is_complex:  # which no constant has
+    """A constant that reads back to the same bits: ``-0.0``, ``nan``, ``true``; a NaN with a payload in hex."""
+    if dtype.is_narrow or dtype.is_complex:  # constants have no such dtype
         return hex(bits)
     try:
         value = from_bits(bits, dtype)
