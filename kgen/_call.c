@@ -1,6 +1,6 @@
-/* A recognised call in C: what kgen/quick/exact.py writes out as Python text, at a third of its cost.
+/* A recognised call in C: what kgen/call/fastpath/exact.py writes out as Python text, at a third of its cost.
  *
- * A Call is made from a description (kgen/quick/native.py) of one call: what its arguments have to be, where their
+ * A Call is made from a description (kgen/call/fastpath/native.py) of one call: what its arguments have to be, where their
  * memory has to lie, what is allocated, and which kernels are launched with which parameters.  Called as
  * call(args, out, stream, named), it returns the result, or NotImplemented for any other kind of call; nothing has run
  * then.  Parameters are put together on the C stack, so threads share nothing, and the GIL is released for launches.
@@ -952,7 +952,7 @@ static PyTypeObject CallType = {
     .tp_name = "kgen._call.Call",
     .tp_basicsize = sizeof(Call),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_doc = "A recognised call; see kgen/quick/native.py.",
+    .tp_doc = "A recognised call; see kgen/call/fastpath/native.py.",
     .tp_methods = methods,
     .tp_new = new,
     .tp_dealloc = dealloc,

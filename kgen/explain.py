@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from kgen.schedule.classes import classes
 
 if TYPE_CHECKING:
     from kgen.codegen.emit import Module
-    from kgen.decide import Layouted
+    from kgen.lowering import Lowered, LoweredStep
     from kgen.runtime.cuda.usage import Usage
 
 
@@ -62,34 +62,19 @@ class Explanation:
     assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # what a shape with `?` stands for here
 
     @staticmethod
-    def of(program: Program, plan: Layouted, module: Module, usage: Mapping[str, Usage]) -> Explanation:
-        kernel = plan.specialised.kernel
+    def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage]) -> Explanation:
+        kernel = lowered.specialised.kernel
         types = [(o.name, f"{o.role} {o.dtype}") for o in kernel.operands]
         types += [(s.name, f"by value {s.dtype}") for s in kernel.scalars]
-        steps: list[StepFact] = []
-        for step, placed, entry, reasons in zip(
-            plan.specialised.steps, plan.placed, module.entries, plan.reasons, strict=True
-        ):
-            operands: list[OperandFact] = []
-            found = classes(entry.schedule, placed.space, placed.itemsizes)
-            for touch, of in zip(step.touches, found, strict=True):
-                operand, array = kernel.operands[touch.operand], plan.arrays[touch.operand]
-                size = (touch.reads + touch.writes) * _distinct(array.shape, array.strides) * array.itemsize
-                operands.append(
-                    OperandFact(
-                        operand.name, operand.role, str(operand.dtype), array.shape, array.strides,
-                        of.name, of.moves, of.limits, size,
-                    )
-                )  # fmt: skip
-            steps.append(
-                StepFact(
-                    entry.schedule.suffix(placed.itemsizes), placed.shape, placed.space.shape, reasons,
-                    tuple(operands), entry.schedule.to_dict(), usage.get(entry.name),
-                )
-            )  # fmt: skip
-        return Explanation(
-            program.source.text.strip(), tuple(types), tuple(steps), tuple(d.render() for d in plan.specialised.lints)
-        )
+        steps = [
+            StepFact(
+                step.schedule.suffix(step.placed.itemsizes), step.placed.shape, step.placed.space.shape, step.reasons,
+                tuple(_operands(lowered, step)), step.schedule.to_dict(), usage.get(entry.name),
+            )
+            for step, entry in zip(lowered.steps, module.entries, strict=True)
+        ]  # fmt: skip
+        lints = tuple(d.render() for d in lowered.specialised.lints)
+        return Explanation(program.source.text.strip(), tuple(types), tuple(steps), lints)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -149,6 +134,25 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
+    """What is said of each operand that a kernel reads or writes."""
+    found = classes(step.schedule, step.placed.space, step.placed.itemsizes)
+    for touch, of in zip(step.step.touches, found, strict=True):
+        operand, array = lowered.specialised.kernel.operands[touch.operand], lowered.arrays[touch.operand]
+        size = (touch.reads + touch.writes) * _distinct(array.shape, array.strides) * array.itemsize
+        yield OperandFact(
+            operand.name,
+            operand.role,
+            str(operand.dtype),
+            array.shape,
+            array.strides,
+            of.name,
+            of.moves,
+            of.limits,
+            size,
+        )
 
 
 def _taken(usage: Usage) -> str:

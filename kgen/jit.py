@@ -15,10 +15,10 @@ from kgen.dynamo import keep_out, opaque
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from inspect import Signature
 
-    from kgen.banner import Options
+    from kgen.call.plan import Plan
     from kgen.dtypes import DType
     from kgen.explain import Explanation
-    from kgen.plan import Plan
+    from kgen.options import Options
     from kgen.program import Program
     from kgen.spec import Shape, Spec
 
@@ -46,8 +46,9 @@ def jit(
     of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
     """
     from kgen import pipeline
-    from kgen.banner import Options, default_base
     from kgen.codegen.names import named_base
+    from kgen.header import default_base
+    from kgen.options import Options
 
     if (text is None) == (path is None):
         raise error("bad-call", "jit() takes a program's text or path=, one of the two")
@@ -71,7 +72,7 @@ def jit(
         program = pipeline.load(text)
     base = default_base(program) if name is None else named_base(name)
     kernel = _made(program, base, device, Options(fmad, fast))
-    kernel._engine.warn(program.lints)
+    kernel._engine.lowering.warn(program.lints)
     return kernel
 
 
@@ -85,7 +86,7 @@ def _again(text: str, source: str, base: str, device: str | None, options: Optio
     from kgen import pipeline
 
     kernel = _made(pipeline.load(text, source), base, device, options)
-    kernel._engine.lints.update(dict.fromkeys(kernel.program.lints))
+    kernel._engine.lowering.lints.update(dict.fromkeys(kernel.program.lints))
     return kernel
 
 
@@ -111,7 +112,7 @@ class _KernelSignature:
     def __get__(self, kernel: Kernel | None, owner: type) -> Signature:
         if kernel is None:
             raise AttributeError("__signature__")
-        from kgen.arguments import signature_of
+        from kgen.call.arguments import signature_of
 
         return signature_of(kernel.program)
 
@@ -125,7 +126,7 @@ class Kernel:
     __signature__ = _KernelSignature()
 
     def __init__(self, program: Program, *, name: str, device: str | None, options: Options) -> None:
-        from kgen.execute import Engine
+        from kgen.call.engine import Engine
 
         if device is not None:
             from kgen.runtime.backend import parse_device
@@ -195,7 +196,9 @@ class Kernel:
         Takes what a call takes.  Raises :class:`~kgen.KgenError`, also (``bad-plan``) for arrays that have to be copied
         or waited for at every call: JAX's, and NumPy's on a GPU.
         """
-        return self._engine.plan(args, named, out=out, stream=stream, shape=shape)
+        from kgen.call.plan import plan_of
+
+        return plan_of(self._engine, args, named, out=out, stream=stream, shape=shape)
 
     @public
     def warmup(self, specs: Iterable[Any], *, progress: bool | None = None) -> None:
@@ -214,12 +217,16 @@ class Kernel:
                 calls.append(((), one))
             else:
                 calls.append((one if isinstance(one, tuple) else (one,), {}))
-        self._engine.warm_up(calls, sys.stderr.isatty() if progress is None else progress)
+        from kgen.call.warmup import warm_up
+
+        warm_up(self._engine, calls, sys.stderr.isatty() if progress is None else progress)
 
     @public
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""
-        specs = self._engine.meta(args, named, shape)
+        from kgen.call import offline
+
+        specs = offline.meta(self._engine, args, named, shape)
         return specs[0] if len(specs) == 1 else specs
 
     @public
@@ -249,12 +256,14 @@ class Kernel:
                     "source() takes arrays, or dtypes=, layout= and rank=, not both",
                     "arrays say their own dtypes and layouts",
                 )
-            return self._engine.source(args, named, shape, arch)
-        from kgen.ahead import module_ahead
+            from kgen.call import offline
 
-        return module_ahead(
-            self.program, self.name, self.options, dtypes=dtypes, layout=layout, rank=rank, arch=arch
-        ).text
+            return offline.source(self._engine, args, named, shape, arch)
+        from kgen.aot import module_ahead
+        from kgen.stated import Stated
+
+        stated = Stated(dtypes, layout=layout, rank=rank, arch=arch)
+        return module_ahead(self.program, self.name, self.options, stated).text
 
     @public
     def explain(
@@ -266,19 +275,25 @@ class Kernel:
         registers and memory.
         """
         _check_arch(arch)
-        return self._engine.explain(args, named, shape, out, arch)
+        from kgen.call import offline
+
+        return offline.explain(self._engine, args, named, shape, out, arch)
 
     @public
     def cubin(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> bytes:
         """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         _check_arch(arch)
-        return self._engine.compiled(args, named, shape, "cubin", arch)
+        from kgen.call import offline
+
+        return offline.compiled(self._engine, args, named, shape, "cubin", arch)
 
     @public
     def ptx(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> str:
         """The PTX text for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         _check_arch(arch)
-        return self._engine.compiled(args, named, shape, "ptx", arch).decode()
+        from kgen.call import offline
+
+        return offline.compiled(self._engine, args, named, shape, "ptx", arch).decode()
 
     def __repr__(self) -> str:
         returned = ", ".join(self.outputs) or "None"

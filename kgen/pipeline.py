@@ -1,9 +1,11 @@
 """The whole compiler on one page: text in, standalone CUDA out.
 
-    text --parse, resolve--> program --check, optimise--> IR --cut--> steps
-    step + layouts --iteration_space, choose--> schedule --emit--> .cu
+    text --load--> program
+    program + operands + target --specialise, sizes, fit, allocate, decide--> Lowered
+    Lowered --source--> .cu
 
-Everything here is pure; compiling, loading and launching the text is ``runtime/``.
+:func:`lower` has the order of the stages, and nothing else repeats it.  Everything here is pure; compiling, loading and
+launching the text is ``runtime/``, and calls on arrays are ``call/``.
 """
 
 from __future__ import annotations
@@ -14,9 +16,13 @@ from dataclasses import dataclass, replace
 from kgen.check import ArgType, check
 from kgen.codegen.element import Statement
 from kgen.codegen.emit import Module, emit
-from kgen.diagnostics import Diagnostic, Reporter
+from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
-from kgen.ir.kernel import Kernel
+from kgen.header import header
+from kgen.ir.kernel import Kernel, Shape
+from kgen.lowering import Covered, Layouts, Lowered, LoweredStep, Specialised, allocate, refuse_unshaped
+from kgen.operands import Operands, Sizes
+from kgen.options import Options
 from kgen.partition.cut import RowStep, cut, refuse_empty
 from kgen.partition.reasons import order_reasons
 from kgen.partition.step import Step
@@ -24,28 +30,17 @@ from kgen.passes import optimise
 from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
-from kgen.schedule.bind import Array, Placed, place
+from kgen.schedule.bind import Placed, place
+from kgen.schedule.cover import LayoutClass, covering
 from kgen.schedule.elementwise.policy import Choice, choose
 from kgen.schedule.reduction.chains import better_apart, better_joined
 from kgen.schedule.reduction.columns import choose_columns
 from kgen.schedule.reduction.resident_columns import choose_held_columns
 from kgen.schedule.reduction.rows import choose_rows
-from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
+from kgen.spec import counted
 from kgen.syntax.parser import parse
-
-
-@dataclass(frozen=True, slots=True)
-class Specialised:
-    """A program for certain dtypes, ranks and broadcast dimensions: its IR, cut into steps."""
-
-    kernel: Kernel
-    steps: tuple[Step, ...]
-    lints: tuple[Diagnostic, ...]
-    chained: bool = True  # whether a kernel may use what it reduces for a whole row
-    joined: Specialised | None = None  # with reductions: the same in fewer rounds, for long rows
-    apart: Specialised | None = None  # with reductions: the same for few, long rows
 
 
 def load(text: str, name: str = "<string>") -> Program:
@@ -56,6 +51,38 @@ def load(text: str, name: str = "<string>") -> Program:
     program = resolve(tree, source, reporter)
     reporter.raise_errors()
     return program
+
+
+def lower(program: Program, operands: Operands, target: Target = PORTABLE, stages: Stages | None = None) -> Lowered:
+    """Decide everything: the IR, how it is cut, where operands lie, and for each kernel its schedule and reasons.
+
+    ``stages``: the caller's own, such as ones that remember what they gave, or that allocate memory.
+
+    Raises :class:`~kgen.KgenError` with every dtype, shape and cast error.
+    """
+    stages = stages or Stages()
+    typed = stages.specialise(program, operands)
+    sizes = find_sizes(program, operands, typed)
+    whole = fit(typed, sizes, operands, program.source, target)
+    layouts = stages.allocate(whole, sizes, operands)
+    return stages.decide(whole, sizes, layouts, target)
+
+
+def cover(program: Program, operands: Operands, layout: LayoutClass, rank: int) -> Covered:
+    """The kernels for every layout of a class, up to ``rank`` dimensions after merging, where no shape is known.
+
+    Raises :class:`~kgen.KgenError`, also (``shape-needed``) for programs that need their rank.
+    """
+    typed = specialise_for(program, operands)
+    refuse_unshaped(typed)
+    variants = [(n, s) for n, step in enumerate(typed.steps) for s in covering(step, layout, rank)]
+    up_to = f", up to {counted(rank, 'dimension')} after merging" if layout != "contiguous" else ""
+    return Covered(typed, variants, [f"Layout: {layout}{up_to}."])
+
+
+def specialise_for(program: Program, operands: Operands) -> Specialised:
+    """:func:`specialise` for these operands."""
+    return specialise(program, operands.types, operands.shape, operands.out_dtypes)
 
 
 def specialise(
@@ -79,27 +106,61 @@ def specialise(
     return replace(steps_of(kernel, chained=True), joined=joined, apart=steps_of(fewer, chained=False))
 
 
-def fit(
-    specialised: Specialised,
-    extents: Mapping[str, int],
-    arrays: Callable[[], Sequence[Array | None]],
-    source: Source,
-) -> Specialised:
-    """The cut for these extents and ``arrays()`` (None: outputs), which only programs that reduce ask for.
+def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
+    """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
+    found = operands.sizes(typed.kernel)
+    if found is None:
+        # Typing with these extents finds the operation at fault and marks it.
+        check(program, operands.types, shape=operands.shape)
+        raise AssertionError("extents disagree, and typing found no shape error")
+    return found
 
-    ``source``: the program's text, for diagnostics.
+
+def fit(typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target) -> Specialised:
+    """The cut for these extents and layouts, on this target.  ``source``: the program's text, for diagnostics.
 
     Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
     """
-    if specialised.apart is not None:
-        refuse_empty(specialised.kernel, extents, source)
-        given = arrays()
-        rows = [s for s in specialised.steps if isinstance(s, RowStep)]
-        if any(better_apart(s, extents, given) for s in rows):
-            return specialised.apart
-        if specialised.joined is not None and any(better_joined(s, extents) for s in rows):
-            return specialised.joined
-    return specialised
+    if typed.apart is None:  # nothing is reduced
+        return typed
+    if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
+        return typed.joined or typed  # rows of any length are read again for each round
+    refuse_empty(typed.kernel, sizes.extents, source)
+    given = operands.inputs(typed.kernel, sizes)
+    rows = [s for s in typed.steps if isinstance(s, RowStep)]
+    if any(better_apart(s, sizes.extents, given, target) for s in rows):
+        return typed.apart
+    if typed.joined is not None and any(better_joined(s, sizes.extents) for s in rows):
+        return typed.joined
+    return typed
+
+
+def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
+    """Choose a schedule for every step."""
+    steps: list[LoweredStep] = []
+    for step, aliased, why in zip(whole.steps, layouts.aliased, order(whole), strict=True):
+        placed = place(step, layouts.arrays, sizes.extents, aliased)
+        bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
+        choice = schedule(step, placed, target, bounded=bounded, along=along)
+        reasons = sizes.worded((*choice.reasons, *why))
+        steps.append(LoweredStep(len(steps), step, replace(placed, space=choice.space), choice.schedule, reasons))
+    return Lowered(whole, sizes, layouts.arrays, tuple(steps), target)
+
+
+Allocate = Callable[[Specialised, Sizes, Operands], Layouts]
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages of :func:`lower` that a caller may wrap or replace."""
+
+    specialise: Callable[[Program, Operands], Specialised] = specialise_for
+    allocate: Allocate = allocate
+    decide: Callable[[Specialised, Sizes, Layouts, Target], Lowered] = decide
+
+
+def reduced_dims(step: Step) -> Shape:
+    return step.shape[step.kept :] if isinstance(step, RowStep) else ()
 
 
 def schedule(
@@ -125,13 +186,16 @@ def order(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
 
 def source(
     program: Program,
-    specialised: Specialised,
-    variants: Sequence[tuple[int, Schedule]],
+    lowered: Lowered | Covered,
     base: str,
-    banner: Sequence[str],
+    options: Options,
+    command: Sequence[str],
+    notes: Sequence[str] = (),
 ) -> Module:
-    """The ``.cu`` text that holds a kernel for each ``(step, schedule)``."""
-    return replace(emit(base, specialised.steps, variants, statements(program), banner), lints=specialised.lints)
+    """The ``.cu`` text.  ``command``: the argv that remakes it; ``notes``: what its head says beside the decisions."""
+    whole = lowered.specialised
+    head = header(program, whole.kernel, options, command, [*notes, *lowered.chosen])
+    return replace(emit(base, whole.steps, lowered.variants, statements(program), head), lints=whole.lints)
 
 
 def statements(program: Program) -> tuple[Statement, ...]:
@@ -143,4 +207,7 @@ def statements(program: Program) -> tuple[Statement, ...]:
     )
 
 
-__all__ = ["Placed", "Specialised", "fit", "load", "order", "place", "schedule", "source", "specialise", "statements"]
+__all__ = [
+    "Allocate", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate", "cover", "decide",
+    "fit", "load", "lower", "order", "place", "schedule", "source", "specialise", "specialise_for", "statements",
+]  # fmt: skip

@@ -169,9 +169,10 @@ def _symbolic_shapes(
     Comparing symbols makes torch guard on what this relies on.
     """
     from kgen.arrays import adapter_of
+    from kgen.call.offline import described
 
     adapter: Any = adapter_of(args[0])
-    laid = kernel._engine.described([_spec(x, _hint) for x in args], named, None)
+    laid = described(kernel._engine, [_spec(x, _hint) for x in args], named)
     given = dict(zip(kernel.inputs, args, strict=False))
     extents: dict[str, Any] = {}
     for operand in laid.specialised.kernel.operands:

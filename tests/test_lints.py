@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.decide import Decider
+from kgen.call.lowering import CachedLowering
 
 ROOT = Path(__file__).parents[1]
 SQUARE = np.ones((3, 3), np.float32)
@@ -80,7 +80,7 @@ def test_repeated_calls_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lints are looked at where a program is typed, and nowhere else."""
     k = kgen.jit("out = x * 3", device="cpu")
     k(SQUARE)
-    monkeypatch.setattr(Decider, "warn", None)
+    monkeypatch.setattr(CachedLowering, "warn", None)
     for n in (3, 3, 3, 4, 5):
         k(np.ones((n, n), np.float32))
 

@@ -49,7 +49,10 @@ def command(
     arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
-    from kgen.ahead import ir_ahead, module_ahead
+    from kgen import pipeline
+    from kgen.aot import module_ahead
+    from kgen.ir.printer import print_kernel
+    from kgen.stated import Stated
 
     program, base = options.read(file, text, name)
     kinds = _kinds(emit)
@@ -60,10 +63,8 @@ def command(
     strides = options.parse_strides(strides_text, program, shapes)
     flags = options.options_of(fmad, fast)
     with terminal.working(f"compiling {base}", quiet=as_json) as say:
-        module = module_ahead(
-            program, base, flags, layout=layout or "any", rank=4 if rank is None else rank,
-            dtypes=dtypes, shapes=shapes, strides=strides, scalars=scalars, arch=arch,
-        )  # fmt: skip
+        stated = Stated(dtypes, shapes or {}, strides, scalars, layout or "any", 4 if rank is None else rank, arch)
+        module = module_ahead(program, base, flags, stated)
         places = _places(kinds, arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
         made: dict[str, str | bytes] = {}
@@ -71,7 +72,7 @@ def command(
             if kind == "cu":
                 made[kind] = module.text
             elif kind == "ir":
-                made[kind] = ir_ahead(program, dtypes=dtypes, shapes=shapes, scalars=scalars)
+                made[kind] = print_kernel(pipeline.specialise_for(program, stated.operands(program)).kernel)
             else:
                 from kgen.runtime.backend import compile_for
 

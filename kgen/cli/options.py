@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 import click
 
 from kgen import pipeline
-from kgen.banner import Options, default_base
 from kgen.codegen.names import named_base
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 from kgen.functions import CONSTANTS
+from kgen.header import default_base
 from kgen.jit import looks_like_path, read_program
+from kgen.options import Options
 from kgen.program import Program
 from kgen.spec import as_dtype
 
@@ -177,7 +178,7 @@ def known_name(option: str, name: str, known: Sequence[str], what: str) -> None:
     """Raises :class:`~kgen.KgenError` (``unknown-argument``) for a name that the program lacks."""
     if name not in known:
         article = "an" if what[0] in "aeiou" else "a"
-        from kgen.arguments import argument_hint
+        from kgen.call.arguments import argument_hint
 
         hint = argument_hint(name, known) if known or name in CONSTANTS else f"this program has no {what}"
         raise error("unknown-argument", f"{option} names `{name}`, which is not {article} {what}", hint)

@@ -80,13 +80,13 @@ def command(
         results |= {a.name: arrays[a.name] for a in program.arguments if a.role == "inout"}
         say("writing files")
         _save(results, targets)
-    terminal.show(tuple(kernel._engine.lints))
+    terminal.show(tuple(kernel._engine.lowering.lints))
     _report(kernel, results, targets, seconds, as_json)
 
 
 def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
     """The values of params, and of inputs that are numbers."""
-    from kgen.arguments import missing_arguments
+    from kgen.call.arguments import missing_arguments
 
     known = [p.name for p in program.parameters]
     known += [a.name for a in program.arguments if a.role == "input"]
@@ -102,7 +102,7 @@ def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
 
 def _files(program: Program, items: tuple[str, ...], scalars: Collection[str]) -> dict[str, str]:
     """The file of each input.  A file without a name is for the only input, or the input of its own name."""
-    from kgen.arguments import missing_arguments
+    from kgen.call.arguments import missing_arguments
 
     known = [a.name for a in program.arguments if a.name not in scalars]
     files = options.pairs("--input", [item for item in _parts(items) if "=" in item])

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgen.arguments import ArrayValue, Value
 from kgen.arrays.base import Device
-from kgen.banner import Options
 from kgen.codegen.emit import Module
 from kgen.diagnostics import KgenError, error, shown
+from kgen.options import Options
 from kgen.partition.step import Step
 from kgen.runtime.bound import Loaded
 from kgen.runtime.frame import Signature
@@ -62,56 +61,6 @@ class CudaBackend:
         return Loaded(module.entries, Signature.of(module.entries, steps), loaded)
 
 
-# branches: one error for each way in which devices and arrays disagree
-def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend | CudaBackend:
-    """The device of the arrays, or ``wanted``.
-
-    NumPy arrays run on ``wanted``, else on a GPU if there is one.  Raises :class:`~kgen.KgenError`
-    (``mixed-devices``, ``wrong-device``) naming the arguments.
-    """
-    arrays = [v for v in values if isinstance(v, ArrayValue)]
-    specs = [v.name for v in arrays if v.adapter is None]
-    if specs:
-        raise error(
-            "not-an-array",
-            f"`{specs[0]}` is a spec, which has no data to run on",
-            "meta, source and explain take specs",
-        )
-    asked = None if wanted is None else parse_device(wanted)
-    placed = [(v.name, v.device) for v in arrays if v.device is not None]
-    # A 0-d array of the host may be combined with arrays of a GPU: it is passed by value.
-    walked = [
-        (v.name, v.device)
-        for v in arrays
-        if v.device is not None and not (v.device.kind == "cpu" and v.spec.shape == ())
-    ]
-    found = walked or placed
-    if found:
-        name, device = found[0]
-        for other_name, other in found[1:]:
-            if other != device:
-                raise error(
-                    "mixed-devices",
-                    f"`{name}` is on {device} and `{other_name}` is on {other}",
-                    "move one of them; kgen never copies between devices by itself",
-                )
-        numpy = [v.name for v in arrays if v.device is None and v.spec.shape != ()]
-        if device.kind == "cuda" and numpy:
-            raise error(
-                "mixed-devices",
-                f"`{name}` is on {device} and `{numpy[0]}` is a NumPy array",
-                "move one of them; kgen never copies between devices by itself",
-            )
-        if asked is not None and asked != device and not (wanted == "cuda" and device.kind == "cuda"):
-            raise error(
-                "wrong-device",
-                f"`{name}` is on {device} and the kernel was made for {wanted}",
-                "move the array, or remove device=",
-            )
-        return backend_of(device)
-    return default_backend(wanted)
-
-
 def default_backend(wanted: str | None) -> HostBackend | CudaBackend:
     """The device asked for, else a GPU if there is one, else the CPU."""
     if wanted is not None:
@@ -150,6 +99,13 @@ def arch_here() -> str:
 
     require()
     return device_info(0).arch
+
+
+def arch_to_explain(arch: str | None, device: str | None = None) -> str | None:
+    """``arch``, or that of the first GPU that is here, unless ``device`` is the CPU; None without one."""
+    from kgen.runtime.cuda.driver import probe
+
+    return arch_here() if arch is None and device != "cpu" and probe().available else arch
 
 
 def usage_for(text: str, name: str, options: Options, arch: str | None) -> dict[str, Usage]:

@@ -51,17 +51,17 @@ class Placed:
         return prod(self.space.shape[self.reduced :])
 
 
-def extents_of(kernel: Kernel, shapes: Sequence[tuple[int, ...] | None]) -> Extents | None:
-    """The extent of every dimension symbol, from the arrays' shapes; None where two arrays disagree.
+def extents_of(kernel: Kernel, shapes: Sequence[tuple[int | None, ...] | None]) -> dict[str, int] | None:
+    """The extents that the arrays' shapes give; None where two arrays disagree.
 
-    ``shapes``: one for each operand, None for an output that is not given.
+    ``shapes``: one for each operand, None for an output that is not given; extents of None are not known.
     """
     found: dict[str, int] = {}
     for operand, shape in zip(kernel.operands, shapes, strict=True):
         if shape is None:
             continue
         for dim, extent in zip(operand.shape, shape, strict=True):
-            if dim != 1 and found.setdefault(dim, extent) != extent:
+            if dim != 1 and extent is not None and found.setdefault(dim, extent) != extent:
                 return None
     return found
 

@@ -12,7 +12,7 @@ import pytest
 import kgen
 from kgen.arrays import dlpack
 from kgen.diagnostics import KgenError
-from kgen.runtime.session import stream_handle
+from kgen.runtime.stream import stream_handle
 
 from .fakes import DlpackArray, InterfaceArray
 

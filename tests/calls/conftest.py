@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kgen.quick import native
+from kgen.call.fastpath import native
 
 SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
 

@@ -205,7 +205,7 @@ def test_each_thread_has_a_stream(case: tuple[Kernel, Any]) -> None:
     """Under the handle that stands for the calling thread's own stream."""
     kernel, x = case
     kernel(x, s=1.0)
-    (bound,) = (b for layouted in kernel._engine._decided.values() for b in layouted.bound.values())
+    (bound,) = (b for use in kernel._engine._uses.values() for b in use.bound.values())
     mine = bound.take(PER_THREAD_STREAM)
     bound.give_back(PER_THREAD_STREAM, mine)
     assert bound.take(PER_THREAD_STREAM) is mine

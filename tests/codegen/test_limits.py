@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from kgen.arguments import bind, describe
+from kgen.call.arguments import bind, describe
+from kgen.call.offline import described
 from kgen.codegen.emit import emit
 from kgen.codegen.limits import parameter_bytes
 from kgen.pipeline import statements
 from kgen.runtime.scalars import pack
-from kgen.schedule.launch import launch_of
 
 SPECS = {
     "contiguous": [kgen.spec((64, 64), "f32"), kgen.spec((64, 64), "f16")],
@@ -27,14 +27,14 @@ SPECS = {
 def test_parameter_bytes(layout: str, extra: str) -> None:
     """Counted as packed: each value at a multiple of its own alignment."""
     kernel = kgen.jit(f"param k: f16 = 1.0\nparam c: c128 = 1j\nout = a + k * b{extra}\nz = a * c")
-    engine, args = kernel._engine, SPECS[layout]
-    plan = engine.described(args, {}, None)
+    args = SPECS[layout]
+    lowered = described(kernel._engine, args, {})
     values = describe(kernel.program, bind(kernel.program, args, {}))
-    steps = plan.specialised.steps
-    module = emit("k", steps, list(enumerate(plan.schedules)), statements(kernel.program), [])
+    steps = lowered.specialised.steps
+    module = emit("k", steps, lowered.variants, statements(kernel.program), [])
     value_of = {"pointer": 8, "size": 8}
     for entry in module.entries:
-        launch = launch_of(entry.schedule, plan.placed[entry.step].space)
+        launch = lowered.steps[entry.step].launch
         end = 0
         for p in entry.parameters:
             word = entry.schedule.index_bits // 8

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
-from kgen.banner import Options
 from kgen.codegen.emit import Module
+from kgen.options import Options
 from kgen.partition.step import Step
 from kgen.runtime.backend import CudaBackend
 from kgen.runtime.bound import Loaded

@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from kgen.arguments import ArrayValue, ScalarValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe, type_of
 from kgen.check import check
 from kgen.ir import evaluator
 from kgen.ir.kernel import Access, Kernel, Op

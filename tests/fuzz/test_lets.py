@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgen import KgenError
-from kgen.arguments import ArrayValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, bind, describe, type_of
 from kgen.check import check
 from kgen.ir.evaluator import evaluate
 from kgen.pipeline import load

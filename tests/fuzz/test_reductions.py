@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import kgen
 from kgen import KgenError
-from kgen.arguments import ArrayValue, ScalarValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe, type_of
 from kgen.check import check
 from kgen.dtypes import DTYPES
 from kgen.ir.evaluator import evaluate

@@ -11,7 +11,7 @@ import pytest
 
 import kgen
 from kgen import pipeline
-from kgen.arguments import ArrayValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, bind, describe, type_of
 from kgen.check import check
 from kgen.ir.evaluator import evaluate
 from kgen.ir.kernel import Access, Kernel

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgen import KgenError, pipeline
-from kgen.arguments import ScalarValue, bind, describe, type_of
 from kgen.arrays.numpy_ import TO_NUMPY
+from kgen.call.arguments import ScalarValue, bind, describe, type_of
 from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS
 from kgen.runtime.scalars import pack

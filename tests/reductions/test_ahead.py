@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.ahead import STAND_INS, explain_ahead, module_ahead
-from kgen.banner import Options
+from kgen.aot import explain_ahead, module_ahead
 from kgen.ir.kernel import KINDS
+from kgen.operands import STAND_INS
+from kgen.options import Options
 from kgen.pipeline import load
+from kgen.stated import Stated
 
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
 LAYERNORM = (
@@ -20,7 +22,7 @@ LAYERNORM = (
 
 
 def ahead(text: str, dtype: str, arch: str | None = None, **shapes: tuple[int | None, ...]) -> str:
-    return module_ahead(load(text), "k", Options(), dtypes=dtype, shapes=shapes, arch=arch).text
+    return module_ahead(load(text), "k", Options(), Stated(dtype, shapes, arch=arch)).text
 
 
 def below_banner(text: str) -> str:
@@ -45,7 +47,7 @@ def test_any_number_of_rows(text: str, dtype: str, width: int, arch: str | None)
 @pytest.mark.parametrize("arch", [None, "sm_90"])
 def test_explained(shape: tuple[int | None, ...], arch: str | None) -> None:
     """What is explained is what is compiled."""
-    found = explain_ahead(load(SOFTMAX), "k", dtypes="bf16", shapes={"x": shape}, arch=arch)
+    found = explain_ahead(load(SOFTMAX), "k", Stated("bf16", {"x": shape}, arch=arch))
     text = ahead(SOFTMAX, "bf16", arch, x=shape)
     assert re.findall(r"^k_(rows_\w+)\(", text, re.MULTILINE) == [step.kernel for step in found.steps]
     assert len(found.assumed) == (None in shape)

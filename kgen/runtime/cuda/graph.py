@@ -57,7 +57,7 @@ class Graph:
         """Launch on ``stream``, by default the current stream of the arrays' library."""
         from cuda.bindings import driver
 
-        from kgen.runtime.session import stream_handle
+        from kgen.runtime.stream import stream_handle
 
         self._look()
         at = self._current() if stream is None else stream_handle(stream)

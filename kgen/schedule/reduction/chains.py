@@ -10,7 +10,7 @@ from kgen.partition.cut import RowStep
 from kgen.schedule.bind import Array, view
 from kgen.schedule.reduction.resident_columns import held_columns
 from kgen.schedule.reduction.schedule import ELEMENTS, is_plain, row_space, wide_touches
-from kgen.schedule.target import PORTABLE
+from kgen.schedule.target import Target
 
 #: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
 LONGEST_IN_ROUNDS = 4096
@@ -21,7 +21,7 @@ FEWEST_ROWS = 64
 LONGEST_ALONE = 1 << 16
 
 
-def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None]) -> bool:
+def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target) -> bool:
     """Whether a chain of rounds is better cut into kernels.
 
     That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory and a block
@@ -40,8 +40,8 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
         return False
     space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
-    addresses = [a.pointer % PORTABLE.vector_bytes if a is not None else 0 for a in given]
-    return held_columns(step, wide_touches(step), reduced, space, itemsizes, addresses, PORTABLE) is None
+    addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
+    return held_columns(step, wide_touches(step), reduced, space, itemsizes, addresses, target) is None
 
 
 def _lies_across(step: RowStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kgen.arrays.base import Look, span
-from kgen.quick.native import native_call
-from kgen.quick.text import (
+from kgen.call.fastpath.native import native_call
+from kgen.call.fastpath.text import (
     NULL,
     Quick,
     Seen,

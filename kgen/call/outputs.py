@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from kgen.arguments import ArrayValue
 from kgen.arrays import adapter_of
+from kgen.call.arguments import ArrayValue, Value
+from kgen.call.session import Session, check_writable
 from kgen.diagnostics import error
 from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
+from kgen.lowering import Layouts, Specialised
+from kgen.operands import Operands, Sizes, check_output
 from kgen.partition.cut import RowStep
 from kgen.partition.step import Step
 from kgen.program import Program
-from kgen.runtime.session import Session, check_writable
 from kgen.schedule.bind import Array, Extents, allocated_strides, buffers, concrete, view
 from kgen.spec import counted
-
-if TYPE_CHECKING:
-    from kgen.pipeline import Specialised
 
 
 def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
@@ -49,52 +48,57 @@ def _given(name: str, array: Any) -> ArrayValue:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outputs:
-    """``arrays``: every operand in memory, outputs included."""
+    """The memory of one call's operands: where lowering has it from, and what the call returns.
 
-    specialised: Specialised
-    extents: Extents
-    arrays: tuple[Array, ...]
-    _session: Session
-    fresh: frozenset[int]
+    ``arrays``: every operand in memory, outputs included; ``fresh``: those that the call allocated.
+    """
 
-    @staticmethod
-    def of(
-        specialised: Specialised,
-        outs: Sequence[ArrayValue | None],
-        extents: Extents,
-        arrays: Sequence[Array | None],
-        session: Session,
-    ) -> Outputs:
-        """Check what is given and allocate the rest, in the layout that TensorIterator gives it."""
-        full = list(arrays)
-        for number, buffer in buffers(specialised.kernel, extents).items():
-            full[number] = buffer
+    values: Mapping[str, Value]
+    outs: Sequence[ArrayValue | None]
+    session: Session
+    specialised: Specialised = field(init=False)
+    extents: Extents = field(init=False)
+    arrays: tuple[Array, ...] = ()
+    fresh: frozenset[int] = frozenset()
+
+    def allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
+        """Check what is given and allocate the rest, in the layout that TensorIterator gives it.
+
+        Raises :class:`~kgen.KgenError`, also (``overlap``) for memory that is written and meets other operands.
+        """
+        self.specialised, self.extents = cut, sizes.extents
+        arrays = self.session.inputs(cut, self.values)
+        self._fill(arrays, buffers(cut.kernel, sizes.extents))
+        return Layouts(self.arrays, self.check_overlap())
+
+    def _fill(self, arrays: Sequence[Array | None], between: Mapping[int, Array]) -> None:
+        kernel = self.specialised.kernel
+        full = [between.get(n, a) for n, a in enumerate(arrays)]
         # The layout follows the caller's arrays, which copies on the device need not share.
-        operands = specialised.kernel.operands
-        seen = [None if a is None else session.memory[o.name] for o, a in zip(operands, arrays, strict=True)]
-        by_name = {o.name: o for o in outs if o is not None}
+        memory = self.session.memory
+        seen = [None if a is None else memory[o.name] for o, a in zip(kernel.operands, arrays, strict=True)]
+        by_name = {o.name: o for o in self.outs if o is not None}
         fresh: set[int] = set()
-        for step in specialised.steps:
-            for touch in step.touches:
-                operand = specialised.kernel.operands[touch.operand]
-                if operand.role != "output" or full[touch.operand] is not None:
-                    continue
-                shape = concrete(operand.shape, extents)
-                given = by_name.get(operand.name)
-                if given is not None:
-                    check_shape(given, shape)
-                    full[touch.operand] = session.given(given)
-                else:
-                    strides = allocated_strides(specialised.kernel, touch.operand, seen, extents)
-                    full[touch.operand] = session.allocate(operand.name, shape, strides, operand.dtype)
-                    fresh.add(touch.operand)
+        for number in {t.operand: None for step in self.specialised.steps for t in step.touches}:
+            operand = kernel.operands[number]
+            if operand.role != "output" or full[number] is not None:
+                continue
+            shape = concrete(operand.shape, self.extents)
+            given = by_name.get(operand.name)
+            if given is not None:
+                check_output(given.name, given.spec.shape, shape)
+                full[number] = self.session.given(given)
+            else:
+                strides = allocated_strides(kernel, number, seen, self.extents)
+                full[number] = self.session.allocate(operand.name, shape, strides, operand.dtype)
+                fresh.add(number)
         for array in full:
             assert array is not None
-        return Outputs(specialised, extents, tuple(a for a in full if a is not None), session, frozenset(fresh))
+        self.arrays, self.fresh = tuple(a for a in full if a is not None), frozenset(fresh)
 
-    def check_overlap(self) -> list[list[bool]]:
+    def check_overlap(self) -> tuple[tuple[bool, ...], ...]:
         """For each step and touch, whether it shares memory with another one, which is then exactly the same view.
 
         Raises :class:`~kgen.KgenError` (``overlap``) naming the operands that meet in any other way.
@@ -115,7 +119,7 @@ class Outputs:
                     f"`{name}` is written to, and several of its elements are one place in memory",
                     "write to a copy, or to an array that is not broadcast",
                 )
-        return [self._aliases(number, step) for number, step in enumerate(self.specialised.steps)]
+        return tuple(tuple(self._aliases(number, step)) for number, step in enumerate(self.specialised.steps))
 
     def _aliases(self, number: int, step: Step) -> list[bool]:
         shape = concrete(step.shape, self.extents)
@@ -153,7 +157,7 @@ class Outputs:
 
     def _memory(self, operand: int) -> Array:
         """An operand where the caller has it: NumPy arrays that run on a GPU overlap there or not at all."""
-        return self._session.memory[self.specialised.kernel.operands[operand].name]
+        return self.session.memory[self.specialised.kernel.operands[operand].name]
 
     def _too_early(self, written: int, read: int) -> Exception:
         names = [self.specialised.kernel.operands[o].name for o in (written, read)]
@@ -171,15 +175,5 @@ class Outputs:
     def results(self) -> Any:
         """What the call returns: one array, a tuple, or None for a kernel that only updates."""
         kernel = self.specialised.kernel
-        results = [self._session.result(o.name) for o in kernel.operands if o.role == "output"]
+        results = [self.session.result(o.name) for o in kernel.operands if o.role == "output"]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
-
-
-def check_shape(given: ArrayValue, shape: tuple[int, ...]) -> None:
-    """Raises :class:`~kgen.KgenError` (``shape-mismatch``)."""
-    if given.spec.shape != shape:
-        raise error(
-            "shape-mismatch",
-            f"out= for `{given.name}` is {given.spec.shape} and the output is {shape}",
-            "out= is never broadcast or resized",
-        )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kgen.call.arguments import ArrayValue, bind, describe
+from kgen.call.engine import Engine, Prepared
+from kgen.call.fastpath import Quick, exact_call
+from kgen.call.outputs import given_outputs
+from kgen.call.session import check_writable
 from kgen.diagnostics import KgenError, error, public, shorten
 from kgen.dynamo import opaque
-from kgen.runtime.session import check_writable, stream_handle
+from kgen.runtime.stream import stream_handle
+from kgen.spec import Shape
 
 if TYPE_CHECKING:
-    from kgen.execute import Prepared
-    from kgen.quick import Quick
     from kgen.runtime.cuda.graph import Graph
 
 
@@ -105,7 +109,9 @@ class Plan:
                 return result
         elif self._difference(args, out) is None:  # arrays of a library that is not looked at cheaply
             with call.engine.prepared(args, call.named, out=out, stream=stream, shape=None) as other:
-                if other.plan.placed == call.plan.placed and other.plan.schedules == call.plan.schedules:
+                if [s.placed for s in other.lowered.steps] == [
+                    s.placed for s in call.lowered.steps
+                ] and other.lowered.schedules == call.lowered.schedules:
                     other.launch()
                     return other.outputs.results()
         message = self._difference(args, out) or (
@@ -115,9 +121,6 @@ class Plan:
 
     def _difference(self, args: tuple[Any, ...], out: Any) -> str | None:
         """What the arrays of a call do not share with the plan's, but for where they lie."""
-        from kgen.arguments import ArrayValue, bind, describe
-        from kgen.outputs import given_outputs
-
         program = self._call.engine.program
         new = describe(program, bind(program, args, self._call.named))
         old = [v for v in self._call.values.values() if isinstance(v, ArrayValue)]
@@ -135,6 +138,25 @@ class Plan:
             if a.spec != b.spec:
                 return f"`{a.name}` is {_layout(b)}, and the plan was made for {_layout(a)}"
         return None
+
+
+def plan_of(
+    engine: Engine, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+) -> Plan:
+    """A call to be repeated; its outputs are allocated, and nothing is launched."""
+    with engine.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+        if call.session.staging is not None or call.session.adapter.waits:
+            raise error(
+                "bad-plan",
+                f"{call.session.adapter.name} arrays are copied or waited for at every call, so no plan helps",
+                "plans are for arrays of torch, CuPy and Numba, and for NumPy's on the CPU",
+            )
+        call.refuse_copies()
+        outputs = call.outputs.results()
+    shape = None if outputs is not None else shape
+    with engine.prepared(args, named, out=outputs, stream=stream, shape=shape) as call:
+        again = exact_call(call.seen())
+    return Plan(call, again, None if stream is None else stream_handle(stream))
 
 
 def _layout(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a call does: arguments -> specialisation -> outputs -> plan -> compiled kernel -> launch."""
+"""Calls: arguments -> operands -> what was lowered for them, into memory -> compiled kernels -> launch."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgen import pipeline
-from kgen.decide import Decider, Layouted, given_arrays, program_shape_of
+from kgen.call import fastpath
+from kgen.call.arguments import ArrayValue, ScalarValue, Value, bind, by_value, describe, operands_of
+from kgen.call.device import choose_backend
+from kgen.call.fastpath import Operand, Quick, Seen
+from kgen.call.lowering import MOST_DECIDED, CachedLowering
+from kgen.call.outputs import Outputs, given_outputs
+from kgen.call.session import Session, open_session
+from kgen.codegen.emit import Module
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
-from kgen.schedule.bind import buffers
-from kgen.schedule.launch import launch_of
+from kgen.lowering import Lowered
+from kgen.options import Options
+from kgen.program import Program
+from kgen.runtime.backend import CudaBackend, HostBackend
+from kgen.runtime.bound import Bound, Loaded
+from kgen.runtime.frame import Variable
+from kgen.runtime.scalars import pack
 from kgen.spec import Shape
-
-if TYPE_CHECKING:
-    from kgen.arguments import ArrayValue, Value
-    from kgen.outputs import Outputs
-    from kgen.plan import Plan
-    from kgen.quick import Quick, Seen
-    from kgen.runtime.backend import CudaBackend, HostBackend
-    from kgen.runtime.bound import Bound, Loaded
-    from kgen.runtime.frame import Variable
-    from kgen.runtime.session import Session
-
 
 MOST_QUICK = 8  # kinds of call that are recognised at once
 
@@ -39,12 +39,21 @@ class Prepared:
     args: tuple[Any, ...]
     named: Mapping[str, Any]
     out: Any
-    values: Mapping[str, Value]
-    outs: tuple[ArrayValue | None, ...]
     outputs: Outputs
-    plan: Layouted
+    lowered: Lowered
     bound: Bound
-    session: Session
+
+    @property
+    def session(self) -> Session:
+        return self.outputs.session
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        return self.outputs.values
+
+    @property
+    def outs(self) -> Sequence[ArrayValue | None]:
+        return self.outputs.outs
 
     def launch(self) -> None:
         self.mark_written()
@@ -58,14 +67,12 @@ class Prepared:
 
     def written(self) -> list[ArrayValue]:
         """The caller's arrays that the kernels write to."""
-        operands = self.plan.specialised.kernel.operands
-        updated = {operands[t.operand].name for s in self.plan.specialised.steps for t in s.touches if t.writes}
+        operands = self.lowered.specialised.kernel.operands
+        updated = {operands[t.operand].name for s in self.lowered.specialised.steps for t in s.touches if t.writes}
         return [v for v in self.arrays() if v.name in updated]
 
     def arrays(self) -> list[ArrayValue]:
         """The caller's arrays, ``out=`` included."""
-        from kgen.arguments import ArrayValue
-
         return [v for v in self.values.values() if isinstance(v, ArrayValue)] + [o for o in self.outs if o is not None]
 
     def refuse_copies(self) -> None:
@@ -77,7 +84,7 @@ class Prepared:
 
     def placed(self) -> list[tuple[ArrayValue, int]]:
         """Those that the kernels read or write, with their addresses."""
-        operands = zip(self.plan.specialised.kernel.operands, self.outputs.arrays, strict=True)
+        operands = zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
         pointers = {o.name: array.pointer for o, array in operands}
         return [(v, pointers[v.name]) for v in self.arrays() if v.name in pointers]
 
@@ -92,13 +99,11 @@ class Prepared:
         return found
 
     def seen(self) -> Seen:
-        from kgen.quick import Operand, Seen
-
-        writes = {t.operand for s in self.plan.specialised.steps for t in s.touches if t.writes}
+        writes = {t.operand for s in self.lowered.specialised.steps for t in s.touches if t.writes}
         operands = tuple(
             Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
             for number, (o, array) in enumerate(
-                zip(self.plan.specialised.kernel.operands, self.outputs.arrays, strict=True)
+                zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
             )
             if o.role != "buffer"  # these stand last
         )
@@ -110,15 +115,30 @@ class Prepared:
 
 
 @dataclass(slots=True)
-class Engine(Decider):
-    """One program and everything that was decided and compiled for it so far."""
+class Use:
+    """What calls made of a lowered program: its kernels, loaded on each device, and how many there were."""
 
+    bound: dict[object, Bound] = field(default_factory=dict)  # by device
+    calls: int = 0
+
+
+@dataclass(slots=True)
+class Engine:
+    """Calls of one program: everything that was decided and compiled for it so far."""
+
+    program: Program
+    name: str
+    device: str | None
+    options: Options
+    lowering: CachedLowering = field(init=False)
     ran_on: str | None = None  # the device of the last call
     quick: list[Quick] = field(default_factory=list)
+    _uses: dict[Lowered, Use] = field(default_factory=dict)
     _loaded: dict[object, Loaded] = field(default_factory=dict)
     _shapes: dict[object, int] = field(default_factory=dict)  # that code was called on
 
-    # --- a call -----------------------------------------------------------------------------------
+    def __post_init__(self) -> None:
+        self.lowering = CachedLowering(self.program)
 
     @opaque
     def call(
@@ -135,62 +155,18 @@ class Engine(Decider):
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
     ) -> Iterator[Prepared]:
         """A call but for its launch.  Leaving it downloads results and waits where a library needs that."""
-        from kgen.arguments import ArrayValue, bind, by_value, describe
-        from kgen.outputs import Outputs, given_outputs
-        from kgen.runtime.backend import choose_backend
-        from kgen.runtime.session import open_session
-
         values = describe(self.program, bind(self.program, args, named))
         outs = given_outputs(self.program, out)
         backend = choose_backend(self.device, [*values.values(), *(o for o in outs if o is not None)])
         values = by_value(self.program, values, outs, backend.device)
-        program_shape = program_shape_of(self.program, values, outs, shape)
-        specialised = self.specialise(values, program_shape, outs)
-        extents = self.extents(specialised, values, program_shape)
-        specialised = pipeline.fit(
-            specialised, extents, partial(given_arrays, specialised, values), self.program.source
-        )
+        operands = operands_of(values, outs, shape)
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
-            outputs = Outputs.of(specialised, outs, extents, session.inputs(specialised, values), session)
-            plan = self.lay_out(specialised, extents, outputs.arrays, outputs.check_overlap(), backend.target)
-            bound = self.bind(backend, plan)
+            outputs = Outputs(values, outs, session)
+            lowered = self.lowering(operands, backend.target, outputs.allocate)
+            bound = self.bind(backend, lowered)
             self.ran_on = str(backend.device)
-            yield Prepared(self, args, named, out, values, outs, outputs, plan, bound, session)
-
-    def plan(
-        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
-    ) -> Plan:
-        """A call to be repeated; its outputs are allocated, and nothing is launched."""
-        from kgen.plan import Plan
-        from kgen.quick import exact_call
-        from kgen.runtime.session import stream_handle
-
-        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
-            if call.session.staging is not None or call.session.adapter.waits:
-                raise error(
-                    "bad-plan",
-                    f"{call.session.adapter.name} arrays are copied or waited for at every call, so no plan helps",
-                    "plans are for arrays of torch, CuPy and Numba, and for NumPy's on the CPU",
-                )
-            call.refuse_copies()
-            outputs = call.outputs.results()
-        with self.prepared(
-            args, named, out=outputs, stream=stream, shape=None if outputs is not None else shape
-        ) as call:
-            again = exact_call(call.seen())
-        return Plan(call, again, None if stream is None else stream_handle(stream))
-
-    def warm_up(self, calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]], progress: bool) -> None:
-        """Compile what these calls (on arrays or specs) will need, several at a time."""
-        from kgen.runtime.backend import default_backend
-        from kgen.warmup import in_parallel
-
-        def compile_one(call: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
-            backend = default_backend(self.device)
-            self.load(backend, self.described(*call, shape=None, target=backend.target))
-
-        in_parallel(compile_one, calls, f"compiling {self.name}", progress)
+            yield Prepared(self, args, named, out, outputs, lowered, bound)
 
     def _learn(self, call: Prepared) -> None:
         """Recognise calls like this one at once, from the second time on.
@@ -198,66 +174,65 @@ class Engine(Decider):
         One that is not recognised although it was learnt shares the list with too many others; it is learnt again after
         twice as many calls.
         """
-        call.plan.calls += 1
-        times = call.plan.calls
-        session = call.session
+        use = self._uses[call.lowered]
+        use.calls += 1
+        session = call.outputs.session
         if session.staging is not None or session.adapter.waits:
             return
-        if times == 1:
+        if use.calls == 1:
             self._learn_any_shape(call)
-        elif times & (times - 1) == 0:
-            from kgen.quick import exact_call
-
-            made = exact_call(call.seen())
+        elif use.calls & (use.calls - 1) == 0:
+            made = fastpath.exact_call(call.seen())
             if made is not None:
                 self.quick[MOST_QUICK - 1 :] = []
                 self.quick.insert(0, made)
 
     def _learn_any_shape(self, call: Prepared) -> None:
         """The second shape that the same code is called on will not be the last one."""
-        key = (id(call.plan.specialised), call.plan.schedules, call.session.adapter, call.out is None, len(call.named))
+        lowered, adapter = call.lowered, call.outputs.session.adapter
+        key = (id(lowered.specialised), lowered.schedules, adapter, call.out is None, len(call.named))
         shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
         if shapes == 2:
-            from kgen.quick import dense_call
-
-            made = dense_call(call.seen())
+            made = fastpath.dense_call(call.seen())
             if made is not None:
                 self.quick[MOST_QUICK - 1 :] = []
                 self.quick.append(made)
 
-    def bind(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Bound:
-        """The plan's kernels, loaded on a device; those without anything to do are left out."""
-        found = plan.bound.get(backend.key)
+    def bind(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Bound:
+        """The kernels, loaded on a device; those without anything to do are left out."""
+        use = self._uses.get(lowered)
+        if use is None:
+            if len(self._uses) >= MOST_DECIDED:
+                self._uses.clear()
+            use = self._uses[lowered] = Use()
+        found = use.bound.get(backend.key)
         if found is None:
-            from kgen.runtime.bound import Bound
-
-            busy = [p.points > 0 for p in plan.placed]
-            loaded = self.load(backend, plan) if any(busy) else None
-            kernels = [
-                (entry, launch_of(entry.schedule, plan.placed[entry.step].space))
-                for entry in (loaded.entries if loaded else ())
-                if busy[entry.step]
-            ]
-            found = plan.bound[backend.key] = Bound(
-                loaded, kernels, plan.extents, plan.specialised.steps, buffers(plan.specialised.kernel, plan.extents)
-            )
+            busy = [s.placed.points > 0 for s in lowered.steps]
+            loaded = self.load(backend, lowered) if any(busy) else None
+            entries = loaded.entries if loaded else ()
+            kernels = [(entry, lowered.steps[entry.step].launch) for entry in entries if busy[entry.step]]
+            cut = lowered.specialised
+            found = use.bound[backend.key] = Bound(loaded, kernels, lowered.sizes.extents, cut.steps, lowered.buffers)
         return found
 
-    def load(self, backend: HostBackend | CudaBackend, plan: Layouted) -> Loaded:
+    def load(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Loaded:
         """The compiled kernels, from memory or disk where they are there already."""
-        key = (id(plan.specialised), plan.schedules, backend.key)  # specialisations live as long as the engine
+        key = (id(lowered.specialised), lowered.schedules, backend.key)  # the lowering keeps what it typed
         found = self._loaded.get(key)
         if found is None:
-            module = self.module(plan, ["kgen", "compile", "-"])
-            found = self._loaded[key] = backend.load(module, plan.specialised.steps, self.name, self.options)
+            module = self.module(lowered)
+            found = self._loaded[key] = backend.load(module, lowered.specialised.steps, self.name, self.options)
         return found
+
+    def module(
+        self, lowered: Lowered, command: Sequence[str] = ("kgen", "compile", "-"), notes: Sequence[str] = ()
+    ) -> Module:
+        """The text.  ``command``: the argv that remakes it."""
+        return pipeline.source(self.program, lowered, self.name, self.options, command, notes)
 
 
 def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
     """A by-value parameter as ``struct`` takes it.  Raises :class:`~kgen.KgenError` where it does not fit its dtype."""
-    from kgen.arguments import ScalarValue
-    from kgen.runtime.scalars import pack
-
     assert variable.scalar is not None
     assert variable.dtype is not None
     value = values[variable.scalar]

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
-from kgen.arguments import ScalarValue
 from kgen.arrays.base import Look
-from kgen.quick.text import Quick, Seen, place_of
+from kgen.call.arguments import ScalarValue
+from kgen.call.fastpath.text import Quick, Seen, place_of
 from kgen.runtime.scalars import pack
-from kgen.runtime.session import stream_handle
+from kgen.runtime.stream import stream_handle
 
 
 @cache

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Mapping
 
 from kgen.arrays.base import Look
+from kgen.call.fastpath.text import Quick, Seen, Text, address, arguments, finish, launches, opening, recognise
 from kgen.codegen.kernels import Entry
-from kgen.quick.text import Quick, Seen, Text, address, arguments, finish, launches, opening, recognise
 from kgen.spec import c_strides
 
 

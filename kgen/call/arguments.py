@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from keyword import iskeyword
@@ -14,9 +14,10 @@ from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import Diagnostic, KgenError, error, nearest, shown
 from kgen.dtypes import Kind
 from kgen.functions import CONSTANTS
+from kgen.operands import ArrayOperand, Operands
 from kgen.program import Program
 from kgen.runtime.scalars import kind_of_value
-from kgen.spec import Spec
+from kgen.spec import Shape, Spec, as_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +215,44 @@ def _as_scalar(value: ArrayValue) -> ScalarValue:
     return ScalarValue(value.name, value.adapter.item(value.array), ScalarArg(value.spec.dtype))
 
 
+def operands_of(
+    values: Mapping[str, Value],
+    outs: Sequence[ArrayValue | None],
+    shape: Shape | None,
+    address: Callable[[ArrayValue], int] = lambda value: 0,
+) -> Operands:
+    """What lowering takes of a call.  ``address``: where arrays lie; a call finds that out as it allocates."""
+
+    def array(value: ArrayValue) -> ArrayOperand:
+        return ArrayOperand(value.spec.dtype, value.spec.shape, value.spec.strides, address(value))
+
+    return Operands(
+        {n: array(v) if isinstance(v, ArrayValue) else v.type for n, v in values.items()},
+        {o.name: array(o) for o in outs if o is not None},
+        _program_shape(values, outs, shape),
+    )
+
+
+def _program_shape(
+    values: Mapping[str, Value], outs: Sequence[ArrayValue | None], shape: Shape | None
+) -> tuple[int, ...]:
+    """The shape of a program without array arguments: ``shape=``, or that of an array given with ``out=``."""
+    if any(isinstance(v, ArrayValue) for v in values.values()):
+        if shape is not None:
+            raise error(
+                "bad-call", "shape= is for programs without array arguments", "the shape follows from the arrays"
+            )
+        return ()
+    if shape is not None:
+        return as_shape(shape)
+    given = [o for o in outs if o is not None]
+    if given:
+        return given[0].spec.shape
+    raise error(
+        "shape-needed", "no argument is an array, so nothing gives the output's shape", "pass shape=(...) or out="
+    )
+
+
 def type_of(value: Value) -> ArgType:
     """What typing has to know of an argument, with the extents that this call has."""
     return ArrayArg(value.spec.dtype, value.spec.shape) if isinstance(value, ArrayValue) else value.type
-
-
-def class_of(value: Value) -> ArgType:
-    """The part of :func:`type_of` that specialisation depends on: only which extents are 1, not the others."""
-    if isinstance(value, ArrayValue):
-        return ArrayArg(value.spec.dtype, tuple(1 if n == 1 else None for n in value.spec.shape))
-    return value.type

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kgen.codegen.names import kernel_base
@@ -12,31 +11,13 @@ from kgen.dtypes import Kind
 from kgen.version import VERSION
 
 if TYPE_CHECKING:
-    from kgen.dtypes import DType
     from kgen.ir.kernel import Kernel
+    from kgen.options import Options
     from kgen.program import Program
+    from kgen.stated import Stated
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How floating-point text may be compiled."""
-
-    fmad: bool = True
-    fast: bool = False
-
-    @property
-    def nvrtc_flags(self) -> tuple[str, ...]:
-        """The flags that this choice needs, spelt alike for NVRTC and nvcc."""
-        if self.fast:
-            return ("-use_fast_math",)
-        return ("-fmad=true" if self.fmad else "-fmad=false",)
-
-    @property
-    def command_flags(self) -> tuple[str, ...]:
-        return (*(() if self.fmad else ("--fmad=off",)), *(("--fast",) if self.fast else ()))
-
-
-def banner(
+def header(
     program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
     """Lines for the file's first comment.  ``command`` is the argv that remakes it; ``chosen`` are the decisions."""
@@ -56,40 +37,25 @@ def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
     return [f"Chosen{of}: {reason}." for of, mine in zip(which, reasons, strict=True) for reason in mine]
 
 
-def command_line(
-    program: Program,
-    base: str,
-    options: Options,
-    *,
-    dtypes: Mapping[str, DType],
-    scalars: Mapping[str, Kind],
-    shapes: Mapping[str, Sequence[int | None]] | None = None,
-    strides: Mapping[str, Sequence[int]] | None = None,
-    layout: str = "any",
-    rank: int = 4,
-    arch: str | None = None,
-) -> list[str]:
-    """The ``kgen compile`` that makes the same file again, byte for byte.
-
-    ``scalars`` are the kinds of weak scalars that differ from the default; ``shapes`` has the key ``""`` for a program
-    without array arguments.
-    """
+def command_line(program: Program, base: str, options: Options, stated: Stated) -> list[str]:
+    """The ``kgen compile`` that makes the same file again, byte for byte, from what is spelt out."""
     name = "-" if _is_text(program) else program.source.name
     command = ["kgen", "compile", f"./{name}" if name.startswith("-") and name != "-" else name, "-o", f"{base}.cu"]
-    if dtypes:
-        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in dtypes.items())]
-    if scalars:
-        command += ["--scalar", ",".join(f"{n}={kind.name.lower()}" for n, kind in scalars.items())]
-    if shapes:
-        command += ["--shape", ",".join(f"{n}={joined(s)}" if n else joined(s) for n, s in shapes.items())]
-        if strides:
-            command += ["--strides", ",".join(f"{n}={joined(s)}" for n, s in strides.items())]
+    if stated.dtypes:
+        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in stated.dtypes.items())]
+    if stated.scalars:
+        command += ["--scalar", ",".join(f"{n}={kind.name.lower()}" for n, kind in stated.scalars.items())]
+    if stated.shapes:
+        shapes = (f"{n}={joined(s)}" if n else joined(s) for n, s in stated.shapes.items())
+        command += ["--shape", ",".join(shapes)]
+        if stated.strides:
+            command += ["--strides", ",".join(f"{n}={joined(s)}" for n, s in stated.strides.items())]
     else:
-        command += ["--layout", layout, *(["--rank", str(rank)] if rank != 4 else [])]
+        command += ["--layout", stated.layout, *(["--rank", str(stated.rank)] if stated.rank != 4 else [])]
     if base != default_base(program):
         command += ["--name", base]
-    if arch is not None:
-        command += ["--arch", arch]
+    if stated.arch is not None:
+        command += ["--arch", stated.arch]
     return [*command, *options.command_flags]
 
 

@@ -12,23 +12,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kgen.arguments import ArrayValue, ScalarValue, Value
 from kgen.arrays.base import Adapter, Look
+from kgen.call.arguments import ArrayValue, ScalarValue, Value
 from kgen.dynamo import mark
+from kgen.program import Program
 from kgen.runtime.bound import PER_THREAD_STREAM
 from kgen.runtime.frame import Variable
 from kgen.runtime.scalars import pack
-from kgen.runtime.session import stream_handle
+from kgen.runtime.stream import stream_handle
 
 if TYPE_CHECKING:
-    from kgen.execute import Engine
     from kgen.runtime.bound import Bound
     from kgen.schedule.bind import Array
 
 #: ``(args, out, stream, named)`` -> the result, or NotImplemented for another kind of call; nothing has run then.
 Quick = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]
+
+
+class Caller(Protocol):
+    """Whose calls these are.  A recognised call says where it ran."""
+
+    program: Program
+    ran_on: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +45,12 @@ class Seen:
     ``args``, ``named`` and ``out`` are the caller's own; ``values`` and ``outs`` what they were found to be.
     """
 
-    engine: Engine
+    engine: Caller
     args: tuple[Any, ...]
     named: Mapping[str, Any]
     out: Any
     values: Mapping[str, Value]
-    outs: tuple[ArrayValue | None, ...]
+    outs: Sequence[ArrayValue | None]
     operands: tuple[Operand, ...]
     adapter: Adapter
     like: Any

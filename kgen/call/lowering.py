@@ -1,0 +1,60 @@
+"""Lowering that remembers: the same program is lowered for many calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kgen import pipeline
+from kgen.diagnostics import Diagnostic
+from kgen.lowering import Layouts, Lowered, Specialised
+from kgen.operands import Operands, Sizes
+from kgen.pipeline import Allocate, Stages
+from kgen.program import Program
+from kgen.schedule.target import PORTABLE, Target
+
+MOST_DECIDED = 1024  # layouts that are remembered; then it starts afresh
+
+
+@dataclass(slots=True)
+class CachedLowering:
+    """:func:`~kgen.pipeline.lower` for one program: typed once for each class of arguments, decided once a layout.
+
+    ``lints``: those that were warned of.
+    """
+
+    program: Program
+    lints: dict[Diagnostic, None] = field(default_factory=dict)
+    _typed: dict[object, Specialised] = field(default_factory=dict)  # never dropped: keys hold their ids
+    _decided: dict[object, Lowered] = field(default_factory=dict)
+
+    def __call__(
+        self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = pipeline.allocate
+    ) -> Lowered:
+        """``allocate``: what gives outputs their memory; by default they have layouts only."""
+        return pipeline.lower(self.program, operands, target, Stages(self._specialise, allocate, self._decide))
+
+    def warn(self, lints: Sequence[Diagnostic]) -> None:
+        """Once for each lint."""
+        from kgen.lints import warn
+
+        warn(lints, self.lints)
+
+    def _specialise(self, program: Program, operands: Operands) -> Specialised:
+        key = operands.type_class
+        found = self._typed.get(key)
+        if found is None:
+            found = self._typed[key] = pipeline.specialise_for(program, operands)
+            self.warn(found.lints)
+        return found
+
+    def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
+        """Once for each layout and alignment of the operands."""
+        where = tuple((a.shape, a.strides, a.pointer % 16) for a in layouts.arrays)
+        key = (id(cut), where, layouts.aliased, target)
+        found = self._decided.get(key)
+        if found is None:
+            if len(self._decided) >= MOST_DECIDED:
+                self._decided.clear()
+            found = self._decided[key] = pipeline.decide(cut, sizes, layouts, target)
+        return found

@@ -1,0 +1,87 @@
+"""What a call would do, without running it: its results' metadata, its text, the reasons for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from kgen.call.arguments import ArrayValue, Value, bind, describe, operands_of
+from kgen.call.engine import Engine
+from kgen.call.outputs import given_outputs
+from kgen.explain import Explanation
+from kgen.header import command_line
+from kgen.lowering import Lowered
+from kgen.runtime.backend import arch_here, arch_to_explain, compile_for, usage_for
+from kgen.runtime.cuda.architectures import target_for
+from kgen.runtime.cuda.driver import probe
+from kgen.spec import Shape, Spec, c_strides
+from kgen.stated import Stated
+
+
+def described(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None = None) -> Lowered:
+    """A call on arrays or specs with everything decided, for aligned arrays and any target; nothing is allocated."""
+    return engine.lowering(operands_of(_values(engine, args, named), (), shape))
+
+
+def _values(engine: Engine, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Value]:
+    return describe(engine.program, bind(engine.program, args, named))
+
+
+def _address(engine: Engine, value: ArrayValue) -> int:
+    """0 for specs, and for NumPy arrays that are copied to a GPU."""
+    copied = value.device is None and engine.device != "cpu" and probe().available
+    return 0 if value.adapter is None or copied else value.adapter.pointer(value.array)
+
+
+def meta(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
+    """Shape, dtype and strides of each output."""
+    lowered = described(engine, args, named, shape)
+    operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
+    return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
+
+
+def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, arch: str | None) -> str:
+    """The ``.cu`` text for these arrays."""
+    operands = operands_of(_values(engine, args, named), (), shape, partial(_address, engine))
+    lowered = engine.lowering(operands, target_for(arch))
+    stated = _stated(lowered, arch).spelt_out(engine.program, operands.types)
+    command = command_line(engine.program, engine.name, engine.options, stated)
+    return engine.module(lowered, command, _bases(lowered)).text
+
+
+def explain(
+    engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
+) -> Explanation:
+    """What is decided for these arrays, and why."""
+    target = target_for(arch_to_explain(arch, engine.device))
+    values, outs = _values(engine, args, named), given_outputs(engine.program, out)
+    lowered = engine.lowering(operands_of(values, outs, shape, partial(_address, engine)), target)
+    module = engine.module(lowered)
+    return Explanation.of(engine.program, lowered, module, usage_for(module.text, engine.name, engine.options, arch))
+
+
+def compiled(
+    engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, kind: str, arch: str | None
+) -> bytes:
+    """``ptx`` or ``cubin``."""
+    arch = arch_here() if arch is None else arch
+    return compile_for(source(engine, args, named, shape, arch), engine.name, engine.options, kind, arch)
+
+
+def _stated(lowered: Lowered, arch: str | None) -> Stated:
+    """The shapes and strides of these operands as the command line takes them."""
+    operands = list(zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True))
+    inputs = {o.name: a for o, a in operands if o.role in ("input", "inout")}
+    return Stated(
+        shapes={n: a.shape for n, a in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
+        strides={n: a.strides for n, a in inputs.items() if a.strides != c_strides(a.shape)},
+        arch=arch,
+    )
+
+
+def _bases(lowered: Lowered) -> list[str]:
+    """What no command line says: where arrays begin that are not aligned."""
+    operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
+    off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
+    return [f"Made for bases past multiples of 16 bytes, unlike the command's: {', '.join(off)}."] if off else []

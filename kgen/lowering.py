@@ -1,0 +1,118 @@
+"""What lowering gives: frozen values, one for each stage of ``pipeline.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.diagnostics import Diagnostic, error
+from kgen.header import chosen_lines
+from kgen.ir.kernel import Kernel
+from kgen.operands import Operands, Sizes
+from kgen.partition.step import Step
+from kgen.schedule.bind import Array, Placed, allocated_strides, buffers, concrete
+from kgen.schedule.launch import Launch, launch_of
+from kgen.schedule.schedule import Schedule
+from kgen.schedule.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Specialised:
+    """A program for certain dtypes, ranks and broadcast dimensions: its IR, cut into steps."""
+
+    kernel: Kernel
+    steps: tuple[Step, ...]
+    lints: tuple[Diagnostic, ...]
+    chained: bool = True  # whether a kernel may use what it reduces for a whole row
+    joined: Specialised | None = None  # with reductions: the same in fewer rounds, for long rows
+    apart: Specialised | None = None  # with reductions: the same for few, long rows
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """Where each operand lies, and for each step and touch whether its memory is also another one's."""
+
+    arrays: tuple[Array, ...]
+    aliased: tuple[tuple[bool, ...], ...]
+
+
+@dataclass(frozen=True)
+class LoweredStep:
+    """One kernel.  ``number``: which step of the cut it is."""
+
+    number: int
+    step: Step
+    placed: Placed
+    schedule: Schedule
+    reasons: tuple[str, ...]
+
+    @cached_property
+    def launch(self) -> Launch:
+        """Grid, block, counts and the bytes of the layout struct."""
+        return launch_of(self.schedule, self.placed.space)
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A program for certain operands and a target, with everything decided.  Each is equal to itself only."""
+
+    specialised: Specialised  # as it was cut
+    sizes: Sizes
+    arrays: tuple[Array, ...]  # one for each operand, also those that a call allocates
+    steps: tuple[LoweredStep, ...]
+    target: Target
+
+    @cached_property
+    def schedules(self) -> tuple[Schedule, ...]:
+        return tuple(s.schedule for s in self.steps)
+
+    @cached_property
+    def buffers(self) -> dict[int, Array]:
+        """The arrays between the kernels, by operand."""
+        return buffers(self.specialised.kernel, self.sizes.extents)
+
+    @property
+    def variants(self) -> list[tuple[int, Schedule]]:
+        return [(s.number, s.schedule) for s in self.steps]
+
+    @property
+    def chosen(self) -> list[str]:
+        return chosen_lines([s.reasons for s in self.steps])
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A program for a class of layouts: the kernels that it takes for any operands of that class."""
+
+    specialised: Specialised
+    variants: Sequence[tuple[int, Schedule]]
+    chosen: Sequence[str]
+
+
+def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
+    """The layouts that a call would allocate, with nothing overlapping."""
+    arrays = operands.arrays(cut.kernel, sizes)
+    found = buffers(cut.kernel, sizes.extents)
+    full = [found.get(n, a) for n, a in enumerate(arrays)]
+    for step in cut.steps:
+        for touch in step.touches:
+            if full[touch.operand] is None:
+                operand = cut.kernel.operands[touch.operand]
+                strides = allocated_strides(cut.kernel, touch.operand, arrays, sizes.extents)
+                full[touch.operand] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
+    nowhere = Array((), (), 1)
+    return Layouts(
+        tuple(a if a is not None else nowhere for a in full), tuple((False,) * len(s.touches) for s in cut.steps)
+    )
+
+
+def refuse_unshaped(typed: Specialised) -> None:
+    """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program whose kernels depend on its rank."""
+    for op, what in (("index", "reads index()"), ("reduce", "reduces")):
+        if any(o.name == op for o in typed.kernel.ops):
+            raise error(
+                "shape-needed",
+                f"a program that {what} needs to know its rank ahead of time",
+                "give shapes: --shape a=?x? (`?` is any size)",
+            )

@@ -1,0 +1,142 @@
+"""What is known of a program's operands when it is lowered: dtypes, shapes, strides, alignment; never their data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.diagnostics import error
+from kgen.dtypes import DType
+from kgen.ir.kernel import Dim, Kernel
+from kgen.schedule.bind import Array, Extents, concrete, extents_of
+from kgen.spec import c_strides, counted
+
+Extent = int | None  #: None: not known
+STAND_INS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for extents that are not known: no two divide
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOperand:
+    """An array.  ``strides`` in elements (None: C order); ``address`` in bytes (0 where it is not known)."""
+
+    dtype: DType
+    shape: tuple[Extent, ...]
+    strides: tuple[int, ...] | None = None
+    address: int = 0
+
+
+Argument = ArrayOperand | ScalarArg | WeakArg
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """``arguments``: inputs and params, in the program's order.
+
+    ``outputs``: the arrays that are given to write to.  ``shape``: of a program without array arguments.
+    """
+
+    arguments: Mapping[str, Argument]
+    outputs: Mapping[str, ArrayOperand] = field(default_factory=dict)
+    shape: tuple[Extent, ...] = ()
+
+    @property
+    def types(self) -> dict[str, ArgType]:
+        """What typing takes, with the extents that are known."""
+        return {n: ArrayArg(a.dtype, a.shape) if isinstance(a, ArrayOperand) else a for n, a in self.arguments.items()}
+
+    @property
+    def out_dtypes(self) -> dict[str, DType]:
+        return {n: o.dtype for n, o in self.outputs.items()}
+
+    @property
+    def type_class(self) -> Hashable:
+        """What the IR depends on: of extents, only which ones are 1."""
+        return (
+            tuple((a.dtype, _ones(a.shape)) if isinstance(a, ArrayOperand) else a for a in self.arguments.values()),
+            _ones(self.shape),
+            tuple((n, o.dtype) for n, o in self.outputs.items()),
+        )
+
+    def sizes(self, kernel: Kernel) -> Sizes | None:
+        """The extent of every dimension; None where two arrays disagree."""
+        has_arrays = any(isinstance(a, ArrayOperand) for a in self.arguments.values())
+        shapes: list[tuple[Extent, ...] | None] = []
+        for operand in kernel.operands:
+            if operand.role in ("output", "buffer"):
+                shapes.append(self.shape if operand.role == "output" and not has_arrays and self.shape else None)
+            else:
+                array = self.arguments[operand.name]
+                assert isinstance(array, ArrayOperand)
+                shapes.append(array.shape)
+        found = extents_of(kernel, shapes)
+        if found is None:
+            return None
+        known = len(found)
+        for operand in kernel.operands:
+            for dim in reversed(operand.shape):
+                if dim != 1 and dim not in found:
+                    found[dim] = STAND_INS[len(found) % len(STAND_INS)]
+        return Sizes(found, frozenset(list(found)[known:]))
+
+    def arrays(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
+        """The given arrays, one for each operand of the kernel; None for what a call allocates.
+
+        Raises :class:`~kgen.KgenError`: ``bad-strides``, and ``shape-mismatch`` for a given output.
+        """
+        found: list[Array | None] = []
+        for operand in kernel.operands:
+            given = (self.outputs if operand.role == "output" else self.arguments).get(operand.name)
+            if not isinstance(given, ArrayOperand):
+                found.append(None)
+                continue
+            shape = concrete(operand.shape, sizes.extents)
+            if operand.role == "output":
+                check_output(operand.name, given.shape, shape)
+            strides = c_strides(shape) if given.strides is None else given.strides
+            if len(strides) != len(shape):
+                have = f"{counted(len(shape), 'dimension')} and {counted(len(strides), 'stride')}"
+                raise error("bad-strides", f"`{operand.name}` has {have}", "strides are in elements, one a dimension")
+            found.append(Array(shape, strides, operand.dtype.size, given.address))
+        return found
+
+    def inputs(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
+        """What the cut may depend on: the arrays that are read, and of these not where they lie."""
+        read = Operands({n: _anywhere(a) for n, a in self.arguments.items()})
+        return read.arrays(kernel, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The extent of every dimension.  ``assumed``: those whose extent is not known and only stands in for it."""
+
+    extents: Extents
+    assumed: frozenset[str] = frozenset()
+
+    def are_known(self, dims: Iterable[Dim]) -> bool:
+        return not self.assumed or self.assumed.isdisjoint(dims)
+
+    def worded(self, reasons: Sequence[str]) -> tuple[str, ...]:
+        """Reasons with ``?`` where they name an extent that is not known."""
+        if not self.assumed:
+            return tuple(reasons)
+        unknown = re.compile(rf"\b({'|'.join(str(self.extents[dim]) for dim in sorted(self.assumed))})\b")
+        return tuple(unknown.sub("?", reason) for reason in reasons)
+
+
+def check_output(name: str, given: tuple[Extent, ...], shape: tuple[int, ...]) -> None:
+    """Raises :class:`~kgen.KgenError` (``shape-mismatch``)."""
+    if given != shape:
+        message = f"out= for `{name}` is {given} and the output is {shape}"
+        raise error("shape-mismatch", message, "out= is never broadcast or resized")
+
+
+def _ones(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
+    return tuple(1 if n == 1 else None for n in shape)
+
+
+def _anywhere(argument: Argument) -> Argument:
+    if isinstance(argument, ArrayOperand) and argument.address:
+        return ArrayOperand(argument.dtype, argument.shape, argument.strides)
+    return argument

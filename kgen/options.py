@@ -1,0 +1,24 @@
+"""How the text of a program may be compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How floating-point text may be compiled."""
+
+    fmad: bool = True
+    fast: bool = False
+
+    @property
+    def nvrtc_flags(self) -> tuple[str, ...]:
+        """The flags that this choice needs, spelt alike for NVRTC and nvcc."""
+        if self.fast:
+            return ("-use_fast_math",)
+        return ("-fmad=true" if self.fmad else "-fmad=false",)
+
+    @property
+    def command_flags(self) -> tuple[str, ...]:
+        return (*(() if self.fmad else ("--fmad=off",)), *(("--fast",) if self.fast else ()))

@@ -1,0 +1,78 @@
+"""What is stated of a program's operands where no array is at hand: by flags of the command line, or by keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.check.values import kind_of
+from kgen.diagnostics import error
+from kgen.dtypes import FLOAT32, DType, Kind
+from kgen.operands import Argument, ArrayOperand, Extent, Operands
+from kgen.program import Parameter, Program
+from kgen.spec import as_dtype
+
+Shapes = Mapping[str, tuple[Extent, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """``dtypes``: one for all inputs, or by name (default float32).
+
+    With ``shapes`` (the key ``""``: of a program without array inputs) there is one kernel for each step, for operands
+    that are C-contiguous or have ``strides`` (in elements).  Without, there are those of the class ``layout`` up to
+    ``rank`` merged dimensions.  ``scalars``: the kinds of Python scalars that stand for inputs and untyped params.
+    ``arch``: the oldest architecture that the file has to run on (None: any).
+    """
+
+    dtypes: Any = None
+    shapes: Shapes = field(default_factory=dict)
+    strides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    scalars: Mapping[str, Kind] = field(default_factory=dict)
+    layout: str = "any"
+    rank: int = 4
+    arch: str | None = None
+
+    def operands(self, program: Program) -> Operands:
+        """Raises :class:`~kgen.KgenError`: ``unknown-argument``, ``unknown-dtype``."""
+        dtypes = self._dtypes(program)
+        found: dict[str, Argument] = {}
+        for argument in program.arguments:
+            name = argument.name
+            if name in self.scalars:
+                found[name] = WeakArg(self.scalars[name])
+            else:
+                found[name] = ArrayOperand(dtypes[name], tuple(self.shapes.get(name, (None,))), self.strides.get(name))
+        for parameter in program.parameters:
+            if parameter.dtype is not None:
+                found[parameter.name] = ScalarArg(parameter.dtype)
+            else:
+                found[parameter.name] = WeakArg(self.scalars.get(parameter.name, _default_kind(parameter)))
+        return Operands(found, shape=tuple(self.shapes.get("", ())))
+
+    def _dtypes(self, program: Program) -> dict[str, DType]:
+        """By name, for every input that is an array."""
+        arrays = {a.name: a for a in program.arguments if a.name not in self.scalars}
+        dtypes = self.dtypes
+        if isinstance(dtypes, Mapping):
+            unknown = [n for n in dtypes if n not in arrays]
+            if unknown:
+                known = ", ".join(arrays) or "none"
+                raise error("unknown-argument", f"no input is called `{unknown[0]}`", f"the inputs are {known}")
+            given = {n: as_dtype(t) for n, t in dtypes.items()}
+        else:
+            given = {} if dtypes is None else {a.name: a.dtype or as_dtype(dtypes) for a in program.arguments}
+        return {name: given.get(name) or a.dtype or FLOAT32 for name, a in arrays.items()}
+
+    def spelt_out(self, program: Program, types: Mapping[str, ArgType]) -> Stated:
+        """The same with every dtype by name, and the kinds of those scalars that would not be assumed."""
+        assumed = {p.name: _default_kind(p) for p in program.parameters}
+        kinds = {n: t.kind for n, t in types.items() if isinstance(t, WeakArg) and t.kind != assumed.get(n)}
+        arrays = {n: t.dtype for n, t in types.items() if isinstance(t, ArrayArg)}
+        return replace(self, dtypes=arrays, scalars=kinds)
+
+
+def _default_kind(parameter: Parameter) -> Kind:
+    return Kind.FLOAT if parameter.default is None else kind_of(parameter.default)
