@@ -9,6 +9,7 @@ import ctypes
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 from kgen.arrays.base import Look
@@ -22,10 +23,9 @@ from kgen.runtime.stream import stream_handle
 def extension() -> Any:
     """The compiled module, or None."""
     try:
-        from kgen import _call  # type: ignore[attr-defined]
+        return import_module("kgen._call")
     except ImportError:
         return None
-    return _call
 
 
 def native_call(
