@@ -26,7 +26,7 @@ from kgen.options import Options
 from kgen.partition.cut import RowStep, cut, refuse_empty
 from kgen.partition.reasons import order_reasons
 from kgen.partition.step import Step
-from kgen.passes import optimise
+from kgen.passes import PIPELINE, optimise
 from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
@@ -104,6 +104,18 @@ def specialise(
 
     joined = None if fewer is kernel else steps_of(fewer, chained=True)
     return replace(steps_of(kernel, chained=True), joined=joined, apart=steps_of(fewer, chained=False))
+
+
+#: What :func:`ir_after` knows: typing, the passes, and the joining of rounds, of which not every cut makes use.
+IR_STAGES = ("check", *dict.fromkeys(one.__name__ for one in PIPELINE), "rounds")
+
+
+def ir_after(program: Program, operands: Operands, stage: str) -> Kernel:
+    """The IR after one of :data:`IR_STAGES`; of a pass that runs several times, after the last."""
+    kernel = check(program, operands.types, shape=operands.shape, out_dtypes=operands.out_dtypes).kernel
+    if stage == "check":
+        return kernel
+    return join_rounds(optimise(kernel)) if stage == "rounds" else optimise(kernel, stage)
 
 
 def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
@@ -208,6 +220,7 @@ def statements(program: Program) -> tuple[Statement, ...]:
 
 
 __all__ = [
-    "Allocate", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate", "cover", "decide",
-    "fit", "load", "lower", "order", "place", "schedule", "source", "specialise", "specialise_for", "statements",
+    "IR_STAGES", "Allocate", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate",
+    "cover", "decide", "fit", "ir_after", "load", "lower", "order", "place", "schedule", "source", "specialise",
+    "specialise_for", "statements",
 ]  # fmt: skip

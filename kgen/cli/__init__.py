@@ -26,7 +26,7 @@ from kgen.lints import LintWarning
 from kgen.version import VERSION
 
 _COMMANDS = {
-    "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, IR); needs no GPU",
+    "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, the text of a stage); needs no GPU",
     "run": "run a program on .npy and .npz files, on the GPU or the CPU, whatever is here",
     "explain": "what was decided for a program: types, kernels, and why",
     "cache": "the compiled kernels on disk: info, list, clear",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +15,12 @@ from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
 from kgen.spec import counted
 
-_KINDS = ("cu", "ir", "ptx", "cubin")
+if TYPE_CHECKING:
+    from kgen.cli.stages import Compiled
+    from kgen.options import Options
+
+_STAGES = ("tree", "program", "ir", "steps", "schedule")
+_KINDS = ("cu", *_STAGES, "ptx", "cubin")
 _LAYOUTS = ("any", "contiguous", "strided")
 
 
@@ -33,8 +40,11 @@ _LAYOUTS = ("any", "contiguous", "strided")
 )
 @click.option("--rank", type=int, metavar="N", help="dimensions that strided kernels cover, after merging [default: 4]")
 @click.option(
-    "--emit", default="cu", show_default=True, metavar="cu,ir,ptx,cubin", help="what to write, each beside the other"
+    "--emit",
+    metavar="cu,ir,...",
+    help=f"what to write, each beside the other: {', '.join(_KINDS)} [default: cu, or ir with --after]",
 )
+@click.option("--after", metavar="PASS", help="write the IR as it is after this pass")
 @click.option(
     "--arch",
     metavar="sm_90",
@@ -45,17 +55,17 @@ _LAYOUTS = ("any", "contiguous", "strided")
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
 def command(
     file: str | None, text: str | None, out: str | None, dtype_text: str | None, shape_text: str | None,
-    strides_text: str | None, scalar_text: str | None, layout: str | None, rank: int | None, emit: str,
+    strides_text: str | None, scalar_text: str | None, layout: str | None, rank: int | None, emit: str | None,
+    after: str | None,
     arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
-    from kgen import pipeline
     from kgen.aot import module_ahead
-    from kgen.ir.printer import print_kernel
+    from kgen.cli.stages import Compiled
     from kgen.stated import Stated
 
     program, base = options.read(file, text, name)
-    kinds = _kinds(emit)
+    kinds = _kinds(emit or ("cu" if after is None else "ir"), after)
     if shape_text is not None and not (layout is None and rank is None):
         raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
     dtypes, scalars = options.parse_dtypes(dtype_text), options.parse_scalars(scalar_text, program)
@@ -67,17 +77,7 @@ def command(
         module = module_ahead(program, base, flags, stated)
         places = _places(kinds, arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
-        made: dict[str, str | bytes] = {}
-        for kind in kinds:
-            if kind == "cu":
-                made[kind] = module.text
-            elif kind == "ir":
-                made[kind] = print_kernel(pipeline.specialise_for(program, stated.operands(program)).kernel)
-            else:
-                from kgen.runtime.backend import compile_for
-
-                say(f"compiling {base} to {kind}")
-                made[kind] = compile_for(module.text, base, flags, kind, arch)
+        made = _made(kinds, Compiled(program, stated, module, after), base, flags, say)
     written = _deliver(made, places)
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
@@ -89,13 +89,41 @@ def command(
         terminal.say(f"wrote {', '.join(written)}: {counted(len(module.entries), 'kernel')}", err=True)
 
 
-def _kinds(emit: str) -> list[str]:
-    """What ``--emit`` names."""
+def _made(
+    kinds: list[str], compiled: Compiled, base: str, flags: Options, say: Callable[[str], None]
+) -> dict[str, str | bytes]:
+    """The content of each kind."""
+    from kgen.cli.stages import STAGES
+    from kgen.runtime.backend import compile_for
+
+    made: dict[str, str | bytes] = {}
+    for kind in kinds:
+        if kind == "cu":
+            made[kind] = compiled.module.text
+        elif kind in STAGES:
+            made[kind] = STAGES[kind](compiled)
+        else:
+            say(f"compiling {base} to {kind}")
+            made[kind] = compile_for(compiled.module.text, base, flags, kind, compiled.stated.arch)
+    return made
+
+
+def _kinds(emit: str, after: str | None) -> list[str]:
+    """What ``--emit`` names; ``--after`` is about the IR."""
     kinds = list(dict.fromkeys(k for k in emit.split(",") if k))
     unknown = [k for k in kinds if k not in _KINDS]
     if unknown or not kinds:
         message = f"--emit: `{unknown[0] if unknown else emit}` is not something kgen writes"
         raise error("bad-option", message, f"one or more of {', '.join(_KINDS)}")
+    if after is not None:
+        from kgen.pipeline import IR_STAGES
+
+        if after not in IR_STAGES:
+            raise error("bad-option", f"--after: `{after}` is not a pass", f"one of {', '.join(IR_STAGES)}")
+        if "ir" not in kinds:
+            raise error(
+                "bad-option", "--after is about the IR, and --emit writes none", f"--emit {','.join([*kinds, 'ir'])}"
+            )
     return kinds
 
 

@@ -19,8 +19,9 @@ Pass = Callable[[Kernel], Kernel]
 PIPELINE: tuple[Pass, ...] = (powers, fold, identities, fold, cse, dce)
 
 
-def optimise(kernel: Kernel) -> Kernel:
-    """Run :data:`PIPELINE`."""
-    for one in PIPELINE:
+def optimise(kernel: Kernel, until: str | None = None) -> Kernel:
+    """Run :data:`PIPELINE`; with ``until``, only to the last pass of that name."""
+    end = len(PIPELINE) if until is None else max(n for n, one in enumerate(PIPELINE, 1) if one.__name__ == until)
+    for one in PIPELINE[:end]:
         kernel = one(kernel)
     return kernel
