@@ -61,6 +61,8 @@ def explain_ahead(program: Program, base: str, stated: Stated) -> Explanation:
     lowered = pipeline.lower(program, operands, target_for(stated.arch))
     taken, unknown = _taken(program, operands, lowered)
     if not stated.shapes or not unknown:
+        for shape in (taken.shape, *(a.shape for a in taken.arguments.values() if isinstance(a, ArrayOperand))):
+            as_shape(shape)
         lowered = pipeline.lower(program, taken, target_for(arch_to_explain(stated.arch)))
     options = Options()
     module = pipeline.source(program, lowered, base, options, ["kgen", "compile", "-"])
@@ -78,11 +80,11 @@ def _taken(
     arguments = dict(operands.arguments)
     for name, array in operands.arguments.items():
         if isinstance(array, ArrayOperand):
-            shape = as_shape(_filled(array.shape, used.get(name, ())))
+            shape = _filled(array.shape, used.get(name, ()))
             arguments[name] = replace(array, shape=shape)
             if None in array.shape:
                 unknown.append((name, joined(array.shape), shape))
-    whole = as_shape(_filled(operands.shape, ()))
+    whole = _filled(operands.shape, ())
     if None in operands.shape:
         unknown.append(("the result", joined(operands.shape), whole))
     return Operands(arguments, operands.outputs, whole), unknown
