@@ -37,6 +37,7 @@ def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
     return [f"Chosen{of}: {reason}." for of, mine in zip(which, reasons, strict=True) for reason in mine]
 
 
+# branches: one for each option of the command line
 def command_line(program: Program, base: str, options: Options, stated: Stated) -> list[str]:
     """The ``kgen compile`` that makes the same file again, byte for byte, from what is spelt out."""
     name = "-" if _is_text(program) else program.source.name

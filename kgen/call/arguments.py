@@ -44,6 +44,7 @@ class ScalarValue:
 Value = ArrayValue | ScalarValue
 
 
+# branches: one error for each way in which arguments do not fit
 def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Which object is which argument or parameter: inputs by position or name, params by name.
 
@@ -196,10 +197,11 @@ def by_value(
     """Host arrays of no dimensions that meet others on a GPU are passed by value; alone they are arrays like any."""
     read_only = {a.name for a in program.arguments if a.role == "input"}
     small = {n: v for n, v in values.items() if n in read_only and isinstance(v, ArrayValue) and _is_host_scalar(v)}
-    arrays = [v for n, v in values.items() if n not in small and isinstance(v, ArrayValue)]
-    if device.kind != "cuda" or not (arrays or any(o is not None and not _on_host(o) for o in outs)):
+    has_others = any(isinstance(v, ArrayValue) and n not in small for n, v in values.items())
+    has_others = has_others or any(o is not None and not _on_host(o) for o in outs)
+    if device.kind != "cuda" or not has_others:
         return dict(values)
-    return {n: _as_scalar(small[n]) if n in small else v for n, v in values.items()}
+    return {**values, **{n: _as_scalar(v) for n, v in small.items()}}
 
 
 def _is_host_scalar(value: ArrayValue) -> bool:

@@ -9,6 +9,7 @@ from kgen.diagnostics import KgenError, error
 from kgen.runtime.backend import CudaBackend, HostBackend, backend_of, default_backend, parse_device
 
 
+# branches: one error for each way in which devices and arrays disagree
 def choose_backend(wanted: str | None, values: Sequence[Value]) -> HostBackend | CudaBackend:
     """The device of the arrays, or ``wanted``.
 

@@ -121,6 +121,7 @@ class Outputs:
                 )
         return tuple(tuple(self._aliases(number, step)) for number, step in enumerate(self.specialised.steps))
 
+    # branches: every pair of accesses, then every earlier kernel
     def _aliases(self, number: int, step: Step) -> list[bool]:
         shape = concrete(step.shape, self.extents)
         by_row = step.reads_by_row() if isinstance(step, RowStep) else set()

@@ -119,6 +119,7 @@ class Plan:
         )
         raise error("plan-mismatch", message, "make another plan for these arrays")
 
+    # branches: one message for each difference
     def _difference(self, args: tuple[Any, ...], out: Any) -> str | None:
         """What the arrays of a call do not share with the plan's, but for where they lie."""
         program = self._call.engine.program

@@ -53,6 +53,7 @@ _LAYOUTS = ("any", "contiguous", "strided")
 @click.option("--name", metavar="NAME", help="base name of the kernels [default: the file's]")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
+# many: click passes each option as a parameter
 def command(
     file: str | None, text: str | None, out: str | None, dtype_text: str | None, shape_text: str | None,
     strides_text: str | None, scalar_text: str | None, layout: str | None, rank: int | None, emit: str | None,

@@ -71,6 +71,7 @@ def _counts_only(entry: Entry) -> bool:
     return {p.kind for p in entry.parameters} <= {"pointer", "scalar", "n"}
 
 
+# branches: each writes one line of the function
 def _memory(text: Text, seen: Seen, local: Mapping[str, str], looked: Look) -> list[str]:
     """Aligned pointers, what is written apart from the rest or the same array as before; outputs allocated."""
     names = [f"p{i}" for i in range(len(seen.operands))]
