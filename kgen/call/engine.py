@@ -6,27 +6,26 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
-from kgen.call import fastpath
-from kgen.call.arguments import ArrayValue, ScalarValue, Value, bind, by_value, describe, operands_of
-from kgen.call.device import choose_backend
-from kgen.call.fastpath import Operand, Quick, Seen
 from kgen.call.lowering import MOST_DECIDED, CachedLowering
-from kgen.call.outputs import Outputs, given_outputs
-from kgen.call.session import Session, open_session
 from kgen.codegen.emit import Module
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
 from kgen.lowering import Lowered
 from kgen.options import Options
 from kgen.program import Program
-from kgen.runtime.backend import CudaBackend, HostBackend
-from kgen.runtime.bound import Bound, Loaded
-from kgen.runtime.frame import Variable
-from kgen.runtime.scalars import pack
 from kgen.spec import Shape
+
+if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
+    from kgen.call.arguments import ArrayValue, Value
+    from kgen.call.fastpath import Quick, Seen
+    from kgen.call.outputs import Outputs
+    from kgen.call.session import Session
+    from kgen.runtime.backend import CudaBackend, HostBackend
+    from kgen.runtime.bound import Bound, Loaded
+    from kgen.runtime.frame import Variable
 
 MOST_QUICK = 8  # kinds of call that are recognised at once
 
@@ -73,6 +72,8 @@ class Prepared:
 
     def arrays(self) -> list[ArrayValue]:
         """The caller's arrays, ``out=`` included."""
+        from kgen.call.arguments import ArrayValue
+
         return [v for v in self.values.values() if isinstance(v, ArrayValue)] + [o for o in self.outs if o is not None]
 
     def refuse_copies(self) -> None:
@@ -99,6 +100,8 @@ class Prepared:
         return found
 
     def seen(self) -> Seen:
+        from kgen.call.fastpath import Operand, Seen
+
         writes = {t.operand for s in self.lowered.specialised.steps for t in s.touches if t.writes}
         operands = tuple(
             Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
@@ -155,6 +158,11 @@ class Engine:
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
     ) -> Iterator[Prepared]:
         """A call but for its launch.  Leaving it downloads results and waits where a library needs that."""
+        from kgen.call.arguments import ArrayValue, bind, by_value, describe, operands_of
+        from kgen.call.device import choose_backend
+        from kgen.call.outputs import Outputs, given_outputs
+        from kgen.call.session import open_session
+
         values = describe(self.program, bind(self.program, args, named))
         outs = given_outputs(self.program, out)
         backend = choose_backend(self.device, [*values.values(), *(o for o in outs if o is not None)])
@@ -182,7 +190,9 @@ class Engine:
         if use.calls == 1:
             self._learn_any_shape(call)
         elif use.calls & (use.calls - 1) == 0:
-            made = fastpath.exact_call(call.seen())
+            from kgen.call.fastpath import exact_call
+
+            made = exact_call(call.seen())
             if made is not None:
                 self.quick[MOST_QUICK - 1 :] = []
                 self.quick.insert(0, made)
@@ -193,7 +203,9 @@ class Engine:
         key = (id(lowered.specialised), lowered.schedules, adapter, call.out is None, len(call.named))
         shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
         if shapes == 2:
-            made = fastpath.dense_call(call.seen())
+            from kgen.call.fastpath import dense_call
+
+            made = dense_call(call.seen())
             if made is not None:
                 self.quick[MOST_QUICK - 1 :] = []
                 self.quick.append(made)
@@ -207,6 +219,8 @@ class Engine:
             use = self._uses[lowered] = Use()
         found = use.bound.get(backend.key)
         if found is None:
+            from kgen.runtime.bound import Bound
+
             busy = [s.placed.points > 0 for s in lowered.steps]
             loaded = self.load(backend, lowered) if any(busy) else None
             entries = loaded.entries if loaded else ()
@@ -233,6 +247,9 @@ class Engine:
 
 def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:
     """A by-value parameter as ``struct`` takes it.  Raises :class:`~kgen.KgenError` where it does not fit its dtype."""
+    from kgen.call.arguments import ScalarValue
+    from kgen.runtime.scalars import pack
+
     assert variable.scalar is not None
     assert variable.dtype is not None
     value = values[variable.scalar]
