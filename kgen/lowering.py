@@ -37,7 +37,7 @@ class Layouts:
     aliased: tuple[tuple[bool, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LoweredStep:
     """One kernel.  ``number``: which step of the cut it is."""
 
@@ -47,7 +47,7 @@ class LoweredStep:
     schedule: Schedule
     reasons: tuple[str, ...]
 
-    @cached_property
+    @property
     def launch(self) -> Launch:
         """Grid, block, counts and the bytes of the layout struct."""
         return launch_of(self.schedule, self.placed.space)
@@ -67,7 +67,7 @@ class Lowered:
     def schedules(self) -> tuple[Schedule, ...]:
         return tuple(s.schedule for s in self.steps)
 
-    @cached_property
+    @property
     def buffers(self) -> dict[int, Array]:
         """The arrays between the kernels, by operand."""
         return buffers(self.specialised.kernel, self.sizes.extents)

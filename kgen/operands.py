@@ -53,10 +53,11 @@ class Operands:
     @property
     def type_class(self) -> Hashable:
         """What the IR depends on: of extents, only which ones are 1."""
+        types = [(a.dtype.name, _ones(a.shape)) if isinstance(a, ArrayOperand) else a for a in self.arguments.values()]
         return (
-            tuple((a.dtype, _ones(a.shape)) if isinstance(a, ArrayOperand) else a for a in self.arguments.values()),
+            tuple(types),
             _ones(self.shape),
-            tuple((n, o.dtype) for n, o in self.outputs.items()),
+            tuple([(n, o.dtype.name) for n, o in self.outputs.items()]),
         )
 
     def sizes(self, kernel: Kernel) -> Sizes | None:
@@ -133,7 +134,7 @@ def check_output(name: str, given: tuple[Extent, ...], shape: tuple[int, ...]) -
 
 
 def _ones(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
-    return tuple(1 if n == 1 else None for n in shape)
+    return tuple([1 if n == 1 else None for n in shape])
 
 
 def _anywhere(argument: Argument) -> Argument:
