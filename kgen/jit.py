@@ -320,7 +320,6 @@ class Profiled(Kernel):
         self._range = nvtx.annotate
 
     @opaque
-    @opaque
     def __call__(
         self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Any:

@@ -78,6 +78,28 @@ def test_imports_point_one_way() -> None:
     assert not wrong
 
 
+#: The stages of lowering.  Who calls two of them repeats the order that ``pipeline.lower`` has.
+STAGES = (
+    "kgen.check.check", "kgen.passes.optimise", "kgen.passes.rounds.join_rounds", "kgen.partition.cut.cut",
+    "kgen.schedule.bind.place", "kgen.schedule.elementwise.policy.choose", "kgen.codegen.emit.emit",
+)  # fmt: skip
+
+
+def test_the_order_of_the_stages_is_written_once() -> None:
+    """``pipeline.py`` uses every stage; what is above it uses none."""
+    level = {name: number for number, row in enumerate(LAYERS) for name in row.split()}
+    for path, tree in modules():
+        found = imports(tree) & set(STAGES)
+        if path == "pipeline.py":
+            assert found == set(STAGES)
+        elif level.get(path.split("/")[0], 0) > level["pipeline.py"]:
+            assert not found, path
+            names = {
+                n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "pipeline"
+            }
+            assert not names & {"check", "specialise", "find_sizes", "fit", "place", "schedule"}, path
+
+
 #: Modules that import each other in a circle, still.
 CHECKS = ("calls", "casts", "complex", "expressions", "nextafter", "numbers", "operators", "reductions", "shapes")
 CIRCLES = (

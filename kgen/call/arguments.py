@@ -10,7 +10,7 @@ from typing import Any
 
 from kgen.arrays import adapter_of
 from kgen.arrays.base import Adapter, Device
-from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.check import ScalarArg, WeakArg
 from kgen.diagnostics import Diagnostic, KgenError, error, nearest, shown
 from kgen.dtypes import Kind
 from kgen.functions import CONSTANTS
@@ -253,8 +253,3 @@ def _program_shape(
     raise error(
         "shape-needed", "no argument is an array, so nothing gives the output's shape", "pass shape=(...) or out="
     )
-
-
-def type_of(value: Value) -> ArgType:
-    """What typing has to know of an argument, with the extents that this call has."""
-    return ArrayArg(value.spec.dtype, value.spec.shape) if isinstance(value, ArrayValue) else value.type

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgen import pipeline
+from kgen.call.arguments import ArrayValue, Value
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg, check
 from kgen.diagnostics import KgenError
 from kgen.dtypes import BY_NAME, FLOAT32, Kind
@@ -17,6 +18,11 @@ def argument(text: str) -> ArgType:
     if text.endswith("()"):
         return ScalarArg(BY_NAME[text.removesuffix("()")])
     return ArrayArg(BY_NAME[text], (None,))
+
+
+def type_of(value: Value) -> ArgType:
+    """What typing has to know of an argument of a call, with its extents."""
+    return ArrayArg(value.spec.dtype, value.spec.shape) if isinstance(value, ArrayValue) else value.type
 
 
 def result(text: str, arguments: str = "", **out_dtypes: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe
 from kgen.check import check
 from kgen.ir import evaluator
 from kgen.ir.kernel import Access, Kernel, Op
@@ -23,6 +23,7 @@ from kgen.ir.ops import OPS
 from kgen.passes import optimise
 from kgen.program import Program
 from kgen.runtime.scalars import pack
+from tests.check.typing import type_of
 
 from .arrays import Array
 from .contraction import contracted

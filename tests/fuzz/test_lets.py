@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from kgen import KgenError
-from kgen.call.arguments import ArrayValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, bind, describe
 from kgen.check import check
 from kgen.ir.evaluator import evaluate
 from kgen.pipeline import load
+from tests.check.typing import type_of
 
 ARRAYS = {"x": np.arange(12.0, dtype=np.float32).reshape(3, 4) / 8, "y": np.ones((3, 1), np.float32)}
 

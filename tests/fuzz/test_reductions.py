@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import kgen
 from kgen import KgenError
-from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe
 from kgen.check import check
 from kgen.dtypes import DTYPES
 from kgen.ir.evaluator import evaluate
 from kgen.ir.rounding import numpy_dtype
 from kgen.pipeline import load
+from tests.check.typing import type_of
 
 from .arrays import Array, build, random_recipe
 from .batch import Batch, Collected, collecting, running

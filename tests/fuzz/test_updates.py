@@ -11,7 +11,7 @@ import pytest
 
 import kgen
 from kgen import pipeline
-from kgen.call.arguments import ArrayValue, bind, describe, type_of
+from kgen.call.arguments import ArrayValue, bind, describe
 from kgen.check import check
 from kgen.ir.evaluator import evaluate
 from kgen.ir.kernel import Access, Kernel
@@ -20,6 +20,7 @@ from kgen.partition.cut import RowStep, cut
 from kgen.passes import optimise
 from kgen.passes.rounds import join_rounds
 from kgen.schedule.bind import extents_of
+from tests.check.typing import type_of
 
 from .arrays import Array
 from .batch import Batch, Collected, collecting, running

@@ -10,10 +10,11 @@ import pytest
 
 from kgen import KgenError, pipeline
 from kgen.arrays.numpy_ import TO_NUMPY
-from kgen.call.arguments import ScalarValue, bind, describe, type_of
+from kgen.call.arguments import ScalarValue, bind, describe
 from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS
 from kgen.runtime.scalars import pack
+from tests.check.typing import type_of
 
 LITERALS = (
     "1" + "0" * 309, "0x" + "f" * 300, "2 ** 63", "-2 ** 63", "2 ** 64", "1e400", "1e-400", "1e308", "inf", "nan",
