@@ -128,6 +128,33 @@ def circle_of(name: str) -> set[str]:
     return next((circle for circle in CIRCLES if name in circle), set())
 
 
+#: Whose functions are short: below 60 lines, 7 parameters and 15 branches, or with the reason above their ``def``.
+SHORT = (
+    "call", "cli", "aot.py", "explain.py", "header.py", "jit.py", "lowering.py", "operands.py", "pipeline.py",
+    "stated.py", "torch.py",
+)  # fmt: skip
+REASON = re.compile(r"\s*# (long|many|branches): \S")
+BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.match_case, ast.comprehension)
+
+
+def test_functions_are_short_or_say_why() -> None:
+    wrong: list[str] = []
+    for path, tree in modules():
+        lines = (PACKAGE / path).read_text(encoding="utf-8").split("\n")
+        for node in ast.walk(tree):
+            if (
+                path.split("/")[0] in SHORT
+                and isinstance(node, ast.FunctionDef)
+                and not REASON.match(lines[node.lineno - 2])
+            ):
+                taken = [a for a in (*node.args.args, *node.args.kwonlyargs) if a.arg != "self"]
+                length = (node.end_lineno or 0) - node.lineno + 1
+                branches = 1 + sum(isinstance(n, BRANCHES) for n in ast.walk(node))
+                if length > 60 or len(taken) > 7 or branches > 15:
+                    wrong.append(f"{path}: {node.name}: {length} lines, {len(taken)} parameters, {branches} branches")
+    assert not wrong
+
+
 def test_only_the_cuda_runtime_imports_cuda() -> None:
     """``cuda.*`` is named below ``runtime/cuda`` alone, and lark where the tables are built."""
     for path, tree in modules():
