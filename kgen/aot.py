@@ -37,7 +37,7 @@ def module_ahead(program: Program, base: str, options: Options, stated: Stated) 
 
 def lower_ahead(program: Program, stated: Stated) -> tuple[Lowered | Covered, Stated]:
     """What is decided for the file, and what is stated with all that was left to defaults."""
-    layout = next((known for known in LAYOUTS if known == stated.layout), None)
+    layout = next((known for known in LAYOUTS if isinstance(stated.layout, str) and known == stated.layout), None)
     if layout is None:
         raise error("bad-layout", f"{shown(stated.layout)} is not a layout class", f"one of {', '.join(LAYOUTS)}")
     if not isinstance(stated.rank, int) or not 1 <= stated.rank <= MAX_RANK:
