@@ -26,7 +26,7 @@ from kgen.partition.step import Step
 from kgen.schedule.bind import Array, Extents, allocated_strides, concrete, extents_of
 from kgen.schedule.launch import launch_of
 from kgen.spec import c_strides
-from tests.golden.headers import files, header
+from tests.cases.headers import files, header
 
 _ARRAY = re.compile(
     r"^(?P<name>\w+): (?P<dtype>\w+)\[(?P<shape>[\d, ]*)\]"

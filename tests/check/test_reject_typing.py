@@ -9,7 +9,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.diagnostics import KgenError
-from tests.golden.headers import checked, files
+from tests.cases.headers import checked, files
 
 
 @pytest.mark.parametrize("path", files("reject/typing", "*.k"), ids=lambda path: path.stem)

@@ -15,8 +15,8 @@ from kgen.ir.reader import parse_kernel
 from kgen.ir.verifier import check as verify
 from kgen.passes import PIPELINE
 from kgen.passes.rounds import join_rounds
-from tests.golden.headers import files
-from tests.golden.test_accept import made_up
+from tests.cases.headers import files
+from tests.check.test_accept import made_up
 
 PASSES = {one.__name__: one for one in PIPELINE} | {"rounds": join_rounds}
 ARROW = "\n---> {}\n\n"  # and the pass

@@ -21,7 +21,7 @@ from kgen.check.values import kind_of
 from kgen.dtypes import BY_NAME, FLOAT32, DType, Kind
 from kgen.program import Program
 
-CASES = Path(__file__).parent.parent / "cases"
+CASES = Path(__file__).parent
 _LINE = re.compile(r"^#: (out= )?(\w+) ?(weak )?(\w*)(?:\[(.*)\])?$", re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ from kgen.ir.reader import parse_kernel
 from kgen.ir.rounding import numpy_dtype
 from kgen.ir.verifier import check as verify
 from kgen.passes import optimise
-from tests.golden.headers import checked, files
+from tests.cases.headers import checked, files
 
 Array = np.ndarray[Any, Any]
 PROGRAMS = files("accept", "*.k")

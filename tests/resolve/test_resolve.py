@@ -7,8 +7,7 @@ import pytest
 from kgen.diagnostics import KgenError
 from kgen.dtypes import FLOAT16, FLOAT32, INT32
 from kgen.program import Program
-
-from .test_robust import program_of
+from tests.syntax.test_robust import program_of
 
 
 def arguments(program: Program) -> list[str]:
