@@ -1,4 +1,4 @@
-"""Every test of this folder runs twice: calls recognised by generated Python, and by the C extension."""
+"""Every test that calls in this process runs twice: calls recognised by generated Python, and by the C extension."""
 
 from __future__ import annotations
 
@@ -29,7 +29,13 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return module
 
 
-@pytest.fixture(autouse=True, params=["python", "c"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Processes that a test starts choose for themselves: such a test runs once."""
+    alone = metafunc.definition.get_closest_marker("new_process") is not None
+    metafunc.parametrize("how", ["python"] if alone else ["python", "c"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
 def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Which of the two recognises calls."""
     chosen: str = request.param

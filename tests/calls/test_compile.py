@@ -113,6 +113,7 @@ for shape in [(8,), (8,), (8,), (3, 4), (3, 4)]:
 """
 
 
+@pytest.mark.new_process
 def test_torch_that_comes_later() -> None:
     """Kernels that were made, and called on NumPy arrays, before torch was imported."""
     subprocess.run([sys.executable, "-c", _LATE], check=True, timeout=300)

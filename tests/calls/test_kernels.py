@@ -82,6 +82,7 @@ def test_modules_with_kernels(tmp_path: Path) -> None:
     assert (torch.load(stored, weights_only=False).scale(x) == 2).all()
 
 
+@pytest.mark.new_process
 def test_spawned_processes(tmp_path: Path) -> None:
     """A kernel goes to a worker as any argument does."""
     script = tmp_path / "spawn.py"
@@ -186,6 +187,7 @@ def test_what_the_caller_was_handling_stays(monkeypatch: pytest.MonkeyPatch) -> 
 # --- kgen.torch ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.new_process
 @pytest.mark.parametrize("use", ["kgen.torch.op", "from kgen import torch; torch.op"])
 def test_kgen_torch_needs_no_import(use: str) -> None:
     """It is loaded when it is first used, and torch when it is."""

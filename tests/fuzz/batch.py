@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+from kgen.runtime.cpu.driver import without_comments
 from kgen.runtime.cpu.module import CpuModule
 
 _INCLUDE = re.compile(r"^#include <[^>]+>\n", re.MULTILINE)
@@ -36,16 +38,39 @@ class Batch:
     """Texts seen so far, and the one module that holds them all."""
 
     sanitize: str | None = None
-    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and the kernels of each
+    named: dict[str, str] = field(default_factory=dict)  # text -> the program's name
     module: CpuModule | None = None
     edit: dict[str, str] = field(default_factory=dict)  # text -> what to compile in its place
+    compiled_as: dict[str, Sequence[str]] = field(default_factory=dict)  # text -> names of its kernels in the module
 
     def compile(self) -> None:
+        """Texts that differ in names and comments alone are compiled once."""
         if self.texts:
             kernels = [k for names in self.texts.values() for k in names]
             assert len(set(kernels)) == len(kernels), "kernels of one batch need names of their own"
-            edited = [(self.edit.get(text, text), names) for text, names in self.texts.items()]
-            self.module = _load(joined(edited), kernels, name="batch.cu", sanitize=self.sanitize)
+            distinct: dict[str, tuple[str, Sequence[str]]] = {}
+            for text, names in self.texts.items():
+                edited = self.edit.get(text, text)
+                first = distinct.setdefault(nameless(edited, self.named[text]), (edited, names))
+                self.compiled_as[text] = first[1]
+            compiled = [name for _, names in distinct.values() for name in names]
+            text = joined(list(distinct.values()))
+            self.module = _load(text, compiled, name="batch.cu", sanitize=self.sanitize)
+
+    def loaded(self, text: str) -> CpuModule:
+        """The module, with kernels under the names that they have in ``text``."""
+        assert self.module is not None
+        module = copy(self.module)
+        pairs = zip(self.texts[text], self.compiled_as[text], strict=True)
+        module._entries = {name: self.module._entries[first] for name, first in pairs}
+        return module
+
+
+def nameless(text: str, name: str) -> str:
+    """The code of the program called ``name``, without that, comments and empty lines."""
+    code = re.sub(rf"\b{re.escape(name)}(?=_)", "", without_comments(text))
+    return "\n".join(line for line in map(str.rstrip, code.split("\n")) if line)
 
 
 def joined(texts: Sequence[tuple[str, Sequence[str]]]) -> str:
@@ -65,9 +90,10 @@ _load = CpuModule.load
 def collecting(batch: Batch) -> Iterator[None]:
     """Calls in here raise :class:`Collected` where they would launch; later they launch the batch's module."""
 
-    def load(text: str, kernels: Sequence[str], **_: Any) -> Any:
+    def load(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", **_: Any) -> Any:
         batch.texts[text] = tuple(kernels)
-        return Deferred(lambda: batch.module)
+        batch.named[text] = name.removesuffix(".cu")
+        return Deferred(lambda: None if batch.module is None else batch.loaded(text))
 
     with mock.patch.object(CpuModule, "load", load):
         yield
@@ -79,8 +105,7 @@ def running(batch: Batch) -> Iterator[None]:
 
     def load(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None) -> CpuModule:
         if text in batch.texts:
-            assert batch.module is not None
-            return batch.module
+            return batch.loaded(text)
         return _load(text, kernels, name=name, sanitize=batch.sanitize)
 
     with mock.patch.object(CpuModule, "load", load):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from random import Random
@@ -109,10 +109,11 @@ def outs_of(
     return outs[0] if len(outs) == 1 else outs or None
 
 
-def assert_given(program: Program, kernel: kgen.Kernel, where: str, *, exact_size: bool = False) -> tuple[Any, ...]:
-    """One call gives what the oracle says, and leaves its arguments as they should be."""
+def assert_given(
+    program: Program, kernel: kgen.Kernel, where: str, want: Mapping[str, Array], *, exact_size: bool = False
+) -> tuple[Any, ...]:
+    """One call gives ``want``, and leaves its arguments as they should be."""
     given = program.arguments(exact_size=exact_size)
-    want = reference(program.text, given)
     kept = {name: value.tobytes() for name, value in given.items() if isinstance(value, np.ndarray)}
     out = outs_of(program, kernel.outputs, where, given, want)
     got = as_tuple(kernel(**given, out=out))
@@ -125,13 +126,15 @@ def assert_given(program: Program, kernel: kgen.Kernel, where: str, *, exact_siz
     return got
 
 
-def assert_all_given(program: Program, kernels: Mapping[str, kgen.Kernel], *, exact_size: bool) -> None:
+def assert_all_given(
+    program: Program, kernels: Mapping[str, kgen.Kernel], want: Mapping[str, Array], *, exact_size: bool
+) -> None:
     """Every kernel with the outputs that it is for; the first twice, alike."""
-    first, second = (assert_given(program, kernels["new"], "new", exact_size=exact_size) for _ in range(2))
+    first, second = (assert_given(program, kernels["new"], "new", want, exact_size=exact_size) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert one.tobytes() == other.tobytes(), f"another answer the second time: {program}"
     for where in list(kernels)[1:]:
-        assert_given(program, kernels[where], where, exact_size=exact_size)
+        assert_given(program, kernels[where], where, want, exact_size=exact_size)
 
 
 Around = Callable[[], AbstractContextManager[None]]
@@ -143,13 +146,14 @@ def run(
     *,
     exact_size: bool = False,
     around: Sequence[Around] = (),
+    times: Callable[[], Iterable[None]] = lambda: [None],
 ) -> int:
     """All of these, compiled together, into outputs of every sort; how many of them were not refused.
 
-    ``around``: for each program, what its calls are made in.
+    ``around``: for each program, what its calls are made in; ``times``: how often they are made.
     """
     batch = Batch(sanitize)
-    accepted: list[tuple[Program, dict[str, kgen.Kernel], Around]] = []
+    accepted: list[tuple[Program, dict[str, kgen.Kernel], dict[str, Array], Around]] = []
     with np.errstate(all="ignore"):
         with collecting(batch):
             for number, program in enumerate(programs):
@@ -157,18 +161,20 @@ def run(
                 sorts = OUTS if sanitize is None else OUTS[:2]
                 kernels = {w: kgen.jit(program.text, device="cpu", name=f"{w[0]}{number}", fmad=False) for w in sorts}
                 try:
+                    want = reference(program.text, program.arguments(exact_size=exact_size))
                     for where, kernel in kernels.items():
                         with suppress(Collected), within():
-                            assert_given(program, kernel, where, exact_size=exact_size)
-                    accepted.append((program, kernels, within))
+                            assert_given(program, kernel, where, want, exact_size=exact_size)
+                    accepted.append((program, kernels, want, within))
                 except KgenError as problem:
                     if not is_refused(problem):
                         raise
         batch.compile()
         with running(batch):
-            for program, kernels, within in accepted:
-                with within():
-                    assert_all_given(program, kernels, exact_size=exact_size)
+            for program, kernels, want, within in accepted:
+                for _ in times():
+                    with within():
+                        assert_all_given(program, kernels, want, exact_size=exact_size)
     return len(accepted)
 
 

@@ -11,7 +11,7 @@ import pytest
 import kgen
 from kgen.runtime.cuda.driver import probe
 from tests.fuzz.reductions import generate
-from tests.fuzz.test_reductions import OUTS, assert_close, assert_given, expected, is_refused
+from tests.fuzz.test_reductions import OUTS, assert_close, assert_given, expected, is_refused, reference
 from tests.reductions.odd_rows import programs
 from tests.reductions.test_shares import assert_rounded_once, spread_out
 
@@ -32,7 +32,9 @@ def test_random_reductions(group: int) -> None:
         for seed in range(50_000 + 40 * group, 50_040 + 40 * group):
             program = generate(seed)
             try:
-                assert_given(program, kgen.jit(program.text, device="cuda", fmad=False), OUTS[seed % len(OUTS)])
+                kernel = kgen.jit(program.text, device="cuda", fmad=False)
+                want = reference(program.text, program.arguments())
+                assert_given(program, kernel, OUTS[seed % len(OUTS)], want)
             except kgen.KgenError as problem:
                 if not is_refused(problem):
                     raise

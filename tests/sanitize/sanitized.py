@@ -21,7 +21,7 @@ from kgen.pipeline import load
 from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.fuzz.generate import generate
-from tests.fuzz.harness import Prepared, Refused, invoke, prepare, verify
+from tests.fuzz.harness import Prepared, Refused, invoke, prepare, restore, verify
 from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
@@ -31,6 +31,8 @@ from tests.reductions.odd_rows import across, programs as odd_rows
 from .mutants import MUTANTS
 
 ADDRESS = "address,undefined"
+#: In which threads and blocks run: in order, reversed, shuffled.
+ORDERS = ("0", "1", "12345")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -56,8 +58,18 @@ def run(calls: list[Call], mutate: tuple[str, str] | None = None) -> None:
     batch.compile()
     with running(batch):
         for one in prepared:
-            print(f"running {one.call.show()}", file=sys.stderr, flush=True)
-            verify(one, invoke(one))
+            for _ in every_order():
+                print(f"running {one.call.show()}", file=sys.stderr, flush=True)
+                restore(one)
+                verify(one, invoke(one))
+
+
+def every_order() -> Iterator[None]:
+    """Launches in a loop over this have their threads in another order each time."""
+    for order in ORDERS:
+        print(f"order {order}:", file=sys.stderr, end=" ", flush=True)
+        os.environ["KGEN_SCHED"] = order
+        yield
 
 
 # --- jobs -------------------------------------------------------------------------------------------
@@ -69,7 +81,7 @@ def fuzz(first: int, count: int) -> None:
 
 def reductions(first: int, count: int) -> None:
     """Random programs that reduce: rows, columns, several kernels with memory between them."""
-    run_reductions([generate_reduction(seed) for seed in range(first, first + count)], ADDRESS)
+    run_reductions([generate_reduction(seed) for seed in range(first, first + count)], ADDRESS, times=every_order)
 
 
 def example(name: str) -> None:
@@ -149,9 +161,9 @@ def do(job: str) -> None:
     if kind == "fuzz":
         fuzz(int(rest[0]), int(rest[1]))
     elif kind == "rows":
-        run_reductions(odd_rows(int(rest[0]), int(rest[1]), off=int(rest[2])), ADDRESS, exact_size=True)
+        run_reductions(odd_rows(int(rest[0]), int(rest[1]), off=int(rest[2])), ADDRESS, exact_size=True, times=every_order)
     elif kind == "across":
-        run_reductions(across(*map(int, rest)), ADDRESS, exact_size=True)
+        run_reductions(across(*map(int, rest)), ADDRESS, exact_size=True, times=every_order)
     elif kind == "reductions":
         reductions(int(rest[0]), int(rest[1]))
     elif kind == "example":

@@ -19,11 +19,10 @@ ROOT = Path(__file__).parents[2]
 #: Elementwise ones: sums of edge values are compared with a tolerance, in ``tests/fuzz/test_reductions.py``.
 EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.k") if not re.search(r"axis=|mean\(", p.read_text()))
 FIRST_SEED = 50_000
-ORDERS = {"in order": "0", "reversed": "1", "shuffled": "12345"}
 Results = dict[str, tuple[int, str]]
 
 
-def sanitized(jobs: list[str], order: str, cache: Path) -> Results:
+def sanitized(jobs: list[str], cache: Path) -> Results:
     """What became of each job."""
     compiler = toolchain.find().command[0]
     library = subprocess.run(
@@ -35,7 +34,6 @@ def sanitized(jobs: list[str], order: str, cache: Path) -> Results:
         "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",
         "PYTHONMALLOC": "malloc",
         "OPENBLAS_NUM_THREADS": "1",
-        "KGEN_SCHED": order,
         "KGEN_STRICT": "1",
         "KGEN_CACHE_DIR": str(cache),
     }
@@ -48,45 +46,25 @@ def sanitized(jobs: list[str], order: str, cache: Path) -> Results:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all orders: the same texts are run in each."""
+    """One for all jobs, which share the scheduler."""
     return tmp_path_factory.mktemp("sanitized")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_random_programs(order: str, cache: Path) -> None:
-    """No access outside an array, no undefined arithmetic, and the right values, whatever the order of threads."""
-    clean(sanitized([f"fuzz:{FIRST_SEED + 16 * k}:16" for k in range(3)], ORDERS[order], cache))
+JOBS = {
+    "random programs": [f"fuzz:{FIRST_SEED + 16 * k}:16" for k in range(3)],
+    "random reductions": [f"reductions:{60_000 + 12 * k}:12" for k in range(3)],
+    "odd rows": ["rows:3:1001:1", "rows:37:63:0", "rows:300:7:1"],
+    "rows that lie across memory": ["across:5:7:40", "across:40:33:50", "across:3:300:70"],
+    "examples": [f"example:{name}" for name in EXAMPLES],
+    "arrays that begin and end anywhere": [f"misaligned:{dtype}" for dtype in ("int8", "float16", "float32")],
+}
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_random_reductions(order: str, cache: Path) -> None:
-    """The same for rows, columns and programs of several kernels."""
-    clean(sanitized([f"reductions:{60_000 + 12 * k}:12" for k in range(3)], ORDERS[order], cache))
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_odd_rows(order: str, cache: Path) -> None:
-    """Rows that begin and end anywhere."""
-    clean(sanitized(["rows:3:1001:1", "rows:37:63:0", "rows:300:7:1"], ORDERS[order], cache))
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_rows_across(order: str, cache: Path) -> None:
-    """Rows that lie across memory."""
-    clean(sanitized(["across:5:7:40", "across:40:33:50", "across:3:300:70"], ORDERS[order], cache))
-
-
-@pytest.mark.parametrize("order", ["in order", "reversed"])
-def test_examples(order: str, cache: Path) -> None:
-    """The same for every example, dense, permuted with steps, and at a misaligned base."""
-    assert EXAMPLES
-    clean(sanitized([f"example:{name}" for name in EXAMPLES], ORDERS[order], cache))
-
-
-@pytest.mark.parametrize("order", ["in order", "shuffled"])
-def test_misaligned(order: str, cache: Path) -> None:
-    """Arrays that begin anywhere and end with their memory: blocks are read and written within them alone."""
-    clean(sanitized([f"misaligned:{dtype}" for dtype in ("int8", "float16", "float32")], ORDERS[order], cache))
+@pytest.mark.parametrize("what", JOBS)
+def test_clean(what: str, cache: Path) -> None:
+    """No access outside an array, no undefined arithmetic, and the right values, in every order of threads."""
+    assert JOBS[what]
+    clean(sanitized(JOBS[what], cache))
 
 
 def clean(results: Results) -> None:
@@ -96,7 +74,7 @@ def clean(results: Results) -> None:
 
 @pytest.fixture(scope="module")
 def planted(cache: Path) -> Results:
-    return sanitized([f"mutant:{name}" for name in MUTANTS], "0", cache)
+    return sanitized([f"mutant:{name}" for name in MUTANTS], cache)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
