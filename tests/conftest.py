@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected texts of golden tests")
-    parser.addoption("--fuzz", type=int, default=None, metavar="N", help="run N random programs (default 300)")
+    parser.addoption("--fuzz", type=int, default=None, metavar="N", help="run N random programs (default 120)")
     parser.addoption("--stress", type=int, default=None, metavar="S", help="stress caches for S seconds (default 3)")
     parser.addoption("--accuracy", type=int, default=None, metavar="N", help="measure N values a function (default 60)")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -77,7 +78,9 @@ def cast_forms(to: DType) -> list[str]:
     return forms
 
 
-def tables() -> list[Table]:
+@cache
+def tables() -> tuple[Table, ...]:
+    """All of them; typing every form takes seconds."""
     found: list[Table] = []
     for t in DTYPES:
         found += _table("unary", [t], [*SIGNS, *calls_of(1), *WITH_LITERAL])
@@ -96,4 +99,4 @@ def tables() -> list[Table]:
                 found += _table(
                     "mixed", [t, other], [f"({{0}} {op} {{1}})" for op in ("<", "==", "+", "//", ">>", "/")]
                 )
-    return found
+    return tuple(found)

@@ -11,7 +11,7 @@ import pytest
 def programs(request: pytest.FixtureRequest) -> int:
     """How many random programs to run."""
     wanted = request.config.getoption("--fuzz")
-    return 300 if wanted is None else int(wanted)
+    return 120 if wanted is None else int(wanted)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 import kgen
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.dtypes import BFLOAT16, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
+
+from .arrays import Array
+from .batch import Batch, Collected, collecting, running
 
 DTYPES = (UINT8, FLOAT16, BFLOAT16, INT32, FLOAT32, FLOAT64, COMPLEX128)
 EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
@@ -45,30 +50,65 @@ def some_shape(rng: np.random.Generator) -> tuple[int, ...]:
             return shape
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_any_layout(seed: int) -> None:
-    """``a + b + c`` of any layouts gives NumPy's sum, in a fresh output and in a given one of any layout."""
-    rng = np.random.default_rng(seed)
-    shape = some_shape(rng)
-    dtypes = [DTYPES[int(i)] for i in rng.integers(len(DTYPES), size=2)]
-    if UINT8 in dtypes or INT32 in dtypes:
-        dtypes = [dtypes[0]] * 2  # an integer meets a float32 of its own value only when widened alike
-    a, b = operand(rng, shape, dtypes[0]), operand(rng, shape, dtypes[1])
-    c = operand(rng, shape, dtypes[0])
-    kernel = kgen.jit("out = a + b + c", device="cpu")
-    out = kernel(a, b, c)
-    spec = kernel.meta(a, b, c)
-    assert isinstance(spec, kgen.Spec)
-    expected = (a.astype(complex) + b.astype(complex) + c.astype(complex)).astype(complex)
-    assert np.array_equal(out.astype(complex), expected)
-    walked = [(s // out.itemsize, t) for s, t, n in zip(out.strides, spec.strides, spec.shape, strict=True) if n > 1]
-    assert out.shape == spec.shape
-    assert all(s == t for s, t in walked)
-    given = operand(np.random.default_rng(seed + 1000), out.shape, spec.dtype)
-    if 0 not in [s for s, n in zip(given.strides, given.shape, strict=True) if n > 1] and given.shape == out.shape:
-        given = given.copy(order="K") if not given.flags.writeable else given
-        kernel(a, b, c, out=given)
-        assert np.array_equal(given.astype(complex), expected)
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """``a + b + c`` of any layouts, in a fresh output and in a given one of any layout."""
+
+    operands: tuple[Array, Array, Array]
+    given: Array | None
+    fresh: kgen.Kernel
+    into: kgen.Kernel
+
+    @classmethod
+    def of(cls, seed: int) -> Sum:
+        rng = np.random.default_rng(seed)
+        shape = some_shape(rng)
+        dtypes = [DTYPES[int(i)] for i in rng.integers(len(DTYPES), size=2)]
+        if UINT8 in dtypes or INT32 in dtypes:
+            dtypes = [dtypes[0]] * 2  # an integer meets a float32 of its own value only when widened alike
+        a, b = operand(rng, shape, dtypes[0]), operand(rng, shape, dtypes[1])
+        c = operand(rng, shape, dtypes[0])
+        fresh, into = (kgen.jit("out = a + b + c", device="cpu", name=f"{name}{seed}") for name in ("fresh", "into"))
+        spec = fresh.meta(a, b, c)
+        assert isinstance(spec, kgen.Spec)
+        given = operand(np.random.default_rng(seed + 1000), spec.shape, spec.dtype)
+        dense = 0 not in [s for s, n in zip(given.strides, given.shape, strict=True) if n > 1]
+        if not given.flags.writeable:
+            given = given.copy(order="K")
+        return cls((a, b, c), given if dense and given.shape == spec.shape else None, fresh, into)
+
+    def call(self) -> None:
+        """NumPy's sum, where and as the metadata say."""
+        a, b, c = self.operands
+        expected = a.astype(complex) + b.astype(complex) + c.astype(complex)
+        out, spec = self.fresh(a, b, c), self.fresh.meta(a, b, c)
+        assert np.array_equal(out.astype(complex), expected)
+        assert isinstance(spec, kgen.Spec)
+        assert out.shape == spec.shape
+        steps = zip(out.strides, spec.strides, spec.shape, strict=True)
+        assert all(s // out.itemsize == t for s, t, n in steps if n > 1)
+
+    def call_into(self) -> None:
+        a, b, c = self.operands
+        if self.given is not None:
+            self.into(a, b, c, out=self.given)
+            assert np.array_equal(self.given.astype(complex), a.astype(complex) + b.astype(complex) + c.astype(complex))
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_any_layout(group: int) -> None:
+    """30 sums of any layouts, compiled together."""
+    batch = Batch()
+    sums = [Sum.of(seed) for seed in range(30 * group, 30 * (group + 1))]
+    calls = [call for one in sums for call in (one.call, one.call_into)]
+    with collecting(batch):
+        for call in calls:
+            with suppress(Collected):
+                call()
+    batch.compile()
+    with running(batch):
+        for call in calls:
+            call()
 
 
 def test_every_class_occurs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgen.dtypes import BY_NAME
@@ -44,10 +45,16 @@ class Rows(Program):
         return {name: array[..., : self.width] for name, array in found.items()}
 
 
-def programs(rows: int, width: int, *, off: int = 0, gap: int = 0) -> list[Rows]:
-    """Every text with every dtype.  ``off``: elements before ``x``; ``gap``: elements between its rows."""
-    found: list[Rows] = []
+def texts(turn: int | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every text with its dtypes; with ``turn``, with one of them."""
     for text, dtypes in TEXTS.values():
+        yield text, dtypes if turn is None else (dtypes[turn % len(dtypes)],)
+
+
+def programs(rows: int, width: int, *, off: int = 0, gap: int = 0, turn: int | None = None) -> list[Rows]:
+    """Every text with its dtypes.  ``off``: elements before ``x``; ``gap``: elements between its rows."""
+    found: list[Rows] = []
+    for text, dtypes in texts(turn):
         for dtype in dtypes:
             recipes = {"x": Recipe(BY_NAME[dtype], (rows, width + gap), (0, 1), (1, 1), off, 7)}
             if "* w" in text:
@@ -58,10 +65,10 @@ def programs(rows: int, width: int, *, off: int = 0, gap: int = 0) -> list[Rows]
     return found
 
 
-def across(outer: int, width: int, inner: int) -> list[Program]:
-    """Every text with every dtype, over the middle axis of three."""
+def across(outer: int, width: int, inner: int, turn: int | None = None) -> list[Program]:
+    """Every text with its dtypes, over the middle axis of three."""
     found: list[Program] = []
-    for text, dtypes in TEXTS.values():
+    for text, dtypes in texts(turn):
         for dtype in dtypes:
             shape, order, steps = (outer, width, inner), (0, 1, 2), (1, 1, 1)
             recipes = {"x": Recipe(BY_NAME[dtype], shape, order, steps, 0, 7)}

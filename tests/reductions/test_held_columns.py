@@ -13,6 +13,7 @@ import kgen
 from kgen.schedule.reduction.resident_columns import Held, share_columns
 from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array, Recipe
+from tests.fuzz.reductions import Program
 from tests.fuzz.test_reductions import run
 from tests.reductions.odd_rows import across
 
@@ -105,6 +106,7 @@ def test_every_kind(shape: tuple[int, int, int]) -> None:
 def test_every_layout(seed: int) -> None:
     """Operands that begin anywhere, whose axes lie in any order, with gaps, or backwards."""
     rng = np.random.default_rng(seed)
+    programs: list[Program] = []
     for program in across(int(rng.integers(1, 20)), int(rng.integers(1, 130)), int(rng.integers(2, 100))):
         laid: dict[str, Recipe] = {}
         for name, recipe in program.recipes.items():
@@ -112,7 +114,8 @@ def test_every_layout(seed: int) -> None:
             order = tuple(map(int, rng.permutation(axes)))
             steps = tuple(int(rng.choice([1, 1, 1, 2, -1])) for _ in range(axes))
             laid[name] = replace(recipe, order=order, steps=steps, offset=int(rng.integers(0, 9)))
-        run([replace(program, recipes=laid)])
+        programs.append(replace(program, recipes=laid))
+    run(programs)
 
 
 @pytest.mark.parametrize("other", [(20, 60, 1), (60, 1), (20, 1, 700), (60, 700)], ids=str)

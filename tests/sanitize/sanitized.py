@@ -2,8 +2,8 @@
 
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
-Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF``, ``example:NAME``,
-``misaligned:DTYPE`` and ``mutant:NAME``.
+Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TURN``,
+``across:OUTER:WIDTH:INNER:TURN``, ``example:NAME``, ``misaligned:DTYPE`` and ``mutant:NAME``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kgen.dtypes import DTYPES, DType
@@ -36,9 +36,19 @@ ORDERS = ("0", "1", "12345")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(calls: list[Call], mutate: tuple[str, str] | None = None) -> None:
+def run(calls: list[Call]) -> None:
     """All calls in one sanitized file, on memory that ends where the arrays do."""
     batch = Batch(ADDRESS)
+    prepared = collect(calls, batch)
+    batch.compile()
+    with running(batch):
+        for one in prepared:
+            for _ in every_order():
+                check(one)
+
+
+def collect(calls: Iterable[Call], batch: Batch) -> list[Prepared]:
+    """Those that the language does not refuse."""
     prepared: list[Prepared] = []
     for number, call in enumerate(calls):
         try:
@@ -50,18 +60,13 @@ def run(calls: list[Call], mutate: tuple[str, str] | None = None) -> None:
                     prepared.append(one)
         except Refused:
             continue
-    if mutate is not None:
-        for text in batch.texts:
-            edited = text.replace(*mutate)
-            assert edited != text, f"nothing to change: {mutate[0]!r} is not in\n{text}"
-            batch.edit[text] = edited
-    batch.compile()
-    with running(batch):
-        for one in prepared:
-            for _ in every_order():
-                print(f"running {one.call.show()}", file=sys.stderr, flush=True)
-                restore(one)
-                verify(one, invoke(one))
+    return prepared
+
+
+def check(one: Prepared) -> None:
+    print(f"running {one.call.show()}", file=sys.stderr, flush=True)
+    restore(one)
+    verify(one, invoke(one))
 
 
 def every_order() -> Iterator[None]:
@@ -145,13 +150,18 @@ def everywhere(dtype: str) -> None:
 
 
 def mutant(name: str) -> None:
-    """A planted bug; it has to be found by the sanitizer or by its result."""
-    planted = MUTANTS[name]
+    """A planted bug, in a file with all others; it has to be found by the sanitizer or by its result."""
+    batch = Batch(ADDRESS)
+    prepared = collect([planted.call for planted in MUTANTS.values()], batch)
+    for text, planted in zip(batch.texts, MUTANTS.values(), strict=True):
+        batch.edit[text] = text.replace(planted.old, planted.new)
+        if batch.edit[text] == text:
+            raise LookupError(f"nothing to change: {planted.old!r} is not in\n{text}")
+    batch.compile()
     try:
-        run([planted.call], (planted.old, planted.new))
+        with running(batch):
+            check(prepared[list(MUTANTS).index(name)])
     except AssertionError as problem:
-        if "nothing to change" in str(problem):
-            raise
         sys.stderr.write(f"wrong result: {problem}")
         raise SystemExit(2) from None
 
@@ -161,7 +171,8 @@ def do(job: str) -> None:
     if kind == "fuzz":
         fuzz(int(rest[0]), int(rest[1]))
     elif kind == "rows":
-        run_reductions(odd_rows(int(rest[0]), int(rest[1]), off=int(rest[2])), ADDRESS, exact_size=True, times=every_order)
+        rows, width, off, turn = map(int, rest)
+        run_reductions(odd_rows(rows, width, off=off, turn=turn), ADDRESS, exact_size=True, times=every_order)
     elif kind == "across":
         run_reductions(across(*map(int, rest)), ADDRESS, exact_size=True, times=every_order)
     elif kind == "reductions":

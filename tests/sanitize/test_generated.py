@@ -53,8 +53,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 JOBS = {
     "random programs": [f"fuzz:{FIRST_SEED + 16 * k}:16" for k in range(3)],
     "random reductions": [f"reductions:{60_000 + 12 * k}:12" for k in range(3)],
-    "odd rows": ["rows:3:1001:1", "rows:37:63:0", "rows:300:7:1"],
-    "rows that lie across memory": ["across:5:7:40", "across:40:33:50", "across:3:300:70"],
+    "odd rows": ["rows:3:1001:1:0", "rows:37:63:0:1", "rows:300:7:1:2"],
+    "rows that lie across memory": ["across:5:7:40:0", "across:40:33:50:1", "across:3:300:70:2"],
     "examples": [f"example:{name}" for name in EXAMPLES],
     "arrays that begin and end anywhere": [f"misaligned:{dtype}" for dtype in ("int8", "float16", "float32")],
 }

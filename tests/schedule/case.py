@@ -28,7 +28,7 @@ from kgen.pipeline import Specialised
 from kgen.program import Program
 from kgen.schedule.bind import Array, extents_of
 from kgen.schedule.launch import launch_of
-from kgen.schedule.plan import Schedule
+from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import Target, target_of
 from kgen.spec import c_strides
 from tests.cases.headers import header

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from kgen.schedule.plan import AccessKind, Template
+from kgen.schedule.schedule import AccessKind, Template
 from tests.cases.headers import files
 from tests.schedule.case import report
 
