@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,47 @@ os.environ.setdefault("KGEN_DEBUG", "1")
 # A shell's background jobs ignore Ctrl-C, and what they start inherits that: tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+TESTS = Path(__file__).parent
+#: What ``pytest -m fast`` runs: the front end, the IR, decisions and texts; nothing that runs a host compiler.
+FAST = (
+    "syntax/", "resolve/", "check/", "ir/", "passes/", "layout/", "schedule/", "codegen/", "snapshots/",
+    "test_architecture.py",
+)  # fmt: skip
+COMPILED = (
+    "check/test_values.py", "check/test_reviewed.py", "check/test_weak_values.py", "codegen/test_values.py",
+    "codegen/test_spelling_compiles.py", "layout/test_classes.py", "snapshots/test_compiles.py",
+    "snapshots/test_examples.py", "snapshots/test_maps.py",
+)  # fmt: skip
+
+
+def is_fast(path: Path) -> bool:
+    name = path.relative_to(TESTS).as_posix()
+    return name.startswith(FAST) and name not in COMPILED
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """``-m fast`` does not even import the others."""
+    skipped = config.option.markexpr == "fast" and collection_path.suffix == ".py" and not is_fast(collection_path)
+    return True if skipped else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_fast(item.path) and not any(item.iter_markers("gpu")) and not any(item.iter_markers("whole")):
+            item.add_marker(pytest.mark.fast)
+
+
+@pytest.fixture(autouse=True)
+def _no_host_compiler(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In fast tests."""
+    if request.node.get_closest_marker("fast") is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgen.runtime.cpu.build.compile_library", None)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
