@@ -3,7 +3,7 @@
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
 Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TURN``,
-``across:OUTER:WIDTH:INNER:TURN``, ``example:NAME``, ``misaligned:DTYPE`` and ``mutant:NAME``.
+``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE`` and ``mutant:NAME``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
 from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.fuzz.generate import generate
-from tests.fuzz.harness import Prepared, Refused, invoke, prepare, restore, verify
+from tests.fuzz.harness import Prepared, Refused, invoke, prepare, verify
 from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
@@ -63,6 +65,12 @@ def collect(calls: Iterable[Call], batch: Batch) -> list[Prepared]:
     return prepared
 
 
+def restore(one: Prepared) -> None:
+    """Arguments that were written to, as they were."""
+    for name in {*one.call.inout, *(o for o in one.call.outs or () if isinstance(o, str))}:
+        np.copyto(one.arguments.inputs[name], one.keep[name])
+
+
 def check(one: Prepared) -> None:
     print(f"running {one.call.show()}", file=sys.stderr, flush=True)
     restore(one)
@@ -89,10 +97,9 @@ def reductions(first: int, count: int) -> None:
     run_reductions([generate_reduction(seed) for seed in range(first, first + count)], ADDRESS, times=every_order)
 
 
-def example(name: str) -> None:
-    """A file of ``examples/`` on small odd shapes, for the first two dtypes that it accepts, in three layouts."""
-    text = (EXAMPLES / f"{name}.k").read_text()
-    run(list(_example_calls(text)))
+def examples(names: Iterable[str]) -> None:
+    """Files of ``examples/`` on small odd shapes, for the first two dtypes that each accepts, in three layouts."""
+    run([call for name in names for call in _example_calls((EXAMPLES / f"{name}.k").read_text())])
 
 
 def _example_calls(text: str) -> Iterator[Call]:
@@ -177,8 +184,8 @@ def do(job: str) -> None:
         run_reductions(across(*map(int, rest)), ADDRESS, exact_size=True, times=every_order)
     elif kind == "reductions":
         reductions(int(rest[0]), int(rest[1]))
-    elif kind == "example":
-        example(rest[0])
+    elif kind == "examples":
+        examples(rest)
     elif kind == "misaligned":
         everywhere(rest[0])
     else:
