@@ -32,7 +32,15 @@ def kernels_of(text: str, *arrays: Array) -> list[str]:
     return [step.kernel for step in kgen.jit(text, device="cpu").explain(*arrays).steps]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float32",
+        pytest.param("float64", marks=pytest.mark.whole),
+        "bfloat16",
+        pytest.param("float16", marks=pytest.mark.whole),
+    ],
+)
 @pytest.mark.parametrize(
     ("shape", "kernels"),
     [

@@ -3,7 +3,7 @@
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
 Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TURN``,
-``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE`` and ``mutant:NAME``.
+``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN`` and ``mutant:NAME``.
 """
 
 from __future__ import annotations
@@ -151,9 +151,9 @@ class Example(Call):
         return self.statements[0].node.form
 
 
-def everywhere(dtype: str) -> None:
-    """Arrays at every place between aligned addresses."""
-    run(list(misaligned(next(t for t in DTYPES if t.name == dtype))))
+def everywhere(dtype: str, turn: int) -> None:
+    """Arrays at every place between aligned addresses: every third of these calls, from the one of ``turn`` on."""
+    run(list(misaligned(next(t for t in DTYPES if t.name == dtype)))[turn::3])
 
 
 def mutant(name: str) -> None:
@@ -187,7 +187,7 @@ def do(job: str) -> None:
     elif kind == "examples":
         examples(rest)
     elif kind == "misaligned":
-        everywhere(rest[0])
+        everywhere(rest[0], int(rest[1]))
     else:
         mutant(rest[0])
 
