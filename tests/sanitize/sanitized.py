@@ -14,6 +14,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -156,8 +157,9 @@ def everywhere(dtype: str, turn: int) -> None:
     run(list(misaligned(next(t for t in DTYPES if t.name == dtype)))[turn::3])
 
 
-def mutant(name: str) -> None:
-    """A planted bug, in a file with all others; it has to be found by the sanitizer or by its result."""
+@cache
+def mutants() -> tuple[Batch, list[Prepared]]:
+    """A file with every planted bug, compiled; and the calls that have them."""
     batch = Batch(ADDRESS)
     prepared = collect([planted.call for planted in MUTANTS.values()], batch)
     for text, planted in zip(batch.texts, MUTANTS.values(), strict=True):
@@ -165,6 +167,12 @@ def mutant(name: str) -> None:
         if batch.edit[text] == text:
             raise LookupError(f"nothing to change: {planted.old!r} is not in\n{text}")
     batch.compile()
+    return batch, prepared
+
+
+def mutant(name: str) -> None:
+    """A planted bug; it has to be found by the sanitizer or by its result."""
+    batch, prepared = mutants()
     try:
         with running(batch):
             check(prepared[list(MUTANTS).index(name)])
@@ -216,6 +224,8 @@ def _in_a_fork(job: str) -> tuple[int, str]:
 
 def main(jobs: list[str]) -> None:
     os.environ.pop("LD_PRELOAD", None)  # the compiler needs no sanitizer
+    if any(job.startswith("mutant:") for job in jobs):
+        mutants()  # once for all forks
     print(json.dumps({job: _in_a_fork(job) for job in jobs}))
 
 
