@@ -104,8 +104,6 @@ def test_the_order_of_the_stages_is_written_once() -> None:
 KNOWN_CYCLES = (
     "kgen.schedule.elementwise.policy kgen.schedule.elementwise.reasons",
     "kgen.codegen.kernels kgen.codegen.limits",
-    "kgen kgen.ahead kgen.decide kgen.execute kgen.explain kgen.jit kgen.plan kgen.quick kgen.quick.dense "
-    "kgen.quick.exact kgen.quick.native kgen.quick.text kgen.torch",
 )
 
 
@@ -148,6 +146,8 @@ def test_no_import_cycles() -> None:
 LINES, PARAMETERS, COMPLEXITY = 60, 7, 15
 #: Functions above these limits, a line each, with the reason.  May only shrink.
 LARGE = ROOT / "tests" / "data" / "large_functions.txt"
+#: The other place for a reason: the line above ``def``.
+_REASON = re.compile(r"\s*# (long|many|branches): \S")
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.IfExp, ast.ExceptHandler, ast.match_case)
 
 
@@ -192,8 +192,11 @@ def test_functions_are_small(request: pytest.FixtureRequest) -> None:
     found: dict[str, str] = {}
     for folder in ("kgen", "tests"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
-                if size := too_large(function):
+            text = path.read_text(encoding="utf-8")
+            lines = text.split("\n")
+            for name, function in functions(ast.parse(text)):
+                size = too_large(function)
+                if size and not _REASON.match(lines[function.lineno - 2]):
                     found[f"{path.relative_to(ROOT).as_posix()} {name}"] = size
     rows = dict(line.split(": ", 1) for line in LARGE.read_text(encoding="utf-8").splitlines())
     if request.config.getoption("--bless"):

@@ -16,22 +16,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen import pipeline
-from kgen.ahead import _placed
-from kgen.banner import Options
-from kgen.check import ArrayArg
-from kgen.decide import Decider, Layouted, allocate_layouts
-from kgen.dtypes import BY_NAME, DType
-from kgen.pipeline import Specialised
+from kgen.dtypes import BY_NAME
+from kgen.lowering import Layouts, Lowered, Specialised
+from kgen.operands import Argument, ArrayOperand, Operands, Sizes
+from kgen.pipeline import Stages
 from kgen.program import Program
-from kgen.schedule.bind import Array, extents_of
-from kgen.schedule.launch import launch_of
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import Target, target_of
-from kgen.spec import c_strides
-from tests.cases.headers import header
+from kgen.stated import Stated
 
 _TARGET = re.compile(r"^target: (?P<arch>portable|sm_\d+)\n")
 _ARRAY = re.compile(
@@ -42,104 +37,60 @@ _ARRAY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """An array as a case states it; None: an extent that is not stated."""
-
-    dtype: DType
-    shape: tuple[int | None, ...]
-    strides: tuple[int, ...] | None
-    align: int
-    aliased: bool
-
-    @property
-    def array(self) -> Array:
-        shape = tuple(n for n in self.shape if n is not None)
-        strides = c_strides(shape) if self.strides is None else self.strides
-        return Array(shape, strides, self.dtype.size, self.align)
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
-    """What stands before the line."""
+    """What stands before the line.  ``aliased``: operands that others may overlap."""
 
     program: Program
     target: Target
-    operands: dict[str, Operand]
+    operands: Operands
+    aliased: frozenset[str]
 
-    @property
-    def stated(self) -> bool:
-        """Whether every extent is."""
-        return all(None not in o.shape for o in self.operands.values())
+    def lowered(self) -> Lowered:
+        return pipeline.lower(self.program, self.operands, self.target, Stages(allocate=self._allocate))
 
-    def specialised(self) -> Specialised:
-        args = header("", self.program).args
-        args |= {a.name: ArrayArg(self.operands[a.name].dtype, self._shape(a.name)) for a in self.program.arguments}
-        return pipeline.specialise(self.program, args)
-
-    def _shape(self, name: str) -> tuple[int | None, ...]:
-        return self.operands[name].shape
-
-    def decided(self) -> Layouted:
-        """The whole program up to its schedules."""
-        specialised = self.specialised()
-        if not self.stated:
-            shapes = {n: o.shape for n, o in self.operands.items()}
-            strides = {n: o.strides for n, o in self.operands.items() if o.strides is not None}
-            return _placed(self.program, specialised, shapes, strides, self.target)
-        arrays = self._arrays(specialised)
-        extents = extents_of(specialised.kernel, [None if a is None else a.shape for a in arrays])
-        assert extents is not None
-        specialised = pipeline.fit(specialised, extents, lambda: self._arrays(specialised), self.program.source)
-        full = allocate_layouts(specialised, extents, self._arrays(specialised))
-        aliased = [[self._is_aliased(specialised, t.operand) for t in s.touches] for s in specialised.steps]
-        decider = Decider(self.program, "golden", None, Options())
-        return decider.lay_out(specialised, extents, full, aliased, self.target)
-
-    def _arrays(self, specialised: Specialised) -> list[Array | None]:
-        known = [self.operands.get(o.name) for o in specialised.kernel.operands]
-        return [None if o is None else o.array for o in known]
-
-    def _is_aliased(self, specialised: Specialised, operand: int) -> bool:
-        known = self.operands.get(specialised.kernel.operands[operand].name)
-        return known is not None and known.aliased
+    def _allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
+        kernel = cut.kernel
+        aliased = [tuple(kernel.operands[t.operand].name in self.aliased for t in s.touches) for s in cut.steps]
+        return replace(pipeline.allocate(cut, sizes, operands), aliased=tuple(aliased))
 
 
 def parse(text: str) -> Case:
     """The case that a text states."""
     target = _TARGET.match(text)
     assert target is not None, "the first line says for which target: `target: portable` or `target: sm_90`"
-    operands = {
-        line["name"]: Operand(
-            BY_NAME[line["dtype"]],
-            tuple(None if n == "?" else int(n) for n in re.findall(r"\d+|\?", line["shape"])),
-            None if line["strides"] is None else tuple(int(n) for n in line["strides"].split()),
-            int(line["align"] or 16),
-            line["aliased"] is not None,
-        )
-        for line in _ARRAY.finditer(text)
-    }
     program = pipeline.load(_ARRAY.sub("", text[target.end() :]).strip() + "\n")
-    return Case(program, target_of(target["arch"]), operands)
+    lines = {line["name"]: line for line in _ARRAY.finditer(text)}
+    arrays = {name: _operand(line) for name, line in lines.items()}
+    arguments: dict[str, Argument] = dict(Stated().operands(program).arguments)
+    arguments |= {a.name: arrays[a.name] for a in program.arguments}
+    outputs = {name: array for name, array in arrays.items() if name not in arguments}
+    aliased = frozenset(name for name, line in lines.items() if line["aliased"])
+    return Case(program, target_of(target["arch"]), Operands(arguments, outputs), aliased)
+
+
+def _operand(line: re.Match[str]) -> ArrayOperand:
+    shape = tuple(None if n == "?" else int(n) for n in re.findall(r"\d+|\?", line["shape"]))
+    strides = None if line["strides"] is None else tuple(int(n) for n in line["strides"].split())
+    return ArrayOperand(BY_NAME[line["dtype"]], shape, strides, int(line["align"] or 16))
 
 
 def report(text: str) -> str:
     """What the schedule stage decides for a case, as goldens show it."""
-    return "\n".join(_lines(parse(text).decided()))
+    return "\n".join(_lines(parse(text).lowered()))
 
 
-def _lines(plan: Layouted) -> Iterator[str]:
-    kernel, several = plan.specialised.kernel, len(plan.schedules) > 1
-    steps = zip(plan.specialised.steps, plan.placed, plan.schedules, plan.reasons, strict=True)
-    for number, (step, placed, schedule, reasons) in enumerate(steps, 1):
-        names = [f"{kernel.operands[t.operand].name}: {placed.space.strides[i]}" for i, t in enumerate(step.touches)]
-        reduced = f", {placed.reduced} reduced" if placed.reduced else ""
-        if several:
-            yield f"kernel {number} of {len(plan.schedules)}"
-        yield f"space {placed.space.shape}, fastest first{reduced}; strides {', '.join(names)}"
-        yield from reasons
-        launch = launch_of(schedule, placed.space)
-        yield f"grid {launch.grid}, block {launch.block}, n {launch.n}"
-        yield _json(schedule)
+def _lines(lowered: Lowered) -> Iterator[str]:
+    kernel = lowered.specialised.kernel
+    for number, step in enumerate(lowered.steps, 1):
+        space, touches = step.placed.space, step.step.touches
+        names = [f"{kernel.operands[t.operand].name}: {space.strides[i]}" for i, t in enumerate(touches)]
+        reduced = f", {step.placed.reduced} reduced" if step.placed.reduced else ""
+        if len(lowered.steps) > 1:
+            yield f"kernel {number} of {len(lowered.steps)}"
+        yield f"space {space.shape}, fastest first{reduced}; strides {', '.join(names)}"
+        yield from step.reasons
+        yield f"grid {step.launch.grid}, block {step.launch.block}, n {step.launch.n}"
+        yield _json(step.schedule)
         yield ""
 
 
