@@ -9,8 +9,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import printable
+from kgen.families import classes_of, suffix_of
 from kgen.program import Program
-from kgen.schedule.classes import classes
 
 if TYPE_CHECKING:
     from kgen.codegen.emit import Module
@@ -68,8 +68,9 @@ class Explanation:
         types += [(s.name, f"by value {s.dtype}") for s in kernel.scalars]
         steps = [
             StepFact(
-                step.schedule.suffix(step.placed.itemsizes), step.placed.shape, step.placed.space.shape, step.reasons,
-                tuple(_operands(lowered, step)), step.schedule.to_dict(), usage.get(entry.name),
+                suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, step.placed.space.shape,
+                (*step.reasons, str(entry.rule)), tuple(_operands(lowered, step)), step.schedule.to_dict(),
+                usage.get(entry.name),
             )
             for step, entry in zip(lowered.steps, module.entries, strict=True)
         ]  # fmt: skip
@@ -138,7 +139,7 @@ class Explanation:
 
 def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
     """What is said of each operand that a kernel reads or writes."""
-    found = classes(step.schedule, step.placed.space, step.placed.itemsizes)
+    found = classes_of(step.schedule, step.placed.space, step.placed.itemsizes)
     for touch, of in zip(step.step.touches, found, strict=True):
         operand, array = lowered.specialised.kernel.operands[touch.operand], lowered.arrays[touch.operand]
         size = (touch.reads + touch.writes) * _distinct(array.shape, array.strides) * array.itemsize

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, error
+from kgen.families import launch_of
 from kgen.header import chosen_lines
 from kgen.ir.kernel import Kernel
 from kgen.operands import Operands, Sizes
 from kgen.partition.step import Step
 from kgen.schedule.bind import Array, Placed, allocated_strides, buffers, concrete
-from kgen.schedule.launch import Launch, launch_of
+from kgen.schedule.launch import Launch
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import Target
 

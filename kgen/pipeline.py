@@ -18,6 +18,7 @@ from kgen.codegen.element import Statement
 from kgen.codegen.emit import Module, emit
 from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
+from kgen.families import BY_NAME, choose, covering, facts_of
 from kgen.header import header
 from kgen.ir.kernel import Kernel, Shape
 from kgen.lowering import Covered, Layouts, Lowered, LoweredStep, Specialised, allocate, refuse_unshaped
@@ -31,12 +32,9 @@ from kgen.passes.rounds import join_rounds
 from kgen.program import Program
 from kgen.resolve import resolve
 from kgen.schedule.bind import Placed, place
-from kgen.schedule.cover import LayoutClass, covering
-from kgen.schedule.elementwise.policy import Choice, choose
+from kgen.schedule.cover import LayoutClass
+from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import better_apart, better_joined
-from kgen.schedule.reduction.columns import choose_columns
-from kgen.schedule.reduction.resident_columns import choose_held_columns
-from kgen.schedule.reduction.rows import choose_rows
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.spec import counted
@@ -142,7 +140,7 @@ def fit(typed: Specialised, sizes: Sizes, operands: Operands, source: Source, ta
     rows = [s for s in typed.steps if isinstance(s, RowStep)]
     if any(better_apart(s, sizes.extents, given, target) for s in rows):
         return typed.apart
-    if typed.joined is not None and any(better_joined(s, sizes.extents) for s in rows):
+    if typed.joined is not None and any(better_joined(s, sizes.extents, target) for s in rows):
         return typed.joined
     return typed
 
@@ -182,13 +180,7 @@ def schedule(
 
     ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are.
     """
-    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased
-    if isinstance(step, RowStep):
-        by_columns = choose_columns(step, placed.reduced, *where, bounded=bounded, target=target)
-        if by_columns is None and along:
-            by_columns = choose_held_columns(step, placed.reduced, *where, bounded=bounded, target=target)
-        return by_columns or choose_rows(step, placed.reduced, *where, bounded=bounded, along=along, target=target)
-    return choose(step, *where, target=target)
+    return choose(facts_of(step, placed, target, bounded=bounded, along=along))
 
 
 def order(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
@@ -207,7 +199,8 @@ def source(
     """The ``.cu`` text.  ``command``: the argv that remakes it; ``notes``: what its head says beside the decisions."""
     whole = lowered.specialised
     head = header(program, whole.kernel, options, command, [*notes, *lowered.chosen])
-    return replace(emit(base, whole.steps, lowered.variants, statements(program), head), lints=whole.lints)
+    module = emit(base, whole.steps, lowered.variants, statements(program), head, BY_NAME)
+    return replace(module, lints=whole.lints)
 
 
 def statements(program: Program) -> tuple[Statement, ...]:

@@ -224,7 +224,7 @@ class Engine:
             busy = [s.placed.points > 0 for s in lowered.steps]
             loaded = self.load(backend, lowered) if any(busy) else None
             entries = loaded.entries if loaded else ()
-            kernels = [(entry, lowered.steps[entry.step].launch) for entry in entries if busy[entry.step]]
+            kernels = [(e, e.rule.launch(lowered.steps[e.step].placed.space)) for e in entries if busy[e.step]]
             cut = lowered.specialised
             found = use.bound[backend.key] = Bound(loaded, kernels, lowered.sizes.extents, cut.steps, lowered.buffers)
         return found

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class TemplateContext(Protocol):
+    """What every kernel template's context has."""
+
+    @property
+    def template(self) -> str:
+        """The template's file."""
+        ...
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,4 +409,4 @@ class ModuleContext:
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
-    kernels: tuple[KernelContext | GroupContext | ReduceContext | ColumnContext | HeldContext, ...]
+    kernels: tuple[TemplateContext, ...]

@@ -5,26 +5,20 @@ Pure but for reading templates: the same input gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kgen.codegen import names
-from kgen.codegen.context import (
-    ColumnContext,
-    ElementContext,
-    GroupContext,
-    HeldContext,
-    KernelContext,
-    ModuleContext,
-    ReduceContext,
-)
+from kgen.codegen.context import ElementContext, ModuleContext
 from kgen.codegen.element import Element, Statement, write_element
-from kgen.codegen.helpers import LOAD_BLOCKS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
-from kgen.codegen.kernels import Entry, describe, describe_reduction
+from kgen.codegen.family import Family, Unit, Written
+from kgen.codegen.helpers import MOVERS, helper_texts
+from kgen.codegen.kernels import Entry
+from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
 from kgen.codegen.unread import without_unread
 from kgen.diagnostics import Diagnostic
-from kgen.partition.cut import RowStep
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule
 
@@ -44,54 +38,50 @@ def emit(
     variants: Sequence[tuple[int, Schedule]],
     statements: Sequence[Statement],
     banner: Sequence[str],
+    families: Mapping[str, Family[Any, Any]],
 ) -> Module:
     """One file with a kernel for each ``(step, schedule)`` of ``variants``.
 
-    ``base`` names the kernels; ``statements`` are the program's, for comments; ``banner`` opens the file.
+    ``base`` names the kernels; ``statements`` are the program's, for comments; ``banner`` opens the file; ``families``
+    write the kernels, by name.
     """
     unique = names.Unique()
     bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
-    used = sorted({number for number, _ in variants})
     functions = _Functions(unique)
     elements = {
         i: functions.declare(write_element(steps[i], f"{bases[i]}_element", statements))
-        for i in used
-        if not isinstance(steps[i], RowStep)
+        for i in sorted({number for number, s in variants if families[s.template].has_element})
     }
-    kernels: list[KernelContext | GroupContext | ReduceContext | ColumnContext | HeldContext] = []
+    kernels: list[Written] = []
     entries: list[Entry] = []
     for number, schedule in variants:
-        step = steps[number]
+        step, family = steps[number], families[schedule.template]
         itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
-        name = unique(f"{bases[number]}_{schedule.suffix(itemsizes)}")
-        if isinstance(step, RowStep):
-            described, entry = describe_reduction(
-                step, number, schedule, name, bases[number], statements, functions.declare
-            )
-            functions.headers += described.headers
-            functions.helpers += described.helpers
-            kernels.append(described.context)
-        else:
-            context, entry = describe(step, number, schedule, elements[number], name)
-            kernels.append(context)
-        entries.append(entry)
-    helpers = [
-        LOAD_BLOCKS if s.template == "row_reduce" else LOAD_SHIFTED
-        for _, s in variants
-        if any(t.access == "shifted" for t in s.touches)
-    ]
-    helpers += [SHIFT_BLOCKS for _, s in variants if s.template == "tiled" and s.lead is not None]
-    helpers += functions.helpers
+        name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
+        rule = family.launch(schedule, labels_of(step, schedule))
+        unit = Unit(step, schedule, name, bases[number], statements, elements.get(number), functions.declare, rule)
+        written = family.write(unit)
+        functions.headers += written.headers
+        functions.helpers += written.helpers
+        kernels.append(written)
+        entries.append(Entry(name, number, schedule, tuple(written.parameters.known), rule))
+    lines = [*banner, *_order(steps, entries)]
+    return Module(without_unread(_rendered(lines, functions, kernels)), tuple(entries))
+
+
+def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Written]) -> str:
+    """The text of a file that ``lines`` open."""
+    movers = {helper for k in kernels for helper in k.movers}
+    helpers = [*(helper for helper in MOVERS if helper in movers), *functions.helpers]
     module = ModuleContext(
-        banner=tuple(names.comment(line) for line in [*banner, *_order(steps, entries)]),
+        banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),
-        uses_pack=any(k.packs for k in kernels),
+        uses_pack=any(k.context.packs for k in kernels),
         helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
         elements=tuple(functions.contexts),
-        kernels=tuple(kernels),
+        kernels=tuple(k.context for k in kernels),
     )
-    text = environment().get_template("module.cu.j2").render(m=module)
-    return Module(without_unread(text), tuple(entries))
+    return environment().get_template("module.cu.j2").render(m=module)
 
 
 def _order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[str]:

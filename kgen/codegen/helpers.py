@@ -44,6 +44,7 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 
 #: What templates call; the others are called by elements.
 LOAD_SHIFTED, LOAD_BLOCKS, SHIFT_BLOCKS = "load_shifted", "load_blocks", "shift_blocks"
+MOVERS = (LOAD_BLOCKS, LOAD_SHIFTED, SHIFT_BLOCKS)  # in the order in which they stand, before other helpers
 
 #: What kernels with reductions read groups by: bytes, and what caches drop first.
 LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"

@@ -8,6 +8,7 @@ from kgen.codegen import names
 from kgen.codegen.context import FieldContext
 from kgen.codegen.element import MAX_COLUMNS, Element
 from kgen.partition.step import Step
+from kgen.schedule.launch import Field, Labels
 from kgen.schedule.schedule import Schedule
 
 #: What a kernel with 32-bit indices that computes offsets asks of its operands.
@@ -35,6 +36,20 @@ def divisor_fields(count: int, wide: bool, of: str, prefix: str = "") -> list[Fi
             "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31",
         ),
     ]
+
+
+def labels_of(step: Step, schedule: Schedule) -> Labels:
+    """What members of layout structs are called after."""
+    return Labels(schedule, touch_labels(step), tuple(step.kernel.operands[t.operand].name for t in step.touches))
+
+
+def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
+    """The members of a layout struct, as its rule has them."""
+
+    def comment(field: Field) -> str:
+        return f"of {names.listed(field.owners)}" if len(set(field.owners)) > 1 else field.comment
+
+    return tuple(FieldContext(field.declaration, comment(field)) for field in fields)
 
 
 def decomposition(
@@ -118,21 +133,12 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
     alike: list[str] = []
     for touch, s in zip(step.touches, schedule.touches, strict=True):
         operand = step.kernel.operands[touch.operand]
-        if s.access == "shifted" and s.alignment == operand.dtype.size:
-            shifted.append(operand.name)
-        elif s.access == "shifted":
-            begins.append(operand.name)
+        if s.access == "shifted":
+            (shifted if s.alignment == operand.dtype.size else begins).append(operand.name)
         elif s.access in ("vector", "transposed"):
             whole = schedule.lead is not None and s.alignment == schedule.group * operand.dtype.size
             (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
-    text: list[str] = []
-    if alike:
-        assert schedule.lead is not None
-        lead = step.kernel.operands[step.touches[schedule.lead].operand]
-        place = f"multiples of {schedule.group * lead.dtype.size} bytes in {lead.name}"
-        others = [n for n in dict.fromkeys(alike) if n != lead.name]
-        follow = f"; {names.listed(others)} must be aligned there as well" if others else ""
-        text.append(f"Groups begin at {place}{follow}.")
+    text = _anchored(step, schedule, alike)
     if of:
         needed = "; ".join(f"{bytes} for {names.listed(names_)}" for bytes, names_ in sorted(of.items(), reverse=True))
         text.append(f"Alignment, in bytes: {needed}.")
@@ -142,6 +148,16 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
         )
     text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []
     return text
+
+
+def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]:
+    """What is said of the operand by whose addresses groups begin; ``alike``: those that are aligned there."""
+    if schedule.lead is None or not alike:
+        return []
+    lead = step.kernel.operands[step.touches[schedule.lead].operand]
+    others = [n for n in dict.fromkeys(alike) if n != lead.name]
+    follow = f"; {names.listed(others)} must be aligned there as well" if others else ""
+    return [f"Groups begin at multiples of {schedule.group * lead.dtype.size} bytes in {lead.name}{follow}."]
 
 
 def apart(step: Step, schedule: Schedule) -> list[str]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from kgen.codegen.kernels import Parameter
 from kgen.diagnostics import error
-from kgen.schedule.reduction.launch import steps_of
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.launch import Rule
 from kgen.schedule.schedule import Schedule
-from kgen.schedule.target import PORTABLE
-
-if TYPE_CHECKING:
-    from kgen.codegen.kernels import Parameter
 
 
-def check_parameters(name: str, schedule: Schedule, parameters: Sequence[Parameter]) -> None:
+def check_parameters(name: str, schedule: Schedule, rule: Rule, parameters: Sequence[Parameter]) -> None:
     """Raises :class:`~kgen.KgenError` (``too-many-parameters``) past the limit of CUDA."""
-    limit = PORTABLE.parameter_bytes
-    size = parameter_bytes(schedule, parameters)
+    limit = schedule.target.parameter_bytes
+    size = parameter_bytes(schedule, rule, parameters)
     if size > limit:
         arrays = sum(p.kind in ("pointer", "buffer") for p in parameters)
         what = (
@@ -29,16 +24,16 @@ def check_parameters(name: str, schedule: Schedule, parameters: Sequence[Paramet
         raise error("too-many-parameters", what, (lay if schedule.patterns else "") + split)
 
 
-def parameter_bytes(schedule: Schedule, parameters: Sequence[Parameter]) -> int:
+def parameter_bytes(schedule: Schedule, rule: Rule, parameters: Sequence[Parameter]) -> int:
     """Each parameter at a multiple of its own alignment, as CUDA lays them out."""
     end = 0
     for parameter in parameters:
-        size, alignment = _size(schedule, parameter)
+        size, alignment = _size(schedule, rule, parameter)
         end = -(-end // alignment) * alignment + size
     return end
 
 
-def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
+def _size(schedule: Schedule, rule: Rule, parameter: Parameter) -> tuple[int, int]:
     word = schedule.index_bits // 8
     match parameter.kind:
         case "pointer" | "buffer" | "partial" | "arrived" | "taken" | "size":
@@ -48,18 +43,5 @@ def _size(schedule: Schedule, parameter: Parameter) -> tuple[int, int]:
             return parameter.dtype.size, parameter.dtype.size
         case "n":
             return word, word
-        case "layout" if isinstance(schedule, RowSchedule):
-            rank, kept = schedule.rank, schedule.kept
-            extents = (rank - 2) * (3 if word == 4 else 1)
-            steps = sum(len(steps_of(schedule, i)) for i in range(len(schedule.touches)))
-            sizes = 1 + schedule.by_columns + schedule.split
-            return 8 * schedule.patterns * kept + (sizes + steps + extents) * word, 8
         case "layout":
-            # Narrow extents come with a multiplier and a shift each, to divide by.
-            extents = (schedule.rank - 1) * (3 if word == 4 else 1)
-            if schedule.template in ("rows", "tiled"):
-                sides = 1 if schedule.template == "rows" else 2
-                return (
-                    sides + extents + schedule.patterns * (schedule.rank - 1) + schedule.gathers + schedule.spans
-                ) * word, word
-            return (extents + schedule.patterns * schedule.rank) * word, word
+            return rule.struct_bytes, rule.struct_alignment

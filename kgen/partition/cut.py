@@ -13,16 +13,19 @@ that no kernel reads what an earlier one, or another thread of its own, has upda
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgen.diagnostics import Reporter
 from kgen.ir.kernel import NO_IDENTITY, Access, Kernel, Op, Operand, Reduction
+from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.partition.fusion import Joint, Sharer
 from kgen.partition.step import Step, Touch
 from kgen.partition.trace import Place, Space, Trace, Tracer, below, milestones, spread
 from kgen.passes.dce import dce
 from kgen.source import Source
+
+PLACES = frozenset({"argmin", "argmax"})  # reductions that give a place in their row
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,31 @@ class RowStep(Step):
         if self.kept == len(self.shape):
             return self.kernel.ops[number].name != "reduce"
         return any(p is not None and p >= self.kept for p in self.places[number])
+
+    def index_axes(self) -> frozenset[int]:
+        ops = enumerate(self.kernel.ops)
+        read = (self.places[n][op.attr] for n, op in ops if op.name == "index" and isinstance(op.attr, int))
+        return frozenset(place for place in read if place is not None)
+
+    def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
+        """The reduced dimensions, fastest first, then the kept ones.
+
+        Both are ordered after the operands that walk the most axes.  Where a reduction gives a place in its row, the
+        reduced axes keep the order of the program.
+        """
+        order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.touches[i].axes))
+        linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.kernel.ops)
+        parts: list[IterationSpace] = []
+        for first, last in ((self.kept, len(shape)), (0, self.kept)):
+            keep = frozenset(a - first for a in self.index_axes() if first <= a < last)
+            seen = [OperandLayout(layouts[i].shape[first:last], layouts[i].strides[first:last]) for i in order]
+            part = iteration_space(shape[first:last], seen, keep=keep, linear=linear and first == self.kept)
+            axes = tuple(tuple(a + first for a in merged) for merged in part.axes)
+            strides = tuple(part.strides[order.index(i)] for i in range(len(layouts)))
+            parts.append(IterationSpace(part.shape, strides, axes))
+        reduced, kept = parts
+        strides = tuple(a + b for a, b in zip(reduced.strides, kept.strides, strict=True))
+        return IterationSpace(reduced.shape + kept.shape, strides, reduced.axes + kept.axes), len(reduced.shape)
 
     def reads_by_row(self) -> set[tuple[int, Place]]:
         """Operands, and the maps through which all threads of a row may read the one element that the row has."""

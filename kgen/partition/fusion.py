@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from kgen.ir.kernel import Access, Op, Shape
 from kgen.partition.trace import Place, Read, Space, Trace, Tracer, moving
@@ -145,26 +145,16 @@ class Sharer:
 
     def _placed(self, units: Sequence[Unit]) -> tuple[list[Joint], list[Unit]]:
         """The kernels, and the units that wait for each other."""
-        maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
-        readers: dict[int, set[int]] = {}
-        for i, unit in enumerate(units):
-            for read in unit.trace.reads:
-                if read.operand in self.updated:
-                    readers.setdefault(read.operand, set()).add(i)
-        after = [{maker[n] for n in unit.trace.buffers} for unit in units]
-        not_before = [
-            {i for o in self._updates(unit.trace) for i in readers.get(o, ()) if i != me}
-            for me, unit in enumerate(units)
-        ]
+        after = self._after(units)
+        not_before = self._not_before(units)
+        needed = [a | b for a, b in zip(after, not_before, strict=True)]
         waiting: dict[int, list[int]] = {}
-        missing = [len(a | b) for a, b in zip(after, not_before, strict=True)]
-        for i, (a, b) in enumerate(zip(after, not_before, strict=True)):
-            for j in a | b:
+        missing = list(map(len, needed))
+        for i, those in enumerate(needed):
+            for j in those:
                 waiting.setdefault(j, []).append(i)
-        ready: list[tuple[tuple[bool, int, int], int]] = []
-        for i, unit in enumerate(units):
-            if not missing[i]:
-                heappush(ready, (self._priority(unit), i))
+        ready = [(self._priority(unit), i) for i, unit in enumerate(units) if not missing[i]]
+        heapify(ready)
         placement = _Placement(self, units)
         where: dict[int, int] = {}
         while ready:
@@ -176,6 +166,23 @@ class Sharer:
                 if not missing[j]:
                     heappush(ready, (self._priority(units[j]), j))
         return placement.kernels, [unit for i, unit in enumerate(units) if i not in where]
+
+    def _after(self, units: Sequence[Unit]) -> list[set[int]]:
+        """For each unit, those that write the buffers that it reads."""
+        maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
+        return [{maker[n] for n in unit.trace.buffers} for unit in units]
+
+    def _not_before(self, units: Sequence[Unit]) -> list[set[int]]:
+        """For each unit, those that read what it updates: none of them may come later."""
+        readers: dict[int, set[int]] = {}
+        for i, unit in enumerate(units):
+            for read in unit.trace.reads:
+                if read.operand in self.updated:
+                    readers.setdefault(read.operand, set()).add(i)
+        return [
+            {i for o in self._updates(unit.trace) for i in readers.get(o, ()) if i != me}
+            for me, unit in enumerate(units)
+        ]
 
     def _priority(self, unit: Unit) -> tuple[bool, int, int]:
         """Buffers first, then larger shapes."""
@@ -242,29 +249,37 @@ class _Placement:
 
     def _joined(self, kernel: Joint, unit: Unit) -> tuple[Joint, Trace] | None:
         """The kernel, which may have to become one with reductions, and the unit as a part of it; None if unfit."""
-        tracer, updated = self.sharer.tracer, self.sharer.updated
-        trace = unit.trace
-        if trace.space != kernel.space:
-            if (trace.space.reduced is None) == (kernel.space.reduced is None):
-                return None
-            flat = kernel.space.reduced is None
-            rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
-            if any(rows.place(tracer.ops[n].shape) is None for n in others):
-                return None
-            moved = tracer.run(rows, others)
-            if moved.fused:  # it would read what the order of kernels has not reckoned with
-                return None
-            if flat:
-                kernel = Joint(rows)
-                kernel.take(moved, others)
-            else:
-                trace = moved
-        if not tracer.chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
+        found = self._in_one_space(kernel, unit)
+        if found is None:
+            return None
+        kernel, trace = found
+        chained, updated = self.sharer.tracer.chained, self.sharer.updated
+        if not chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
             return None  # a row that needs a result would share the kernel that finds it
         mine = {o: axes for o, axes in trace.writes.items() if o in updated}
         theirs = [r for o in mine for r in kernel.reads.get(o, ())]
         clash = races(kernel.space, theirs, mine) or races(kernel.space, trace.reads, kernel.writes)
         return None if clash else (kernel, trace)
+
+    def _in_one_space(self, kernel: Joint, unit: Unit) -> tuple[Joint, Trace] | None:
+        """Both in the space of the one that has reductions, where only one has; None where spaces differ otherwise."""
+        tracer, trace = self.sharer.tracer, unit.trace
+        if trace.space == kernel.space:
+            return kernel, trace
+        flat = kernel.space.reduced is None
+        if (trace.space.reduced is None) == flat:
+            return None
+        rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
+        if any(rows.place(tracer.ops[n].shape) is None for n in others):
+            return None
+        moved = tracer.run(rows, others)
+        if moved.fused:  # it would read what the order of kernels has not reckoned with
+            return None
+        if not flat:
+            return kernel, moved
+        joint = Joint(rows)
+        joint.take(moved, others)
+        return joint, trace
 
 
 def _faces(space: Space) -> list[Space | Shape]:

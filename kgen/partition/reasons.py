@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.ir.kernel import Access
+from kgen.ir.kernel import Access, Operand
 from kgen.partition.cut import RowStep
 from kgen.partition.step import Step
 from kgen.partition.trace import LONGEST_CHAIN
@@ -16,22 +16,27 @@ def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, .
     read = [{t.operand for t in s.touches if t.reads} for s in steps]
     found: list[tuple[str, ...]] = []
     for number, step in enumerate(steps):
-        operands = step.kernel.operands
-        mine: list[str] = []
+        operands = [(operand, step.kernel.operands[operand]) for operand in sorted(written[number])]
         left: dict[tuple[str, str], list[str]] = {}  # who reads it and why -> buffers
-        for operand in sorted(written[number]):
-            name = operands[operand].name
-            if operands[operand].role == "buffer":
-                readers = [i for i, those in enumerate(read) if operand in those]
+        for operand, known in operands:
+            if known.role == "buffer":
+                readers = _those(operand, read)
                 why = _apart(step, operand, steps[readers[0]], chained=chained)
-                left.setdefault((_kernels(readers), why), []).append(f"`{name}`")
-            elif operands[operand].role == "inout":
-                before = [i for i in range(number) if operand in read[i]]
-                if before:
-                    mine.append(f"order: `{name}` is updated here, after {_kernels(before)} it as it was")
-        mine += [f"order: {who} {' and '.join(names)} from here: {why}" for (who, why), names in left.items()]
-        found.append(tuple(mine))
+                left.setdefault((_kernels(readers), why), []).append(f"`{known.name}`")
+        mine = [f"order: {who} {' and '.join(names)} from here: {why}" for (who, why), names in left.items()]
+        found.append((*_updates(operands, read[:number]), *mine))
     return tuple(found)
+
+
+def _updates(operands: Sequence[tuple[int, Operand]], read: Sequence[set[int]]) -> list[str]:
+    """What is said of arguments that a step updates.  ``read``: by the steps before it."""
+    updated = [(known.name, _those(operand, read)) for operand, known in operands if known.role == "inout"]
+    return [f"order: `{n}` is updated here, after {_kernels(before)} it as it was" for n, before in updated if before]
+
+
+def _those(operand: int, read: Sequence[set[int]]) -> list[int]:
+    """The steps that read an operand."""
+    return [i for i, operands in enumerate(read) if operand in operands]
 
 
 def _kernels(numbers: Sequence[int]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.ir.kernel import Kernel, Shape
+from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +26,12 @@ class Step:
     kernel: Kernel
     shape: Shape
     touches: tuple[Touch, ...]
+
+    def index_axes(self) -> frozenset[int]:
+        """The axes of the space that ``index()`` reads, so that merging must leave them whole."""
+        rank = len(self.shape)
+        return frozenset(op.attr + rank for op in self.kernel.ops if op.name == "index" and isinstance(op.attr, int))
+
+    def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
+        """The space in the order in which it is walked, and how many dimensions, the first ones, are reduced."""
+        return iteration_space(shape, layouts, keep=self.index_axes()), 0

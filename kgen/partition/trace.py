@@ -9,7 +9,7 @@ A value that is needed at two places is two values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -209,16 +209,23 @@ def milestones(kernel: Kernel) -> set[int]:
         before = max((rounds[a] for a in op.args), default=0)
         rounds.append(before + (op.name == "reduce"))
         mixed.append(op.name != "reduce" and any(mixed[a] or 0 < rounds[a] < before for a in op.args))
-    found: set[int] = set()
-    small: list[int] = []
-    for number, op in enumerate(ops):
-        for a in op.args:
-            if rounds[a] and rounds[a] % LONGEST_CHAIN == 0 and rounds[number] > rounds[a]:
-                found.add(a) if mixed[a] else small.append(a)
+    ends = [
+        a
+        for number, op in enumerate(ops)
+        for a in op.args
+        if rounds[a] and rounds[a] % LONGEST_CHAIN == 0 and rounds[number] > rounds[a]
+    ]
+    found, small = {a for a in ends if mixed[a]}, [a for a in ends if not mixed[a]]
+    return found | _reductions(kernel, small, rounds, found)
+
+
+def _reductions(kernel: Kernel, small: list[int], rounds: Sequence[int], cut: Set[int]) -> set[int]:
+    """The reductions that values are made of, up to where they are cut already.  ``rounds``: that each op takes."""
+    ops, found = kernel.ops, set[int]()
     seen: set[int] = set()
     while small:
         number = small.pop()
-        if number in seen or not rounds[number] or number in found:
+        if number in seen or not rounds[number] or number in cut or number in found:
             continue
         seen.add(number)
         if ops[number].name == "reduce":

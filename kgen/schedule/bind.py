@@ -11,13 +11,9 @@ from kgen.layout.iterator import (
     IterationSpace,
     OperandLayout,
     contiguous_strides,
-    iteration_space,
     output_strides,
 )
-from kgen.partition.cut import RowStep
 from kgen.partition.step import Step, Touch
-from kgen.schedule.elementwise.policy import kept_axes
-from kgen.schedule.reduction.schedule import row_space
 from kgen.schedule.target import PORTABLE
 
 Extents = Mapping[str, int]  #: dimension symbol -> its extent
@@ -129,10 +125,7 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
     shape = concrete(step.shape, extents)
     touched = [arrays[t.operand] for t in step.touches]
     layouts = tuple(view(t, a, shape) for t, a in zip(step.touches, touched, strict=True))
-    if isinstance(step, RowStep):
-        space, reduced = row_space(step, shape, layouts)
-    else:
-        space, reduced = iteration_space(shape, layouts, keep=kept_axes(step)), 0
+    space, reduced = step.space(shape, layouts)
     return Placed(
         shape,
         space,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kgen.layout.access import Access, classify, index_bits
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.elementwise.groups import tile_elements
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import Schedule
 
@@ -29,16 +28,22 @@ _WALKS = {
 }  # fmt: skip
 
 
-def classes(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
-    """One for each touch of a step."""
-    if isinstance(schedule, RowSchedule):
-        return tuple(
-            Class(_WALKS[t.access], _moves(schedule, space, i, size), ())
-            for i, (t, size) in enumerate(zip(schedule.touches, itemsizes, strict=True))
-        )
+def classes(
+    schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], *,
+    costs: str = "keeps the kernel from one run over all elements",
+) -> tuple[Class, ...]:  # fmt: skip
+    """One for each touch of a step without reductions.  ``costs``: what strided operands do to it."""
     return tuple(
-        Class(_name(space, i), _moves(schedule, space, i, size), tuple(_limits(schedule, space, i, itemsizes)))
+        Class(_name(space, i), _moves(schedule, space, i, size), tuple(_limits(schedule, space, i, itemsizes, costs)))
         for i, size in enumerate(itemsizes)
+    )
+
+
+def row_classes(schedule: RowSchedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
+    """One for each touch of a step with reductions."""
+    return tuple(
+        Class(_WALKS[t.access], _moves(schedule, space, i, size), ())
+        for i, (t, size) in enumerate(zip(schedule.touches, itemsizes, strict=True))
     )
 
 
@@ -82,18 +87,14 @@ def _moves(schedule: Schedule, space: IterationSpace, touch: int, itemsize: int)
     return known[planned.access]
 
 
-def _limits(schedule: Schedule, space: IterationSpace, touch: int, itemsizes: Sequence[int]) -> list[str]:
+def _limits(schedule: Schedule, space: IterationSpace, touch: int, itemsizes: Sequence[int], costs: str) -> list[str]:
     found: list[str] = []
     planned = schedule.touches[touch]
     if planned.access == "transposed":
-        side = tile_elements(schedule.group)
+        side = schedule.target.tuning.elementwise.tile_side * schedule.group
         found.append(f"makes the kernel work by tiles of {side} x {side}")
-    elif schedule.template != "tiled" and classify(space, touch) is Access.STRIDED:
-        found.append(
-            "costs divisions for each element"
-            if schedule.template == "flat"
-            else "keeps the kernel from one run over all elements"
-        )
+    elif costs and classify(space, touch) is Access.STRIDED:
+        found.append(costs)
     if schedule.lead == touch:
         found.append("groups begin where it is aligned")
     # Operands that move along rows: the widest of them fills one access.

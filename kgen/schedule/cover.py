@@ -6,30 +6,29 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kgen.partition.step import Step, Touch
-from kgen.schedule.elementwise.policy import BLOCK, STRIDED_BLOCK, group_size, is_shifted
+from kgen.schedule.elementwise.groups import is_shifted
+from kgen.schedule.facts import group_size
 from kgen.schedule.schedule import Schedule, TouchSchedule
+from kgen.schedule.target import PORTABLE
 
 LayoutClass = Literal["any", "contiguous", "strided"]
 LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
 
 
-def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
-    """Every kernel of ``layout`` up to ``rank`` dimensions after merging.
-
-    ``any`` is the contiguous kernels (16-byte aligned operands, any alignment, and aligned with 64-bit indices), one
-    kernel for each rank of strided operands with 32-bit offsets, and one with 64-bit offsets that covers every rank
-    (missing dimensions have extent 1).
-    """
-    return tuple(_covering(step, layout, rank))
-
-
-def _covering(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """16-byte aligned operands, any alignment, and aligned with 64-bit indices."""
     if layout in ("any", "contiguous"):
         yield _contiguous(step, aligned=True)
     if layout == "any" and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
         yield _contiguous(step, aligned=False)
     if layout in ("any", "contiguous"):
         yield _contiguous(step, aligned=True, bits=64)
+
+
+def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """A kernel for each rank up to ``rank`` with 32-bit offsets, and one with 64-bit offsets that covers every rank:
+    missing dimensions have extent 1.
+    """
     if layout in ("any", "strided"):
         for r in range(1, rank + 1):
             yield _strided(step, r, 32)
@@ -58,7 +57,7 @@ def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Sch
         else:
             shifted = not touch.writes and is_shifted(size, group)
             touches.append(TouchSchedule("shifted" if shifted else "vector", size))
-    return Schedule("contiguous", BLOCK, group, 1, bits, tuple(touches), lead=lead)
+    return Schedule("contiguous", PORTABLE.tuning.elementwise.block, group, 1, bits, tuple(touches), lead=lead)
 
 
 def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
@@ -71,4 +70,4 @@ def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
         else:
             touches.append(TouchSchedule("strided", pattern=pattern))
             pattern += 1
-    return Schedule("strided", STRIDED_BLOCK, 1, rank, bits, tuple(touches))
+    return Schedule("strided", PORTABLE.tuning.elementwise.strided_block, 1, rank, bits, tuple(touches))

@@ -1,17 +1,32 @@
-"""What a launch passes besides pointers: grid, element count, and the layout struct's bytes."""
+"""Launch rules: what a launch of a kernel passes besides pointers, as expressions over where its operands lie.
+
+A family's rule is made once for a schedule.  Python evaluates it for a space, ``codegen`` declares the layout struct
+from it, and a launcher in C can be printed from it (:func:`kgen.schedule.expressions.c`).
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from struct import Struct, calcsize
+from typing import Any, Literal
 
-from kgen.layout.access import stride_patterns
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.divisors import divisors, packed
-from kgen.schedule.elementwise.groups import outer_patterns, row_steps, spans, work_shape
-from kgen.schedule.reduction.launch import grid_of, row_fields
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.divisors import magic_number
+from kgen.schedule.expressions import Expr, Int, Name, extent, magic, maximum, minimum, python, shift, shown
 from kgen.schedule.schedule import Schedule
+
+Dim3 = tuple[int, int, int]
+
+#: Blocks of a launch whose clusters take row after row: as many clusters as the device has room for.
+RESIDENT_BLOCKS = minimum(Name("blocks"), maximum(Name("clusters"), 1) * Name("cluster"))
+
+_NONE = Int(0)
+
+FieldType = Literal["int", "unsigned int", "long long"]
+
+_CODES = {"int": "i", "unsigned int": "I", "long long": "q"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,60 +36,149 @@ class Launch:
     ``n``: elements, or groups of elements (rows).  ``layout`` is empty when the kernel takes no layout struct.
     """
 
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: Dim3
+    block: Dim3
     n: int
     layout: bytes
     tiles: int = 0  # groups of blocks that wait for each other
     partials: int = 0  # results that blocks leave for the last of their group, of each reduction
     stays: int = 0  # blocks of a cluster, where as many clusters as fit a device take row after row
 
-
-def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
-    """One thread for each group of elements, or one block for each tile; no kernel loops over the grid."""
-    if isinstance(schedule, RowSchedule):
-        grid = grid_of(schedule, space)
-        fields = layout_bytes(schedule, space)
-        block = (schedule.block, 1, 1)
-        stays = schedule.cluster if schedule.near is not None else 0
-        return Launch((grid.tiles, grid.spans, 1), block, grid.rows, fields, grid.tiles, grid.partials, stays)
-    if schedule.template == "tiled":
-        n = blocks = math.prod(work_shape(schedule, space.shape))
-    elif schedule.template == "rows":
-        n = math.prod(work_shape(schedule, space.shape))
-        blocks = -(-n // schedule.block)
-    else:
-        n = space.numel
-        reached = n + (0 if schedule.lead is None else schedule.group - 1)
-        blocks = -(-reached // (schedule.block * schedule.group))
-    return Launch((blocks, 1, 1), (schedule.block, 1, 1), n, layout_bytes(schedule, space))
+    def grid_on(self, clusters: int) -> Dim3:
+        """The grid on a device that has room for so many clusters."""
+        blocks = _resident()(blocks=self.grid[0], clusters=clusters, cluster=self.stays) if self.stays else self.grid[0]
+        return blocks, *self.grid[1:]
 
 
-def layout_bytes(schedule: Schedule, space: IterationSpace) -> bytes:
-    """The struct that ``codegen/kernels.py`` declares: extents (with their magic numbers), then strides."""
-    wide = schedule.index_bits == 64
-    if isinstance(schedule, RowSchedule):
-        return b"".join(row_fields(schedule, space))
-    if schedule.template in ("rows", "tiled"):
-        return _group_layout(schedule, space, wide)
-    parts: list[bytes] = []
-    if schedule.rank > 1:
-        parts += divisors(space.shape[: schedule.rank - 1], wide)
-    strided = [i for i, t in enumerate(schedule.touches) if t.access == "strided"]
-    if strided:
-        patterns, _ = stride_patterns(space, strided)
-        parts.append(packed("q" if wide else "i", [s for pattern in patterns for s in pattern]))
-    return b"".join(parts)
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of a layout struct.  ``owners``: the operands that it is of, where that is worth saying."""
+
+    type: FieldType
+    name: str
+    values: tuple[Expr, ...]
+    comment: str = ""
+    owners: tuple[str, ...] = ()
+    is_array: bool = True
+
+    @property
+    def declaration(self) -> str:
+        return f"{self.type} {self.name}" + (f"[{len(self.values)}]" if self.is_array else "")
+
+    @property
+    def code(self) -> str:
+        """``struct``'s, of all values."""
+        return f"{len(self.values)}{_CODES[self.type]}"
 
 
-def _group_layout(schedule: Schedule, space: IterationSpace, wide: bool) -> bytes:
-    """The struct of a row or tile kernel: its sides, what work numbers are divided by, strides, steps, spans."""
-    sides = 1 if schedule.template == "rows" else 2
-    signed = "q" if wide else "i"
-    parts = [packed(signed, space.shape[:sides])]
-    parts += divisors(work_shape(schedule, space.shape)[:-1], wide)
-    parts += [packed(signed, pattern) for pattern in outer_patterns(schedule, space)]
-    parts.append(packed(signed, row_steps(schedule.touches, space)))
-    if schedule.template == "rows":
-        parts.append(packed(signed, spans(schedule, space)))
-    return b"".join(parts)
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The names that a struct's members get from touches: ``labels`` of touches, ``owners``: of their operands."""
+
+    schedule: Schedule
+    labels: tuple[str, ...]
+    owners: tuple[str, ...]
+
+    @staticmethod
+    def numbered(schedule: Schedule) -> Labels:
+        """Where nobody reads the names."""
+        found = tuple(f"t{i}" for i in range(len(schedule.touches)))
+        return Labels(schedule, found, found)
+
+    def of_patterns(self) -> list[tuple[str, int, tuple[str, ...]]]:
+        """For each stride pattern, its name, the first touch that has it, and the operands that do."""
+        found: list[tuple[str, int, tuple[str, ...]]] = []
+        for number in range(self.schedule.patterns):
+            touches = [i for i, t in enumerate(self.schedule.touches) if t.pattern == number]
+            found.append((self.labels[touches[0]], touches[0], tuple(self.owners[i] for i in touches)))
+        return found
+
+
+def divisor_fields(extents: Sequence[Expr], wide: bool, of: str, prefix: str = "") -> list[Field]:
+    """The extents that an index is divided by and, for 32-bit division, their magic numbers."""
+    if not extents:
+        return []
+    if wide:
+        return [Field("long long", f"{prefix}extent", tuple(extents), of)]
+    magic_comment = "2^32 * (2^shift - extent) / extent + 1, in integers"
+    shift_comment = "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31"
+    return [
+        Field("unsigned int", f"{prefix}extent", tuple(extents), of),
+        Field("unsigned int", f"{prefix}magic", tuple(map(magic, extents)), magic_comment),
+        Field("unsigned int", f"{prefix}shift", tuple(map(shift, extents)), shift_comment),
+    ]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``lets``: numbers with names, each made of those before it, that the others are made of.
+
+    ``n``, ``tiles``, ``partials``, ``stays``: as in :class:`Launch`.
+    """
+
+    grid: tuple[Expr, Expr, Expr]
+    block: int
+    n: Expr
+    struct: tuple[Field, ...] = ()
+    lets: tuple[tuple[str, Expr], ...] = ()
+    tiles: Expr = _NONE
+    partials: Expr = _NONE
+    stays: int = 0
+
+    @property
+    def struct_alignment(self) -> int:
+        return max((calcsize(_CODES[f.type]) for f in self.struct), default=1)
+
+    @property
+    def struct_bytes(self) -> int:
+        """As C has it: a multiple of the alignment."""
+        return -(-self.packer.size // self.struct_alignment) * self.struct_alignment
+
+    @cached_property
+    def _function(self) -> Callable[[Any, Any], tuple[Any, ...]]:
+        """``(shape, strides) -> (grid, n, tiles, partials, values of the struct)``."""
+        values = [python(v) for field in self.struct for v in field.values]
+        results = [f"({', '.join(map(python, self.grid))})", *map(python, (self.n, self.tiles, self.partials))]
+        lines = [f"{name} = {python(value)}" for name, value in self.lets]
+        lines.append(f"return {', '.join(results)}, ({''.join(f'{v}, ' for v in values)})")
+        return _compiled("\n    ".join(["def rule(shape, strides):", *lines]), "rule")
+
+    @cached_property
+    def packer(self) -> Struct:
+        """The bytes of the struct, as far as it has values."""
+        return Struct("<" + "".join(f.code for f in self.struct))
+
+    def __str__(self) -> str:
+        """For people: the blocks, and the numbers with names that they are made of."""
+        sides = [shown(side) for side in self.grid]
+        while len(sides) > 1 and sides[-1] == "1":
+            sides.pop()
+        lets = "".join(f"; {name} = {shown(value)}" for name, value in self.lets)
+        few = f", in as many clusters of {self.stays} as fit the device" if self.stays else ""
+        dimensions = " (shape: the fastest dimension first)" if "shape[1]" in lets else ""
+        return f"launch: {' x '.join(sides)} blocks of {self.block} threads{few}{lets}{dimensions}"
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether a launch depends on nothing but ``n``, the number of elements of one dimension."""
+        return not self.struct and self.lets == (("n", extent(0)),)
+
+    def launch(self, space: IterationSpace) -> Launch:
+        """One thread for each group of elements, or one block for each tile; no kernel loops over the grid."""
+        grid, n, tiles, partials, values = self._function(space.shape, space.strides)
+        return Launch(grid, (self.block, 1, 1), n, self.packer.pack(*values), tiles, partials, self.stays)
+
+
+def _compiled(text: str, name: str) -> Callable[..., Any]:
+    """A function of a text that is made of integers and of names that stand in this package."""
+    found: dict[str, Callable[..., Any]] = {
+        "magic": lambda d: magic_number(d)[0],
+        "shift": lambda d: magic_number(d)[1],
+    }
+    exec(text, found)
+    return found[name]
+
+
+@cache
+def _resident() -> Callable[..., int]:
+    return _compiled(f"most = lambda blocks, clusters, cluster: {python(RESIDENT_BLOCKS)}", "most")

@@ -7,8 +7,10 @@ the same class.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from kgen.schedule.target import PORTABLE, Target
 
 #: How a kernel reads or writes one operand:
 #: vector      consecutive elements, a group of them a thread at once
@@ -24,16 +26,6 @@ from typing import Any, Literal
 AccessKind = Literal[
     "vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row", "staged"
 ]
-
-#: contiguous  every operand is dense in one order, or a single element: no offsets
-#: flat        outputs dense in one order, a group of elements a thread; others at an offset computed for each element
-#: rows        a group of elements of one row a thread; where rows begin is computed once for the group
-#: tiled       square tiles of two dimensions, one a block, for operands that are consecutive along the second
-#: strided     one element a thread, its offsets computed from its coordinates: covers every layout
-#: row_reduce     reductions: some threads share a row
-#: column_reduce  reductions over a slow dimension: a thread has some rows, which are consecutive in memory
-#: column_held    chains of reductions over a slow dimension: a thread keeps some elements of some rows in registers
-Template = Literal["contiguous", "flat", "rows", "tiled", "strided", "row_reduce", "column_reduce", "column_held"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +50,17 @@ class TouchSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """``template``: the kernel template.  ``block``: threads a block.  ``group``: consecutive elements a thread.
+    """``template``: the name of the kernel's family (``kgen/families/``).  ``block``: threads a block.  ``group``:
+    consecutive elements a thread.
 
     ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
     ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
     ``lead``: the touch whose aligned addresses groups begin at, None where they begin at the first element.
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbours in a row (rows only).
-    ``touches``: one entry for each :class:`~kgen.partition.step.Touch`.
+    ``touches``: one entry for each :class:`~kgen.partition.step.Touch`.  ``target``: what it was chosen for.
     """
 
-    template: Template
+    template: str
     block: int
     group: int
     rank: int
@@ -76,6 +69,7 @@ class Schedule:
     coordinates: tuple[tuple[int, int], ...] = ()
     lead: int | None = None
     across: bool = False
+    target: Target = field(default=PORTABLE, kw_only=True)
 
     @property
     def patterns(self) -> int:
@@ -83,25 +77,20 @@ class Schedule:
         return 1 + max((t.pattern for t in self.touches if t.pattern is not None), default=-1)
 
     @property
-    def gathers(self) -> int:
-        """How many operands have a stride of their own along rows."""
-        return sum(t.access == "gather" for t in self.touches)
+    def signed(self) -> Literal["int", "long long"]:
+        """The C type of offsets."""
+        return "int" if self.index_bits == 32 else "long long"
 
     @property
-    def spans(self) -> int:
-        """How many bounds a row kernel is given, for operands whose blocks must lie within them."""
-        return 2 * sum(t.access == "shifted" for t in self.touches) if self.template == "rows" else 0
-
-    def suffix(self, itemsizes: Sequence[int]) -> str:
-        """What tells this variant's kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
-        wide = "_64bit" if self.index_bits == 64 else ""
-        if self.template != "contiguous":
-            return f"{self.template}{self.rank}{'_across' if self.across else ''}{wide}"
-        aligned = self.lead is None and all(
-            t.access == "scalar" or t.alignment >= self.group * size
-            for t, size in zip(self.touches, itemsizes, strict=True)
-        )
-        return f"contiguous{'' if aligned else '_unaligned'}{wide}"
+    def bits_suffix(self) -> str:
+        """What the names of kernels with 64-bit indices end in."""
+        return "_64bit" if self.index_bits == 64 else ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Plain data, for JSON: all but the target, which other fields follow from."""
+        return {name: value for name, value in asdict(self).items() if name != "target"}
+
+
+def ranked_suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:
+    """The end of the name of a kernel that computes offsets."""
+    return f"{schedule.template}{schedule.rank}{'_across' if schedule.across else ''}{schedule.bits_suffix}"

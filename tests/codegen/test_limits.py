@@ -9,6 +9,7 @@ from kgen.call.arguments import bind, describe
 from kgen.call.offline import described
 from kgen.codegen.emit import emit
 from kgen.codegen.limits import parameter_bytes
+from kgen.families import BY_NAME
 from kgen.pipeline import statements
 from kgen.runtime.scalars import pack
 
@@ -31,7 +32,7 @@ def test_parameter_bytes(layout: str, extra: str) -> None:
     lowered = described(kernel._engine, args, {})
     values = describe(kernel.program, bind(kernel.program, args, {}))
     steps = lowered.specialised.steps
-    module = emit("k", steps, lowered.variants, statements(kernel.program), [])
+    module = emit("k", steps, lowered.variants, statements(kernel.program), [], BY_NAME)
     value_of = {"pointer": 8, "size": 8}
     for entry in module.entries:
         launch = lowered.steps[entry.step].launch
@@ -46,4 +47,4 @@ def test_parameter_bytes(layout: str, extra: str) -> None:
             else:
                 size = alignment = value_of.get(p.kind, word)
             end = -(-end // alignment) * alignment + size
-        assert parameter_bytes(entry.schedule, entry.parameters) == end
+        assert parameter_bytes(entry.schedule, entry.rule, entry.parameters) == end

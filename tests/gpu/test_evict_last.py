@@ -29,7 +29,7 @@ LAYERNORM = (
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "HOPPER", replace(target.HOPPER, evict_last=0))
+    monkeypatch.setattr(target, "TARGETS", ((90, replace(target.HOPPER, evict_last=0)),))
 
 
 def is_told(kernel: Any, *args: Any) -> bool:

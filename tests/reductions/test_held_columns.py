@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction.resident_columns import Held, share_columns
+from kgen.schedule.reduction.resident_columns import Demand, Held, share_columns
 from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array, Recipe
 from tests.fuzz.reductions import Program
@@ -201,7 +201,7 @@ def test_shares(
     height: int, group: int, held: int, smallest: int, states: int, ragged: bool,
     found: tuple[int, int, int, int] | None,
 ) -> None:  # fmt: skip
-    share = share_columns(height, group, held, smallest, states, ragged=ragged)
+    share = share_columns(Demand(height, group, held, smallest, states, ragged))
     assert share == (found and Held(*found))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction import staging as stage
+from tests.forced import forced
 from tests.fuzz.test_reductions import run
 from tests.reductions.odd_rows import programs
 
@@ -37,12 +37,12 @@ def test_values(rows: int, width: int, off: int, gap: int) -> None:
 
 
 @pytest.mark.parametrize(("rows", "width"), [(4100, 3), (1030, 7), (600, 16)])
-def test_many_rows(rows: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows(rows: int, width: int) -> None:
     """A thread takes several short rows where there are many."""
-    monkeypatch.setattr(stage, "ENOUGH_BLOCKS", 1)
-    found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec((rows, width), "bf16"))
-    assert "one thread takes" in found.steps[0].reasons[0]
-    run(programs(rows, width))
+    with forced({"staging": {"enough_blocks": 1}}):
+        found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec((rows, width), "bf16"))
+        assert "one thread takes" in found.steps[0].reasons[0]
+        run(programs(rows, width))
 
 
 @pytest.mark.parametrize(

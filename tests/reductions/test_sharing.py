@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction.threads import block_of, filled, share
+from kgen.schedule.reduction.threads import Demand, block_of, filled, share
 
 SUM = "out = sum(x, axis=-1)"
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
@@ -51,7 +51,7 @@ def test_blocks_move_enough(threads: int, vectors: int, row_bytes: int, block: i
 def test_sharers(width: int, element: int, written: bool, rounds: int, largest: int, found: tuple[int, ...]) -> None:
     """Threads, vectors of each, and blocks of a cluster."""
     group = 8 if element == 2 else 4
-    it = share(width, group, element, rounds, 1, largest, along=True, as_much=written)
+    it = share(Demand(width, group, element, rounds, 1, largest, along=True, as_much=written))
     assert (it.threads, it.vectors, it.cluster) == found
 
 

@@ -11,7 +11,8 @@ from typing import get_args
 
 import pytest
 
-from kgen.schedule.schedule import AccessKind, Template
+from kgen.families import BY_NAME
+from kgen.schedule.schedule import AccessKind
 from tests.cases.headers import files
 from tests.schedule.case import report
 
@@ -31,6 +32,6 @@ def test_every_decision_has_goldens() -> None:
     for schedule in schedules:
         for name, value in [*schedule.items(), *(pair for t in schedule["touches"] for pair in t.items())]:
             values[name].add(str(value))
-    assert values["template"] == set(get_args(Template))
+    assert values["template"] == set(BY_NAME)
     assert values["access"] == set(get_args(AccessKind))
     assert not [name for name, found in values.items() if len(found) < 2]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from kgen.arrays.base import Look
 from kgen.call.fastpath.text import Quick, Seen, Text, address, arguments, finish, launches, opening, recognise
 from kgen.codegen.kernels import Entry
+from kgen.schedule.expressions import python
 from kgen.spec import c_strides
 
 
@@ -40,14 +41,12 @@ def dense_call(seen: Seen) -> Quick | None:
     counts = bound.counts()
 
     def adjust(launch: str, number: int) -> list[str]:
-        schedule = bound.entries[number].schedule
         offset, bits = counts[number]
         write = text.constant(struct.Struct("<I" if bits == 32 else "<q").pack_into)
         return [
             f"{write}(slot[0], {offset}, n)",
-            bound.module.resized.format(launch=launch, blocks=f"(n + {schedule.block * schedule.group - 1})"
-                                        f" // {schedule.block * schedule.group}"),
-        ]  # fmt: skip
+            bound.module.resized.format(launch=launch, blocks=python(bound.entries[number].rule.grid[0])),
+        ]
 
     launches(text, bound, pointers, scalars, looked, [name for name, _, written in arrays if written], adjust)
     return finish(text, seen, local)
@@ -63,7 +62,7 @@ def _is_dense(seen: Seen) -> bool:
         len(shape) > 0
         and min(shape) > 1
         and all(o.array.strides == c_strides(shape) and o.array.pointer % 16 == 0 for o in seen.operands)
-        and all(e.schedule.template == "contiguous" and _counts_only(e) for e in seen.bound.entries)
+        and all(e.rule.only_counts and _counts_only(e) for e in seen.bound.entries)
     )
 
 

@@ -22,8 +22,8 @@ from kgen.codegen.reduction.rows import Described
 from kgen.codegen.reduction.sections import RowWriter, label_of, touch_of
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
-from kgen.schedule.elementwise.policy import WORD
 from kgen.schedule.reduction.schedule import WARP
+from kgen.schedule.target import WORD
 
 
 @dataclass(slots=True)

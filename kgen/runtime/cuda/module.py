@@ -108,7 +108,7 @@ class CudaModule:
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._resident[kernel] = check("cuOccupancyMaxActiveClusters", most)
-        return (min(launch.grid[0], max(found, 1) * launch.stays), *launch.grid[1:])
+        return launch.grid_on(found)
 
     def context(self) -> int:
         """The handle of the context of the kernels."""

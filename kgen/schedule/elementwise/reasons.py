@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from kgen.schedule.facts import Facts
 from kgen.schedule.schedule import Schedule
 
-if TYPE_CHECKING:
-    from kgen.schedule.elementwise.policy import Facts
 
-
-def bits_reason(schedule: Schedule) -> str:
-    what = "every element number" if schedule.template == "contiguous" else "every byte offset"
+def bits_reason(schedule: Schedule, what: str = "every byte offset") -> str:
     if schedule.index_bits == 32:
         return f"32-bit indices: {what} is below 2^31"
     return f"64-bit indices: not {what} is below 2^31"

@@ -8,20 +8,15 @@ from collections.abc import Mapping, Sequence
 from kgen.layout.iterator import IterationSpace, OperandLayout
 from kgen.partition.cut import RowStep
 from kgen.schedule.bind import Array, view
+from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_columns import held_columns
-from kgen.schedule.reduction.schedule import ELEMENTS, is_plain, row_space, wide_touches
-from kgen.schedule.target import Target
-
-#: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
-LONGEST_IN_ROUNDS = 4096
-
-#: A chain of rounds is one block's work a row: at least so many rows, or rows so short that one block is done with them
-#: before another kernel could start.
-FEWEST_ROWS = 64
-LONGEST_ALONE = 1 << 16
+from kgen.schedule.reduction.schedule import is_plain
+from kgen.schedule.target import PORTABLE, Target
 
 
-def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target) -> bool:
+def better_apart(
+    step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target = PORTABLE
+) -> bool:
     """Whether a chain of rounds is better cut into kernels.
 
     That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory and a block
@@ -29,19 +24,20 @@ def better_apart(step: RowStep, extents: Mapping[str, int], arrays: Sequence[Arr
     """
     if is_plain(step):
         return False
+    tuning = target.tuning.chains
     sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
     rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
-    if rows < FEWEST_ROWS and width > LONGEST_ALONE:
+    if rows < tuning.fewest_rows and width > tuning.longest_alone:
         return True
-    if width * rows <= LONGEST_ALONE:
+    if width * rows <= tuning.longest_alone:
         return False
     given = [arrays[t.operand] for t in step.touches]
-    if width <= ELEMENTS or not _lies_across(step, sizes, given):
+    if width <= target.tuning.rows.elements or not _lies_across(step, sizes, given):
         return False
     space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
-    return held_columns(step, wide_touches(step), reduced, space, itemsizes, addresses, target) is None
+    return held_columns(RowFacts(step, space, itemsizes, addresses, (), target, reduced)) is None
 
 
 def _lies_across(step: RowStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
@@ -62,9 +58,10 @@ def _space(step: RowStep, shape: tuple[int, ...], arrays: Sequence[Array | None]
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
     # An array that moves along every axis is whole.
     moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.touches]
-    return row_space(step, shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
+    return step.space(shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
 
 
-def better_joined(step: RowStep, extents: Mapping[str, int]) -> bool:
+def better_joined(step: RowStep, extents: Mapping[str, int], target: Target = PORTABLE) -> bool:
     """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
-    return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :]) > LONGEST_IN_ROUNDS
+    width = math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :])
+    return width > target.tuning.chains.longest_in_rounds

@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
 
 from kgen.layout.access import stride_patterns
-from kgen.layout.iterator import IterationSpace
-from kgen.partition.cut import RowStep
-from kgen.schedule.elementwise.policy import Choice
+from kgen.schedule.facts import Choice
+from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import shared_reasons
-from kgen.schedule.reduction.schedule import RowSchedule, coordinate_axes, is_plain, is_small, state_bytes, wide_touches
+from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.streaming import streamed
 from kgen.schedule.schedule import AccessKind, TouchSchedule
-from kgen.schedule.target import PORTABLE, Target
-
-#: Threads of a block.
-BLOCK = 256
-
-#: Columns that are worth going across.
-FEWEST_COLUMNS = 16
-
-#: Bytes that a block reads of what lies side by side: all of it where it is short, and fewer where few blocks would
-#: have to share many columns, so that more of them have columns of their own and less is left to the last one.
-ACROSS, ALL_ACROSS, NARROW = 256, 512, 128
-FEWEST_TILES = 10
-
-#: Bytes that a thread reads before it uses them, twice as many of narrow elements, which take longer to be used; and
-#: how many reads that may be.
-FLYING_BYTES = 64
-NARROW_ELEMENT = 2
-MOST_FLYING = 16
-
-#: Blocks of a launch where several share columns: those that an H200 holds at once, as more leave more to merge.
-COLUMN_BLOCKS = 512
-
-#: Batches of reads that a thread should have before others share its columns, and before other blocks do: an exchange
-#: between threads costs about as much as one.
-BATCHES, BATCHES_OF_BLOCKS = 4, 2
-
-#: The share of threads that may be left without columns.
-MOST_IDLE = 0.06
-
-#: Bytes of the states of one thread's columns, which are in registers and then in shared memory: 32 KiB a block.
-STATE_BYTES = 128
+from kgen.schedule.tuning import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,131 +29,144 @@ class Shape:
     split: bool
 
 
-def choose_columns(
-    step: RowStep,
-    reduced: int,
-    space: IterationSpace,
-    itemsizes: Sequence[int],
-    addresses: Sequence[int],
-    aliased: Sequence[bool],
-    *,
-    bounded: bool = True,
-    target: Target = PORTABLE,
-) -> Choice | None:
-    """The schedule of a kernel whose rows are consecutive in memory, element by element; None for all others.
-
-    The arguments are those of ``choose_rows``.
-    """
-    if not _is_plain(step) or space.shape[reduced] < FEWEST_COLUMNS:
+def down_columns(facts: RowFacts) -> Choice | None:
+    """The schedule of a kernel whose rows are consecutive in memory, element by element; None for all others."""
+    group = _group(facts)
+    if group is None:
         return None
-    wide = wide_touches(step)
-    reads = [i for i, w in enumerate(wide) if w and step.touches[i].reads]
-    across = [i for i in reads if space.strides[i][reduced] == 1]
-    if not across or any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in reads):
-        return None
-    group = max(1, target.vector_bytes // max(itemsizes[i] for i in across))
-    states = state_bytes(step)
-    if states > STATE_BYTES:
-        return None
-    while space.shape[reduced] % group or group * states > STATE_BYTES:
-        group //= 2
-    touches = column_touches(space, reduced, itemsizes, addresses, aliased, group, target)
-    everywhere = [True] * len(wide)
-    bits: Literal[32, 64] = 32 if is_small(space, reduced, itemsizes, everywhere) else 64
-    coordinates = tuple((axis, space.dim_of(axis)) for axis in sorted(coordinate_axes(step)))
-    height = math.prod(space.shape[:reduced])
-    groups, others = space.shape[reduced] // group, math.prod(space.shape[reduced + 1 :])
-    flying = group * sum(itemsizes[i] for i in reads)
-    shape = _shape(groups, group, group * max(itemsizes[i] for i in across), flying, height, others)
-    told = bounded and shape.split  # blocks with columns of their own lose (sums of a middle axis 1.04 to 1.00)
-    schedule = RowSchedule(
+    touches = column_touches(facts, group)
+    shape = shape_of(_Columns(facts, group))
+    told = facts.bounded and shape.split  # blocks with columns of their own lose (sums of a middle axis 1.04 to 1.00)
+    schedule = ColumnSchedule(
         "column_reduce",
         shape.lanes * shape.threads,
         group,
-        len(space.shape),
-        bits,
+        len(facts.space.shape),
+        facts.index_bits([True] * len(touches)),
         touches,
-        coordinates,
+        facts.coordinates,
+        target=facts.target,
         threads=shape.threads,
         vectors=shape.vectors,
-        reduced=reduced,
+        reduced=facts.reduced,
         split=shape.split,
-        tall=shape.tall or not bounded,
-        down=tuple(reads),
-        streamed=streamed(step, space, touches, itemsizes, group, target, short=False) if told else (),
+        tall=shape.tall or not facts.bounded,
+        down=facts.reads,
+        streamed=streamed(facts, touches, group, short=False) if told else (),
     )
     share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"
     what = f"columns: {shape.lanes} threads across groups of {group} columns, {share}"
-    return Choice(schedule, space, (what, *shared_reasons(schedule)))
+    return Choice(schedule, facts.space, (what, *shared_reasons(schedule)))
 
 
-def column_touches(
-    space: IterationSpace, reduced: int, itemsizes: Sequence[int], addresses: Sequence[int], aliased: Sequence[bool],
-    group: int, target: Target,
-) -> tuple[TouchSchedule, ...]:  # fmt: skip
+def _group(facts: RowFacts) -> int | None:
+    """Columns that a thread takes at once; None where threads should not go across."""
+    space, tuning = facts.space, facts.tuning.columns
+    if not _is_plain(facts) or space.shape[facts.reduced] < tuning.fewest:
+        return None
+    across = [i for i in facts.reads if space.strides[i][facts.reduced] == 1]
+    along = any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in facts.reads)
+    if not across or along or facts.state_bytes > tuning.state_bytes:
+        return None
+    group = max(1, facts.target.vector_bytes // max(facts.itemsizes[i] for i in across))
+    while space.shape[facts.reduced] % group or group * facts.state_bytes > tuning.state_bytes:
+        group //= 2
+    return group
+
+
+def column_touches(facts: RowFacts, group: int) -> tuple[TouchSchedule, ...]:
     """How each operand is read or written by threads that have ``group`` neighbouring columns each.
 
     The dimension that threads go across comes first among the kept ones, in groups.
     """
     touches: list[TouchSchedule] = []
-    _, found = stride_patterns(across_space(space, reduced), list(range(len(itemsizes))))
-    for i, size in enumerate(itemsizes):
-        step_across = space.strides[i][reduced]
+    _, found = stride_patterns(facts.space_from(facts.reduced + 1), list(range(len(facts.itemsizes))))
+    for i, size in enumerate(facts.itemsizes):
+        step_across = facts.space.strides[i][facts.reduced]
         kind: AccessKind = "vector" if step_across == 1 else "row" if step_across == 0 else "gather"
         alignment = 0
         if kind == "vector":
-            full = min(target.vector_bytes, group * size)
-            aligned = addresses[i] % full == 0 and all(s * size % full == 0 for s in other_strides(space, i, reduced))
+            full, strides = min(facts.target.vector_bytes, group * size), facts.other_strides(i, facts.reduced)
+            aligned = facts.addresses[i] % full == 0 and all(s * size % full == 0 for s in strides)
             alignment = full if aligned else size
-        touches.append(TouchSchedule(kind, alignment, found[i], not aliased[i]))
+        touches.append(TouchSchedule(kind, alignment, found[i], not facts.aliased[i]))
     return tuple(touches)
 
 
-def other_strides(space: IterationSpace, touch: int, reduced: int) -> list[int]:
-    """An operand's strides, but the one across columns."""
-    strides = zip(space.shape, space.strides[touch], strict=True)
-    return [s for d, (n, s) in enumerate(strides) if n > 1 and d != reduced]
-
-
-def _is_plain(step: RowStep) -> bool:
+def _is_plain(facts: RowFacts) -> bool:
     """Whether a kernel has one round of reductions and writes one element a row, which may be all that a row has."""
-    return is_plain(step) or (step.kept == len(step.shape) and max(step.phase()) == 1)
+    return facts.is_plain or (facts.step.kept == len(facts.step.shape) and facts.rounds == 1)
 
 
-def _shape(groups: int, group: int, size: int, flying: int, height: int, others: int) -> Shape:
-    """How blocks take columns: ``groups`` of them, of ``size`` bytes, ``height`` elements each, ``others`` times.
+@dataclass(frozen=True)
+class _Columns:
+    """What decides who shares columns."""
 
-    ``flying``: bytes of one read of all operands.
-    """
-    bytes_flying = FLYING_BYTES * (2 if size <= NARROW_ELEMENT * group else 1)
-    most = 2
-    while most < MOST_FLYING and 2 * most * flying <= bytes_flying:
-        most *= 2
-    lanes = _lanes(groups, max(1, ACROSS // size))
-    if -(-groups // lanes) * others < FEWEST_TILES:
-        lanes = _lanes(groups, max(1, NARROW // size))
-    elif groups * size <= ALL_ACROSS and groups <= BLOCK:
-        lanes = groups
-    while 2 * lanes <= BLOCK and lanes < groups and height < BATCHES * most * (BLOCK // lanes):
-        lanes = _lanes(groups, 2 * lanes)
-    threads = BLOCK // lanes
-    each = max(1, -(-height // threads))
+    facts: RowFacts
+    group: int
+
+    @property
+    def tuning(self) -> Columns:
+        return self.facts.tuning.columns
+
+    @cached_property
+    def groups(self) -> int:
+        return self.facts.space.shape[self.facts.reduced] // self.group
+
+    @cached_property
+    def others(self) -> int:
+        """How often there are so many groups."""
+        return math.prod(self.facts.space.shape[self.facts.reduced + 1 :])
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of a group."""
+        space, reduced = self.facts.space, self.facts.reduced
+        return self.group * max(self.facts.itemsizes[i] for i in self.facts.reads if space.strides[i][reduced] == 1)
+
+    @cached_property
+    def most(self) -> int:
+        """Reads of a thread that may be in flight."""
+        tuning, flying = self.tuning, self.group * self.facts.bytes_of(self.facts.reads)
+        narrow = self.size <= tuning.narrow_element * self.group
+        most = 2
+        while most < tuning.most_in_flight and 2 * most * flying <= tuning.in_flight_bytes * (2 if narrow else 1):
+            most *= 2
+        return most
+
+    @cached_property
+    def lanes(self) -> int:
+        """Threads that go across."""
+        tuning, groups, most = self.tuning, self.groups, self._lanes
+        lanes = most(max(1, tuning.across_bytes // self.size))
+        if self.tiles(lanes) < tuning.fewest_tiles:
+            lanes = most(max(1, tuning.narrow_bytes // self.size))
+        elif groups * self.size <= tuning.all_across_bytes and groups <= tuning.block:
+            lanes = groups
+        height, batch = self.facts.width, tuning.batches * self.most
+        while 2 * lanes <= tuning.block and lanes < groups and height < batch * (tuning.block // lanes):
+            lanes = most(2 * lanes)
+        return lanes
+
+    def tiles(self, lanes: int) -> int:
+        """Blocks with columns of their own."""
+        return -(-self.groups // lanes) * self.others
+
+    def _lanes(self, most: int) -> int:
+        """How many threads go across, so that few of them stay without columns."""
+        if self.groups <= most:
+            return self.groups
+        idle = {n: -self.groups % n / self.groups for n in range(most, most // 2, -1)}
+        return next((n for n, rate in idle.items() if rate < self.tuning.most_idle), min(idle, key=lambda n: idle[n]))
+
+
+def shape_of(columns: _Columns) -> Shape:
+    """How blocks take columns."""
+    tuning, lanes, most = columns.tuning, columns.lanes, columns.most
+    threads = tuning.block // lanes
+    each = max(1, -(-columns.facts.width // threads))
     vectors = min(most, 1 << (each.bit_length() - 1))
     # A block merges what others leave with a thread for each column, or more.
-    may_split = threads >= max(group, 2) and each > BATCHES_OF_BLOCKS * most
-    split = may_split and -(-groups // lanes) * others < COLUMN_BLOCKS // 2
+    may_split = threads >= max(columns.group, 2) and each > tuning.batches_of_blocks * most
+    split = may_split and columns.tiles(lanes) < tuning.split_blocks // 2
     return Shape(lanes, threads, vectors, each >= 2 * vectors, split)
-
-
-def _lanes(groups: int, most: int) -> int:
-    """How many threads go across, so that few of them stay without columns."""
-    if groups <= most:
-        return groups
-    idle = {n: -groups % n / groups for n in range(most, most // 2, -1)}
-    return next((n for n, rate in idle.items() if rate < MOST_IDLE), min(idle, key=lambda n: idle[n]))
-
-
-def across_space(space: IterationSpace, reduced: int) -> IterationSpace:
-    """The kept dimensions but the fastest, which threads go across."""
-    first = reduced + 1
-    return IterationSpace(space.shape[first:], tuple(s[first:] for s in space.strides), space.axes[first:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.partition.cut import RowStep
+from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import TouchSchedule
 from kgen.schedule.target import Target
 
@@ -19,10 +19,9 @@ def exceeds_l2(target: Target, read: int, written: int) -> bool:
     return target.evict_last is not None and written >= read >= target.evict_last
 
 
-def evicted_last(
-    step: RowStep, touches: Sequence[TouchSchedule], itemsizes: Sequence[int], own: Sequence[int], group: int, full: int
-) -> tuple[int, ...]:
-    """The touches that are to last, of ``own``, those that no two rows share; ``full``: bytes of an access."""
-    whole = [i for i in own if touches[i].access == "staged" or group * itemsizes[i] == full]
+def evicted_last(facts: RowFacts, touches: Sequence[TouchSchedule], own: Sequence[int], group: int) -> tuple[int, ...]:
+    """The touches that are to last, of ``own``, those that no two rows share."""
+    full = facts.target.vector_bytes
+    whole = [i for i in own if touches[i].access == "staged" or group * facts.itemsizes[i] == full]
     aligned = [i for i in whole if touches[i].access in ("staged", "vector") and touches[i].alignment == full]
-    return tuple(i for i in aligned if touches[i].restrict and not step.touches[i].writes)
+    return tuple(i for i in aligned if touches[i].restrict and not facts.step.touches[i].writes)

@@ -1,78 +1,74 @@
-"""What a launch of a kernel with reductions passes: how rows are handed out to blocks, and the layout struct."""
+"""Launch rules of kernels with reductions: how rows are handed out to blocks, and the layout struct."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from kgen.layout.access import stride_patterns
-from kgen.layout.iterator import IterationSpace
-from kgen.schedule.divisors import divisors, packed
-from kgen.schedule.reduction.columns import COLUMN_BLOCKS, across_space
-from kgen.schedule.reduction.schedule import IN_FLIGHT, RowSchedule
+from kgen.schedule.expressions import (
+    Expr,
+    Int,
+    Name,
+    Op,
+    ceil_div,
+    extent,
+    maximum,
+    minimum,
+    product,
+    stride,
+    walked,
+    where,
+)
+from kgen.schedule.launch import Field, FieldType, Labels, Rule, divisor_fields
+from kgen.schedule.reduction.schedule import RowSchedule
 
-#: Blocks in all where several share a row: the more, the sooner the last is done (sum of 2^28 float32 1.08 of a copy,
-#: 1.07 with half as many), but for rows in pieces, where a span takes longer to begin (1.03 and 1.04).
-SPAN_BLOCKS, PIECE_BLOCKS = 4096, 2048
+_ONE = Int(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """``tiles``: blocks that have rows of their own.  ``spans``: blocks that share each of these; ``length`` of a span.
+class _Spans:
+    """Where several blocks share a row: ``each``, elements of a block's round; ``blocks``, in all; at best."""
 
-    ``partials``: results of one reduction that blocks leave for the last one.
-    """
-
-    tiles: int
-    spans: int
-    length: int
-    rows: int
-    partials: int
+    each: int
+    blocks: int
 
 
-def grid_of(schedule: RowSchedule, space: IterationSpace) -> Grid:
-    """How rows and their elements are handed out."""
-    reduced = schedule.reduced
-    rows, width = math.prod(space.shape[reduced:]), math.prod(space.shape[:reduced])
-    if schedule.template == "column_reduce":
-        tiles = -(-space.shape[reduced] // schedule.rows) * math.prod(space.shape[reduced + 1 :])
-        each = schedule.threads * schedule.vectors
-    else:
-        tiles = -(-rows // schedule.rows) * schedule.cluster
-        each = schedule.threads * schedule.group * IN_FLIGHT
-    if not schedule.split:
-        return Grid(tiles, 1, width, rows, 0)
-    whole = SPAN_BLOCKS if reduced == 1 else PIECE_BLOCKS
-    blocks = COLUMN_BLOCKS if schedule.template == "column_reduce" else whole
-    spans = max(1, min(-(-width // each), -(-blocks // max(tiles, 1))))
-    length = -(-width // (spans * each)) * each
-    spans = -(-width // length)
-    return Grid(tiles, spans, length, rows, tiles * spans * schedule.rows)
-
-
-def row_fields(schedule: RowSchedule, space: IterationSpace) -> list[bytes]:
-    """The layout struct: the width, what places and rows are divided by, strides of rows, and steps along a row."""
-    wide = schedule.index_bits == 64
-    signed = "q" if wide else "i"
-    reduced = schedule.reduced
-    kept = IterationSpace(space.shape[reduced:], tuple(s[reduced:] for s in space.strides), space.axes[reduced:])
-    counts, units = [], [*kept.shape]
-    if schedule.by_columns:
-        # What is counted off first: blocks of columns, or groups of those that blocks keep.
-        unit = schedule.rows if schedule.template == "column_reduce" else schedule.group
-        units[0] = -(-kept.shape[0] // unit)
-        counts = [kept.shape[0] if schedule.template == "column_reduce" else math.prod(units)]
-        kept = across_space(space, reduced)
-    patterns, _ = stride_patterns(kept, [i for i, t in enumerate(schedule.touches) if t.access != "staged"])
-    parts = [packed("q", pattern) for pattern in patterns]
-    parts.append(packed(signed, [math.prod(space.shape[:reduced]), *counts]))
+def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
+    """A block or a cluster for each row, or for several; several blocks for each row."""
+    reduced, rank = schedule.reduced, schedule.rank
+    tuning = schedule.target.tuning.rows
+    blocks = tuning.split_blocks if reduced == 1 else tuning.split_blocks_pieces
+    spans = _Spans(schedule.threads * schedule.group * tuning.in_flight, blocks)
+    tiles = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
+    fields = _strides(labels, range(reduced, rank))
+    fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
-        parts.append(packed(signed, [grid_of(schedule, space).length]))
-    for number, strides in enumerate(space.strides):
-        if steps := steps_of(schedule, number):
-            parts.append(packed(signed, [strides[d] if space.shape[d] > 1 else 0 for d in steps]))
-    parts += divisors(space.shape[: max(reduced - 1, 0)], wide)
-    return parts + divisors(units[:-1], wide)
+        fields.append(_field(schedule, "span", Name("length"), "elements of a row that a block takes"))
+    for i in range(len(schedule.touches)):
+        beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
+        fields += _steps(schedule, labels, i, f"along a row{beyond}")
+    fields += _divisors(schedule, "of places in a row", [extent(d) for d in range(reduced, rank)], "of rows")
+    return _rule(schedule, tiles, spans, fields)
+
+
+def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
+    """Blocks of columns side by side; several blocks for the same ones."""
+    tuning = schedule.target.tuning.columns
+    spans = _Spans(schedule.threads * schedule.vectors, tuning.split_blocks)
+    across = ceil_div(extent(schedule.reduced), schedule.rows)
+    tiles = product([across, *_others(schedule)])
+    counted = _field(schedule, "columns", extent(schedule.reduced), "")
+    return _rule(schedule, tiles, spans, _column_fields(schedule, labels, counted, across))
+
+
+def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
+    """Blocks of groups of columns that they keep."""
+    across = ceil_div(extent(schedule.reduced), schedule.group)
+    groups = product([across, *_others(schedule)])
+    kind: FieldType = "long long" if schedule.index_bits == 64 else "unsigned int"
+    each = f"of {schedule.group} neighbouring columns" if schedule.group > 1 else "of one column each"
+    counted = Field(kind, "groups", (groups,), each, is_array=False)
+    tiles = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
+    return _rule(schedule, tiles, None, _column_fields(schedule, labels, counted, across))
 
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
@@ -81,3 +77,79 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     if schedule.by_columns:
         return (*(along if number in schedule.down else ()), *((schedule.reduced,) if access == "gather" else ()))
     return along if access == "gather" else along[1:] if access == "vector" else ()
+
+
+def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
+    """``tiles``: blocks that have rows of their own."""
+    reduced, rank = schedule.reduced, schedule.rank
+    rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
+    lets = [("rows", rows), ("width", width), ("tiles", tiles)]
+    shared: Expr = _ONE
+    if schedule.split and spans is not None:
+        most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(Name("tiles"), 1)))
+        length = ceil_div(Name("width"), Name("most") * spans.each) * spans.each
+        lets += [("most", maximum(most, 1)), ("length", length), ("spans", ceil_div(Name("width"), Name("length")))]
+        shared = Name("spans")
+    return Rule(
+        (Name("tiles"), shared, _ONE),
+        schedule.block,
+        Name("rows"),
+        tuple(fields),
+        tuple(lets),
+        tiles=Name("tiles"),
+        partials=Name("tiles") * shared * schedule.rows if schedule.split else Int(0),
+        stays=schedule.cluster if schedule.near is not None else 0,
+    )
+
+
+# --- the layout struct --------------------------------------------------------------------------------
+
+
+def _field(schedule: RowSchedule, name: str, value: Expr, comment: str) -> Field:
+    return Field(schedule.signed, name, (value,), comment, is_array=False)
+
+
+def _strides(labels: Labels, dimensions: range, comment: str = "") -> list[Field]:
+    """Where rows begin."""
+    return [
+        Field(
+            "long long",
+            f"{label}_stride",
+            tuple(walked(touch, d) for d in dimensions),
+            comment,
+            () if comment else owners,
+        )
+        for label, touch, owners in labels.of_patterns()
+    ]
+
+
+def _steps(schedule: RowSchedule, labels: Labels, touch: int, comment: str) -> list[Field]:
+    """The strides of one operand along a row, or down a column and across."""
+    values = tuple(where(Op(">", (extent(d), _ONE)), stride(touch, d), 0) for d in steps_of(schedule, touch))
+    return [Field(schedule.signed, f"{labels.labels[touch]}_step", values, comment)] if values else []
+
+
+def _divisors(schedule: RowSchedule, places: str, units: list[Expr], of: str) -> list[Field]:
+    """What places and rows are divided by."""
+    wide, inner = schedule.index_bits == 64, range(schedule.reduced - 1)
+    return [*divisor_fields([extent(d) for d in inner], wide, places, "place_"), *divisor_fields(units[:-1], wide, of)]
+
+
+def _others(schedule: RowSchedule) -> list[Expr]:
+    """The kept dimensions but the fastest, which threads go across."""
+    return [extent(d) for d in range(schedule.reduced + 1, schedule.rank)]
+
+
+def _column_fields(schedule: RowSchedule, labels: Labels, counted: Field, across: Expr) -> list[Field]:
+    """``counted``: what says whether a thread has columns; ``across``: what is counted off along the fastest one."""
+    reduced = schedule.reduced
+    fields = _strides(labels, range(reduced + 1, schedule.rank), "of the other kept dimensions")
+    fields += [_field(schedule, "height", Name("width"), "elements of a column"), counted]
+    if schedule.split:
+        fields.append(_field(schedule, "span", Name("length"), "elements of a column that a block takes"))
+    for i in range(len(schedule.touches)):
+        down, crosses = i in schedule.down, reduced in steps_of(schedule, i)
+        ways = (*(["down a column"] if down else []), *(["across"] if crosses else []))
+        fields += _steps(schedule, labels, i, ", then ".join(ways))
+    of = "of groups of columns, then of other kept dimensions"
+    return fields + _divisors(schedule, "of places in a column", [across, *_others(schedule)], of)

@@ -9,15 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from kgen.layout.iterator import IterationSpace
-
-#: Shorter rows, in bytes, are better read element by element than by threads that are mostly idle.
-SHORTEST = 449
-
-
-#: In shorter rows, of so many elements, operands that begin elsewhere are read element by element: shifting takes
-#: registers, which leaves fewer blocks (layernorm of 301 bfloat16: 0.87 of a copy, 0.80 shifted; 1001: 0.72 and 0.95).
-SHORTEST_SHIFTED = 400
+from kgen.schedule.reduction.facts import RowFacts
 
 #: Bytes of the blocks that what all rows share is shifted out of, where it stays near an SM: no words to choose from.
 NEAR_BLOCK = 4
@@ -38,23 +30,20 @@ def most_singles(group: int, margins: tuple[int, int]) -> int:
     return 2 * (group - 1) + sum(margins)
 
 
-def leader(
-    space: IterationSpace, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int,
-    *, bounded: bool, along: bool,
-) -> tuple[int | None, Set[int]]:  # fmt: skip
+def leader(facts: RowFacts, walking: Sequence[int], group: int) -> tuple[int | None, Set[int]]:
     """The operand that decides where groups begin, and those whose rows are always aligned there as well.
 
     None where groups may begin where rows do.  ``walking``: the operands that are consecutive along a row; those that
-    most bytes go with decide.  Where extents are not known (not ``bounded``), only equal strides are alike; ``along``:
-    whether that of the rows is.
+    most bytes go with decide.  Where extents are not known, only equal strides are alike.
     """
 
     def place(i: int) -> tuple[int, ...]:
         """Where rows begin, in elements, modulo a group."""
-        strides = [s for n, s in zip(space.shape[1:], space.strides[i][1:], strict=True) if n > 1]
-        return (addresses[i] // itemsizes[i] % group, *(s % group if bounded else s for s in strides))
+        strides = facts.other_strides(i, 0)
+        first = facts.addresses[i] // facts.itemsizes[i] % group
+        return (first, *(s % group if facts.bounded else s for s in strides))
 
     alike = {i: {j for j in walking if place(j) == place(i)} for i in walking}
-    lead = max(walking, key=lambda i: sum(itemsizes[j] for j in alike[i]))
-    even = along and not any(s % group for s in place(lead)) and space.shape[0] % group == 0
+    lead = max(walking, key=lambda i: facts.bytes_of([*alike[i]]))
+    even = facts.along and not any(s % group for s in place(lead)) and facts.space.shape[0] % group == 0
     return None if even else lead, alike[lead]

@@ -7,43 +7,45 @@ from collections.abc import Sequence
 from kgen.ir.kernel import Access, Reduction
 from kgen.partition.cut import RowStep
 from kgen.partition.trace import spread
+from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import TouchSchedule
+from kgen.schedule.target import WARP
+from kgen.schedule.tuning import H200
 
-#: Threads of a block, and elements of a row that each has at most: few enough for what follows.
-STAYING_THREADS = 256
-MOST_ELEMENTS = 64
-
-#: Blocks an SM that leave room for what they keep, and for the rest in the cache (layernorm of 131072 bfloat16: 0.96 of
-#: a copy, 0.92 with four).
-STAYING_BLOCKS = 3
-
-#: Bytes of shared memory that need no permission.
-MOST_SHARED = 48 << 10
+#: Blocks an SM, which ``__launch_bounds__`` asks for.
+STAYING_BLOCKS = H200.persistent.blocks_per_sm
 
 _ROOMY = frozenset({"exp_sum", "logsumexp", "argmin", "argmax"})  # their states take more registers
 
 
-def kept_near(
-    step: RowStep, touches: Sequence[TouchSchedule], itemsizes: Sequence[int], threads: int, cluster: int, each: int
-) -> int | None:
+def kept_near(facts: RowFacts, touches: Sequence[TouchSchedule], threads: int, cluster: int, each: int) -> int | None:
     """The touch that blocks keep; None where they do not stay.  ``each``: elements of a row that a thread has.
 
     They stay for one round of sums or extremes that weights take no part in.
     """
-    ops = step.kernel.ops
-    reductions = [op for op in ops if isinstance(op.attr, Reduction)]
-    roomy = any(isinstance(op.attr, Reduction) and op.attr.kind in _ROOMY for op in reductions)
-    if threads != STAYING_THREADS or each > MOST_ELEMENTS or roomy or max(step.phase()) != 1:
+    tuning, step = facts.tuning.persistent, facts.step
+    if threads != tuning.threads or each > tuning.most_elements or facts.rounds != 1 or not _suits(step):
         return None
-    planned = list(zip(step.touches, touches, strict=True))
-    shared = {i for i, (_, t) in enumerate(planned) if t.access == "vector" and t.pattern is None}
-    if shared & _reduced(step) or any(op.name == "index" for op in ops) or len(shared) == len(touches):
+    shared = {i for i, t in enumerate(touches) if t.access == "vector" and t.pattern is None}
+    if shared & _reduced(step) or len(shared) == len(touches):
         return None
-    # Warps of all blocks leave three numbers for each reduction, twice.
-    slots = 2 * (threads // 32 * cluster) * sum(3 * max(ops[op.args[0]].dtype.size, 4) for op in reductions)
-    room = MOST_SHARED - slots - 64
+    room = tuning.shared_bytes - _exchanged(step, threads // WARP * cluster) - 64
     kept = [i for i in sorted(shared) if touches[i].restrict and not step.touches[i].writes]
-    return next((i for i in kept if each * threads * itemsizes[i] <= room), None)
+    return next((i for i in kept if each * threads * facts.itemsizes[i] <= room), None)
+
+
+def _exchanged(step: RowStep, warps: int) -> int:
+    """Bytes that the warps of all blocks leave for each other: three numbers for each reduction, twice."""
+    ops = step.kernel.ops
+    sizes = [ops[op.args[0]].dtype.size for op in ops if isinstance(op.attr, Reduction)]
+    return 2 * warps * sum(3 * max(size, 4) for size in sizes)
+
+
+def _suits(step: RowStep) -> bool:
+    """Whether states are small, and no place in a row is asked for."""
+    ops = step.kernel.ops
+    roomy = any(isinstance(op.attr, Reduction) and op.attr.kind in _ROOMY for op in ops)
+    return not roomy and not any(op.name == "index" for op in ops)
 
 
 def _reduced(step: RowStep) -> set[int]:

@@ -5,25 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kgen.dtypes import Kind
 from kgen.ir.kernel import Access, Reduction
-from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
+from kgen.layout.iterator import IterationSpace
 from kgen.partition.cut import RowStep
 from kgen.partition.trace import spread
 from kgen.schedule.schedule import Schedule
-
-WARP = 32
-
-#: Elements of a row that a thread keeps in registers: enough for several loads in flight, and for rounds of reductions
-#: to be a small part of the work.
-ELEMENTS = 32
-
-#: Blocks that keep a device busy: several for each of about 130 SMs, in several waves.
-ENOUGH_BLOCKS = 1024
-
-#: Groups of a row that a thread reads at once where several blocks share the row.
-IN_FLIGHT = 8
+from kgen.schedule.target import WARP as WARP
 
 #: What a reduction keeps of a row, in numbers of its type.
 _NUMBERS = {"var": 3, "std": 3, "logsumexp": 2, "exp_sum": 2, "argmin": 2, "argmax": 2}
@@ -49,6 +39,9 @@ class RowSchedule(Schedule):
     have twice as many, or more.  ``down``: touches that move along columns.
     """
 
+    by_columns: ClassVar[bool] = False  # whether threads go across rows that are consecutive in memory
+    keeps_columns: ClassVar[bool] = False  # and keep them in registers
+
     threads: int = WARP
     vectors: int = 0
     reduced: int = 1
@@ -73,11 +66,6 @@ class RowSchedule(Schedule):
         return rows * self.group if self.by_columns else rows
 
     @property
-    def by_columns(self) -> bool:
-        """Whether threads go across rows that are consecutive in memory."""
-        return self.template in ("column_reduce", "column_held")
-
-    @property
     def held(self) -> int:
         """Elements of a row that there are registers for."""
         return self.sharers * self.vectors * (1 if self.by_columns else self.group)
@@ -88,7 +76,8 @@ class RowSchedule(Schedule):
 
         Fewer questions let the compiler read further ahead, which takes registers: none are left in longer rows.
         """
-        few = self.rows == 1 and self.lead is None and self.vectors * self.group <= ELEMENTS
+        most = self.target.tuning.rows.elements
+        few = self.rows == 1 and self.lead is None and self.vectors * self.group <= most
         return self.vectors > 1 and (self.stages or few or self.near is not None)
 
     @property
@@ -102,57 +91,28 @@ class RowSchedule(Schedule):
         return any(t.access == "shifted" for t in self.touches)
 
     @property
+    def held_suffix(self) -> str:
+        """The part of a kernel's name that says whether rows are kept."""
+        return f"held{self.held}" if self.vectors else "long"
+
+    @property
     def kept(self) -> int:
         """Dimensions that are kept."""
         return self.rank - self.reduced
 
-    def suffix(self, itemsizes: Sequence[int]) -> str:
-        wide = "_64bit" if self.index_bits == 64 else ""
-        held = f"held{self.held}" if self.vectors else "long"
-        shape = {"column_reduce": "columns", "column_held": f"columns_{held}"}.get(self.template, f"rows_{held}")
-        ends = "_staged" if self.stages else "_peeled" if self.lead is not None else ""
-        cluster = "" if self.cluster == 1 else "_cluster" if self.near is None else "_staying"
-        shared = "_split" if self.split else cluster
-        return f"{shape}{ends}{shared}{wide}"
+
+@dataclass(frozen=True, slots=True)
+class ColumnSchedule(RowSchedule):
+    """``threads`` go down columns that lie side by side, each of which is read once."""
+
+    by_columns = True
 
 
-# --- the space ------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class HeldColumnSchedule(ColumnSchedule):
+    """Columns are kept in registers."""
 
-
-def row_space(step: RowStep, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
-    """The reduced dimensions, fastest first, then the kept ones; and how many are reduced.
-
-    Both are ordered after the operands that walk the most axes.  Where a reduction gives a place in its row, the
-    reduced axes keep the order of the program.
-    """
-    order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in step.touches[i].axes))
-    linear = any(isinstance(op.attr, Reduction) and op.attr.kind in ("argmin", "argmax") for op in step.kernel.ops)
-    parts: list[IterationSpace] = []
-    for first, last in ((step.kept, len(shape)), (0, step.kept)):
-        keep = frozenset(a - first for a in coordinate_axes(step) if first <= a < last)
-        seen = [OperandLayout(layouts[i].shape[first:last], layouts[i].strides[first:last]) for i in order]
-        part = iteration_space(shape[first:last], seen, keep=keep, linear=linear and first == step.kept)
-        axes = tuple(tuple(a + first for a in merged) for merged in part.axes)
-        strides = tuple(part.strides[order.index(i)] for i in range(len(layouts)))
-        parts.append(IterationSpace(part.shape, strides, axes))
-    reduced, kept = parts
-    space = IterationSpace(
-        reduced.shape + kept.shape,
-        tuple(a + b for a, b in zip(reduced.strides, kept.strides, strict=True)),
-        reduced.axes + kept.axes,
-    )
-    return space, len(reduced.shape)
-
-
-def coordinate_axes(step: RowStep) -> frozenset[int]:
-    """The axes of the space that ``index()`` reads."""
-    found: set[int] = set()
-    for number, op in enumerate(step.kernel.ops):
-        if op.name == "index" and isinstance(op.attr, int):
-            place = step.places[number][op.attr]
-            if place is not None:
-                found.add(place)
-    return frozenset(found)
+    keeps_columns = True
 
 
 def wide_touches(step: RowStep) -> tuple[bool, ...]:

@@ -11,31 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kgen.layout.iterator import IterationSpace
-
-#: Longer rows, in bytes, are better read where they are.
-LONGEST = 448
-
-#: Rows of whole vectors are better read where they are, but for those that one thread would read at a stride, and for
-#: short ones of an odd number of vectors, of which every other begins amid a sector of memory (40 bfloat16: rmsnorm
-#: 0.995 of a copy and 0.68, layernorm 0.94 and 0.79; of 72 1.00 and 0.79).
-LONGEST_EVEN, LONGEST_ODD = 48, 176
-
-#: Elements of a row that a thread takes alone, and that each takes of those that share one: rows are often a power of
-#: two and a bit.
-ELEMENTS, SHARED_ELEMENTS = 32, 36
-
-#: Short rows are taken several by each thread, as many as make so many elements, so that enough loads are in flight.
-MOST_ROWS = 8
-
-#: Rows of a block, where there are enough of them for so many blocks.
-BLOCK = 256
-ENOUGH_BLOCKS = 256
-
-#: Shared memory of a block: several blocks fit an SM.
-SHARED = 36 * 1024
-
-#: Bytes that threads take from shared memory at least, even where every other row begins between two such words.
-WORD = 4
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.target import WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,48 +29,55 @@ class Stage:
     repeat: int
 
 
-def stage(
-    space: IterationSpace, walking: Sequence[int], written: Set[int], itemsizes: Sequence[int],
-    addresses: Sequence[int], group: int, *, bounded: bool,
-) -> Stage | None:  # fmt: skip
+def stage(facts: RowFacts, walking: Sequence[int], group: int) -> Stage | None:
     """How rows go by way of shared memory, if they should.
 
-    ``walking``: the operands that are consecutive along a row; ``written``: those that whole rows are written of, which
-    all have to be staged, since rows beyond the last one are computed as well.  ``group``: elements that fill a vector.
-    ``bounded``: whether the number of rows is known, else there are many.
+    ``walking``: the operands that are consecutive along a row.  All that whole rows are written of have to be staged,
+    since rows beyond the last one are computed as well.  ``group``: elements that fill a vector.
     """
-    width = space.shape[0]
-    operands = frozenset(i for i in walking if _is_dense(space, i))
-    if not written <= operands:
+    operands = frozenset(i for i in walking if _is_dense(facts.space, i))
+    if not facts.written <= operands or not _pays(facts, operands, group):
         return None
-    largest = max((itemsizes[i] for i in operands), default=0)
-    if not 0 < width * largest <= LONGEST:
-        return None
-    even = width % group == 0 and not any(addresses[i] for i in operands)
-    if even and width * largest > (LONGEST_ODD if width // group % 2 else LONGEST_EVEN):
-        return None
+    tuning, width = facts.tuning.staging, facts.space.shape[0]
     while width % group:
         group //= 2
     lead = None
-    if group == 1 and width > ELEMENTS and largest < WORD:
+    if group == 1 and width > tuning.elements and max(facts.itemsizes[i] for i in operands) < WORD:
         group, lead = 2, min(operands)
-    count = -(-width // group)
-    threads = 1
-    while count * group > threads * (ELEMENTS if threads == 1 else SHARED_ELEMENTS):
+    count, threads = -(-width // group), 1
+    while count * group > threads * (tuning.elements if threads == 1 else tuning.shared_elements):
         threads *= 2
     vectors = -(-count // threads)
-    element = sum(itemsizes[i] for i in operands)
-    whole = 16 // min(itemsizes[i] for i in operands)  # so many rows are a multiple of 16 bytes
-    block, repeat = BLOCK, 1
-    while threads == 1 and 2 * repeat <= MOST_ROWS and 2 * repeat * width <= ELEMENTS:
+    found = _blocks(facts, operands, threads, threads * vectors * group)
+    return found and Stage(operands, group, lead, threads, vectors, *found)
+
+
+def _pays(facts: RowFacts, operands: Set[int], vector: int) -> bool:
+    """Whether rows of these operands are so short, or lie so, that this is faster than reading them where they are."""
+    tuning, width = facts.tuning.staging, facts.space.shape[0]
+    size = width * max((facts.itemsizes[i] for i in operands), default=0)
+    if not 0 < size <= tuning.longest:
+        return False
+    even = width % vector == 0 and not any(facts.addresses[i] for i in operands)
+    return not even or size <= (tuning.longest_odd if width // vector % 2 else tuning.longest_even)
+
+
+def _blocks(facts: RowFacts, operands: Set[int], threads: int, held: int) -> tuple[int, int] | None:
+    """Threads of a block, and rows that each takes; None where blocks would be too small.
+
+    ``held``: elements of a row that there is room for.
+    """
+    tuning, width = facts.tuning.staging, facts.space.shape[0]
+    whole = 16 // min(facts.itemsizes[i] for i in operands)  # so many rows are a multiple of 16 bytes
+    block, repeat = tuning.block, 1
+    while threads == 1 and 2 * repeat <= tuning.most_rows and 2 * repeat * width <= tuning.elements:
         repeat *= 2
-    if bounded and space.numel // width < ENOUGH_BLOCKS * block * repeat:
+    # Where the number of rows is not known, there are many.
+    if facts.bounded and facts.space.numel // width < tuning.enough_blocks * block * repeat:
         repeat = 1
-    while block // threads * repeat * threads * vectors * group * element > SHARED:
+    while block // threads * repeat * held * facts.bytes_of(frozenset(operands)) > tuning.shared_bytes:
         block //= 2
-    if block < 32 or block // threads * repeat % whole:
-        return None
-    return Stage(operands, group, lead, threads, vectors, block, repeat)
+    return None if block < 32 or block // threads * repeat % whole else (block, repeat)
 
 
 def _is_dense(space: IterationSpace, operand: int) -> bool:

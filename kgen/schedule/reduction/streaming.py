@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.layout.iterator import IterationSpace
-from kgen.partition.cut import RowStep
-from kgen.schedule.reduction.access import whole_touches
+from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import TouchSchedule
-from kgen.schedule.target import Target
 
 
-def streamed(
-    step: RowStep, space: IterationSpace, touches: Sequence[TouchSchedule], itemsizes: Sequence[int], group: int,
-    target: Target, *, short: bool,
-) -> tuple[int, ...]:  # fmt: skip
+def streamed(facts: RowFacts, touches: Sequence[TouchSchedule], group: int, *, short: bool) -> tuple[int, ...]:
     """The touches that are told so, where more is read than L2 could keep, and nothing as large is written.
 
     ``short``: whether rows are short: sums of 64 to 512 float32 1.08 to 1.12 of a copy, 1.03 to 1.08 without; others
@@ -23,14 +17,13 @@ def streamed(
     """
     told = [
         i
-        for i in whole_touches(space, range(len(touches)))
-        if step.touches[i].reads
-        and not step.touches[i].writes
+        for i in facts.varying(range(len(touches)))
+        if facts.step.touches[i].reads
+        and not facts.step.touches[i].writes
         and touches[i].access == "vector"
         and touches[i].restrict
-        and touches[i].alignment == group * itemsizes[i] == target.vector_bytes
-        and (short or itemsizes[i] >= 4)
+        and touches[i].alignment == group * facts.itemsizes[i] == facts.target.vector_bytes
+        and (short or facts.itemsizes[i] >= 4)
     ]
-    read = space.numel * sum(itemsizes[i] for i in told)
-    large = target.evict_last is not None and read >= target.evict_last
-    return tuple(told) if large else ()
+    large, read = facts.target.evict_last, facts.space.numel * facts.bytes_of(told)
+    return tuple(told) if large is not None and read >= large else ()

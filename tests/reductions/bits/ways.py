@@ -1,8 +1,8 @@
 """Every way in which a program with reductions can be run: each schedule that applies to it is forced in turn.
 
-A :class:`Way` changes what kgen's own choosers decide (who shares a row, how operands move, how a program is cut), by
-patching them for the length of a ``with``.  What a way does not apply to stays as it is, and gives a text that another
-way gave; such texts are run once.
+A :class:`Way` changes what kgen's own choosers decide (who shares a row, how operands move, how a program is cut) for
+the length of a ``with``: by another tuning, by the families that are asked, or by patching a chooser.  What a way does
+not apply to stays as it is, and gives a text that another way gave; such texts are run once.
 
     for way, kernel in distinct_ways("out = sum(x, axis=-1)", {"x": x}):
         with way.taken():
@@ -20,13 +20,13 @@ from unittest import mock
 import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
-from kgen.schedule.reduction import access as walk, columns, peel, rows
+from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.access import Walk
 from kgen.schedule.reduction.columns import Shape
-from kgen.schedule.reduction.resident_columns import Held
-from kgen.schedule.reduction.schedule import is_plain
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.resident_columns import Demand, Held
 from kgen.schedule.reduction.threads import Share, block_of
-from kgen.schedule.target import Target
+from tests.forced import Tuned, forced
 from tests.fuzz.batch import Batch, Collected, collecting, running
 
 #: Elements of a row that a thread keeps at most, where that is forced: what compiles in reasonable time.
@@ -37,15 +37,19 @@ Patches = Mapping[str, object]  #: where something is looked up, and what is fou
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """``arch``: on which devices only there is such a way."""
+    """``arch``: on which devices only there is such a way.  ``tuning`` and ``only``: as :func:`tests.forced.forced`."""
 
     name: str
     patches: Patches = field(default_factory=dict)
     arch: int = 0
+    tuning: Tuned = field(default_factory=dict)
+    only: tuple[str, ...] = ()
 
     @contextmanager
     def taken(self) -> Iterator[None]:
         with ExitStack() as stack:
+            if self.tuning or self.only:
+                stack.enter_context(forced(self.tuning, self.only))
             for place, value in self.patches.items():
                 stack.enter_context(mock.patch(place, value))
             yield
@@ -55,29 +59,24 @@ def _none(*_: Any, **__: Any) -> None:
     return None
 
 
-#: Rows are walked where they lie, by the threads that share them.
-_BY_ROWS: Patches = {
-    "kgen.pipeline.choose_columns": _none,
-    "kgen.pipeline.choose_held_columns": _none,
-    "kgen.schedule.reduction.access.stage": _none,
-}
+#: Rows are walked by the threads that share them, and where they lie.
+_BY_ROWS = ("row_reduce",)
+_UNSTAGED: Tuned = {"staging": {"longest": 0}}
 
 
 # --- who shares a row ------------------------------------------------------------------------------------------
 
-_share = rows._share
+_share = rows.share_of
 
 
 def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Share]:
     """So many threads, if they can: whose registers hold the row, or which read it again for each round."""
 
-    def share(
-        step: Any, here: Walk, width: int, size: int, itemsizes: Sequence[int], *, along: bool, target: Target
-    ) -> Share:
-        usual = _share(step, here, width, size, itemsizes, along=along, target=target)
+    def share(facts: RowFacts, here: Walk) -> Share:
+        usual, width = _share(facts, here), facts.width
         # Single elements at the ends of a row go to a thread each.
         singles = 0 if here.lead is None else 2 * here.group + 2 * max(16, here.group)
-        if threads < singles or not along or not width or (cluster > 1 and is_plain(step)):
+        if threads < singles or not facts.along or not width or (cluster > 1 and facts.is_plain):
             return usual
         if not held:
             return Share(threads, 0, block=threads)
@@ -88,35 +87,32 @@ def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Sha
     return share
 
 
-def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, cluster: int = 1) -> Way:
-    sharing = {"kgen.schedule.reduction.rows._share": _sharing(threads, held=held, cluster=cluster)}
-    return Way(name, {**_BY_ROWS, **sharing, **(more or {})}, arch=90 if cluster > 1 else 0)
+def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, cluster: int = 1, **tuning: Any) -> Way:
+    """``more``: patches; ``tuning``: numbers of ``Tuning.rows``."""
+    sharing = {"kgen.schedule.reduction.rows.share_of": _sharing(threads, held=held, cluster=cluster)}
+    arch = 90 if cluster > 1 else 0
+    return Way(name, {**sharing, **(more or {})}, arch, {**_UNSTAGED, "rows": tuning}, _BY_ROWS)
 
 
 # --- how operands move along rows ------------------------------------------------------------------------------
 
 
-def _one_by_one(*where: Any, target: Target, **known: Any) -> Walk:
-    return walk.walk_of(*where, target=replace(target, vector_bytes=1), **known)
+def _one_by_one(facts: RowFacts) -> Walk:
+    return Walk(replace(facts, target=replace(facts.target, vector_bytes=1)))
 
 
-def _led(
-    space: Any, walking: Sequence[int], itemsizes: Sequence[int], addresses: Sequence[int], group: int, **known: Any
-) -> Any:
+def _led(facts: RowFacts, walking: Sequence[int], group: int) -> Any:
     """Groups begin where an operand is aligned, even where that is known to be the start of each row."""
-    lead, alike = peel.leader(space, walking, itemsizes, addresses, group, **known)
+    lead, alike = peel.leader(facts, walking, group)
     return (walking[0] if lead is None else lead), alike
 
 
-_SINGLY: Patches = {"kgen.schedule.reduction.rows.walk_of": _one_by_one}
-_PEELED: Patches = {"kgen.schedule.reduction.access.leader": _led, "kgen.schedule.reduction.access.SHORTEST": 0}
-_SHIFTED: Patches = {**_PEELED, "kgen.schedule.reduction.access.SHORTEST_SHIFTED": 0}
-_STAGED: Patches = {
-    "kgen.pipeline.choose_columns": _none,
-    "kgen.pipeline.choose_held_columns": _none,
-    **{f"kgen.schedule.reduction.staging.{name}": 1024 for name in ("LONGEST", "LONGEST_EVEN", "LONGEST_ODD")},
-}
-_SPLIT: Patches = {"kgen.schedule.reduction.rows.ENOUGH_BLOCKS": 1 << 40, "kgen.schedule.reduction.launch.IN_FLIGHT": 1}
+_SINGLY: Patches = {"kgen.schedule.reduction.rows.Walk": _one_by_one}
+_LED: Patches = {"kgen.schedule.reduction.access.leader": _led}
+_PEELED: Mapping[str, Any] = {"more": _LED, "shortest_peeled": 0}
+_SHIFTED: Mapping[str, Any] = {**_PEELED, "shortest_shifted": 0}
+_STAGED: Tuned = {"staging": {"longest": 1024, "longest_even": 1024, "longest_odd": 1024}}
+_SPLIT: Mapping[str, Any] = {"enough_blocks": 1 << 40, "in_flight": 1}
 _ONE_STEP: Patches = {
     "kgen.codegen.reduction.rows.two_steps": _none,
     "kgen.codegen.reduction.resident_columns.two_steps": _none,
@@ -129,31 +125,31 @@ _ONE_STEP: Patches = {
 def _across(lanes: int, *, split: bool) -> Way:
     """Threads go across rows that are consecutive in memory."""
 
-    def shape(groups: int, group: int, size: int, flying: int, height: int, others: int) -> Shape:
-        threads = columns.BLOCK // lanes
-        each = max(1, -(-height // threads))
+    def shape(columns: Any) -> Shape:
+        threads = columns.tuning.block // lanes
+        each = max(1, -(-columns.facts.width // threads))
         vectors = min(4, 1 << (each.bit_length() - 1))
-        return Shape(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(group, 2))
+        return Shape(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(columns.group, 2))
 
     name = f"columns, {lanes} across{', several blocks' if split else ''}"
-    return Way(
-        name, {"kgen.schedule.reduction.columns._shape": shape, "kgen.schedule.reduction.columns.FEWEST_COLUMNS": 1}
-    )
+    return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning={"columns": {"fewest": 1}})
 
 
 def _kept(lanes: int, threads: int) -> Way:
     """The same, for chains of reductions; their elements stay in registers."""
 
-    def share(height: int, group: int, held: int, smallest: int, states: int, *, ragged: bool) -> Held | None:
+    def share(columns: Demand) -> Held | None:
+        group, states = columns.group, columns.states
         while group > 1 and group * states * lanes * threads > 32 << 10:
             group //= 2
-        vectors = -(-height // threads)
+        vectors = -(-columns.height // threads)
         fits = vectors * group <= MOST_KEPT and group * states * lanes * threads <= 32 << 10
         return Held(group, lanes, threads, vectors) if fits else None
 
     return Way(
         f"columns kept, {lanes} across, {threads} share",
-        {"kgen.schedule.reduction.resident_columns.share_columns": share, "kgen.pipeline.choose_columns": _none},
+        {"kgen.schedule.reduction.resident_columns.share_columns": share},
+        only=("column_held", "row_reduce"),
     )
 
 
@@ -178,17 +174,17 @@ def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialise
 WAYS: tuple[Way, ...] = (
     Way("as chosen"),
     *(_rows(f"held by {n}", n, held=True) for n in (1, 2, 4, 8, 16, 32, 64, 128, 512)),
-    *(_rows(f"read again by {n}", n, {"kgen.schedule.reduction.rows.ENOUGH_BLOCKS": 0}, held=False) for n in (32, 256)),
+    *(_rows(f"read again by {n}", n, held=False, enough_blocks=0) for n in (32, 256)),
     *(_rows(f"one by one, by {n}", n, _SINGLY, held=True) for n in (1, 8, 64, 256)),
     _rows("one by one, read again", 64, _SINGLY, held=False),
-    *(_rows(f"peeled, by {n}", n, _PEELED, held=True) for n in (64, 256)),
-    _rows("peeled, read again", 128, _PEELED, held=False),
-    _rows("shifted", 64, _SHIFTED, held=True),
-    _rows("shifted, read again", 128, _SHIFTED, held=False),
+    *(_rows(f"peeled, by {n}", n, held=True, **_PEELED) for n in (64, 256)),
+    _rows("peeled, read again", 128, held=False, **_PEELED),
+    _rows("shifted", 64, held=True, **_SHIFTED),
+    _rows("shifted, read again", 128, held=False, **_SHIFTED),
     *(_rows(f"held by {n}, in one step", n, _ONE_STEP, held=True) for n in (8, 32, 128)),
-    Way("staged", _STAGED),
-    _rows("split", 32, _SPLIT, held=False),
-    _rows("split, peeled", 64, {**_SPLIT, **_PEELED}, held=False),
+    Way("staged", tuning=_STAGED, only=_BY_ROWS),
+    _rows("split", 32, held=False, **_SPLIT),
+    _rows("split, peeled", 64, held=False, **_SPLIT, **_PEELED),
     *(_across(n, split=False) for n in (4, 32, 256)),
     *(_across(n, split=True) for n in (8, 32)),
     *(_kept(*n) for n in ((8, 32), (16, 8), (64, 2), (64, 1))),

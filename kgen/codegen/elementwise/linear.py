@@ -1,0 +1,197 @@
+"""The text of ``contiguous``, ``flat`` and ``strided`` kernels, which walk all elements in one order."""
+
+from __future__ import annotations
+
+from kgen.codegen import names
+from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, TouchContext
+from kgen.codegen.element import Argument
+from kgen.codegen.elementwise.writer import ElementWriter
+from kgen.codegen.family import Unit, Written
+from kgen.codegen.helpers import LOAD_SHIFTED
+from kgen.codegen.layouts import (
+    OFFSETS_32,
+    apart,
+    before,
+    call_lines,
+    decomposition,
+    placement,
+    struct_fields,
+    sum_lines,
+)
+from kgen.codegen.spelling import storage_type
+from kgen.schedule.elementwise.linear import beyond
+from kgen.schedule.schedule import Schedule
+
+
+def write_linear(unit: Unit[Schedule]) -> Written:
+    """A kernel that moves groups of consecutive elements."""
+    return LinearWriter(unit).write()
+
+
+def write_strided(unit: Unit[Schedule]) -> Written:
+    """A kernel that computes where each element is."""
+    return StridedWriter(unit).write()
+
+
+class LinearWriter(ElementWriter):
+    """Kernels that move groups of consecutive elements in the order of memory."""
+
+    template = "contiguous.cu.j2"
+
+    @property
+    def index(self) -> str:
+        """The type of element numbers; that of a group that may begin before the first element has a sign."""
+        if self.schedule.index_bits == 64:
+            return "long long"
+        return "int" if self.schedule.lead is not None else "unsigned int"
+
+    def write(self) -> Written:
+        schedule, element, parameters = self.schedule, self.element, self.parameters()
+        layout = self.layout() if self.has_layout else None
+        reads = self.packs(written=False)
+        context = KernelContext(
+            template=self.template,
+            name=self.unit.name,
+            comment=self.comment(),
+            parameters=tuple(parameters.declarations),
+            block=schedule.block,
+            group=schedule.group,
+            index=self.index,
+            first=self.first(),
+            before="" if schedule.lead is None else self.before(schedule.lead),
+            layout=layout,
+            needs_index=layout is not None or any(a.kind == "index" for a in element.arguments),
+            once=self.read_once(),
+            reads=reads,
+            writes=self.packs(written=True),
+            offsets=self.offsets(),
+            packed=self.call("packed", "j"),
+            direct_at_i=self.call("direct", "i"),
+            direct_at_e=self.call("direct", "e"),
+        )
+        shifts = any(t.access == "shifted" for t in schedule.touches)
+        return Written(context, parameters, movers=(LOAD_SHIFTED,) if shifts else ())
+
+    def call(self, mode: str, at: str) -> tuple[str, ...]:
+        return call_lines(self.element, [self.argument(a, mode, at) for a in self.element.arguments])
+
+    def first(self) -> str:
+        """The number of a thread's first element."""
+        group, wide = self.schedule.group, self.schedule.index_bits == 64
+        thread = f"blockIdx.x * {self.schedule.block}{'ll' if wide else 'u'} + threadIdx.x"
+        if self.schedule.lead is not None:
+            return f"{group} * ({self.index})({thread}) - before"
+        return thread if group == 1 else f"{group}{'' if wide else 'u'} * ({thread})"
+
+    def before(self, lead: int) -> str:
+        return before(self.pointer(lead), self.operand(lead).dtype.size, self.schedule.group)
+
+    def read_once(self) -> tuple[TouchContext, ...]:
+        return self.once("scalar")
+
+    def packs(self, *, written: bool) -> tuple[TouchContext, ...]:
+        """The operands that move as packs: those that are read, or those that are written."""
+        found: list[TouchContext] = []
+        for i, (t, s) in enumerate(zip(self.step.touches, self.schedule.touches, strict=True)):
+            if s.is_straight and (t.writes if written else t.reads):
+                type_, label = storage_type(self.operand(i).dtype), self.labels[i]
+                name = names.new_vector(label) if written and t.reads else names.vector(label)
+                pack = f"Pack<{type_}, {self.schedule.group}, {s.alignment}>"
+                found.append(TouchContext(self.pointer(i), type_, name, pack, s.access == "shifted"))
+        return tuple(found)
+
+    def argument(self, argument: Argument, mode: str, at: str) -> str:
+        """What a call of the element function passes: from the packs, or straight from memory at an index.
+
+        ``at`` is the place within the pack, or the index.
+        """
+        if argument.kind in ("scalar", "size"):
+            return argument.name
+        if argument.kind == "index":
+            # Without a layout struct there is one dimension: the index is the coordinate.
+            position = "e" if mode == "packed" else at
+            return f"c{dict(self.schedule.coordinates)[int(argument.key)]}" if self.has_layout else position
+        number = int(argument.key)
+        touch, planned, label = self.step.touches[number], self.schedule.touches[number], self.labels[number]
+        if planned.access == "scalar":
+            return self.scalar(argument)
+        if planned.pattern is not None:
+            return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
+        if mode == "direct" or planned.access == "linear":
+            return f"{self.pointer(number)}[{at}]"
+        if argument.kind == "write" and touch.reads:
+            return f"{names.new_vector(label)}.at[{at}]"
+        return f"{names.vector(label)}.at[{at}]"
+
+    def scalar(self, argument: Argument) -> str:
+        """An operand of one element."""
+        return argument.name
+
+    def layout(self) -> LayoutContext:
+        """The struct of extents and strides."""
+        rank, patterns, wide = self.schedule.rank, self.schedule.patterns, self.schedule.index_bits == 64
+        if rank == 1:
+            comment = "Where the operands lie: strides in elements along the only dimension."
+        else:
+            strides = "; strides in elements" if patterns else ""
+            comment = f"Where the elements lie: {rank} dimensions, the fastest first{strides}."
+        wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
+        lines = decomposition(rank, wanted, wide)
+        return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
+
+    def offsets(self) -> tuple[OffsetContext, ...]:
+        found: list[OffsetContext] = []
+        for pattern in range(self.schedule.patterns):
+            label = self.pattern(pattern)
+            terms = [f"c{d} * layout.{label}_stride[{d}]" for d in range(self.schedule.rank)]
+            found.append(OffsetContext(sum_lines(f"const {self.schedule.signed} {names.offset(label)} = ", terms)))
+        return tuple(found)
+
+    def comment(self) -> tuple[str, ...]:
+        """What the kernel covers and how it is launched."""
+        once = self.by_access("scalar")
+        single = [f"A single element, the same for all: {names.listed(once)}."] if once else []
+        text = [*self.covered(), *single, *apart(self.step, self.schedule)]
+        return tuple(names.comment(line) for line in text)
+
+    def launch(self) -> str:
+        schedule = self.schedule
+        reached = "n" if schedule.lead is None else f"(n + {schedule.group - 1})"
+        most = "2^31" if schedule.lead is None else f"2^31 - {beyond(schedule.block, schedule.group)}"
+        return (
+            f"Launch: ceil({reached} / {schedule.block * schedule.group}) blocks of {schedule.block} threads (a "
+            f"divisor of every SM's threads), for n {f'< {most} ' if schedule.index_bits == 32 else ''}elements."
+        )
+
+    @property
+    def wide(self) -> str:
+        return "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
+
+    def covered(self) -> list[str]:
+        """Which layouts the kernel is for."""
+        schedule = self.schedule
+        how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
+        text = [f"Operands in memory order, {how}.{self.wide}", self.launch()]
+        others = self.by_access("strided")
+        text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
+        text += [OFFSETS_32] if others and not self.wide else []
+        return text + placement(self.step, schedule)
+
+
+class StridedWriter(LinearWriter):
+    """Kernels of one element a thread, found by its coordinates."""
+
+    template = "strided.cu.j2"
+
+    def read_once(self) -> tuple[TouchContext, ...]:
+        return ()
+
+    def scalar(self, argument: Argument) -> str:
+        return f"{self.pointer(int(argument.key))}[0]"
+
+    def covered(self) -> list[str]:
+        rank, in_order = self.schedule.rank, self.by_access("linear")
+        where = f"{names.listed(self.by_access('strided'))} at any strides"
+        where += f", {names.listed(in_order)} in memory order" if in_order else ""
+        text = [f"One element a thread over {rank} dimension{'s' if rank > 1 else ''}: {where}.{self.wide}"]
+        return [*text, self.launch(), *([] if self.wide else [OFFSETS_32])]

@@ -1,0 +1,103 @@
+"""What the writers of all elementwise kernels share: operands, stride patterns, parameters, comments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kgen.codegen import names
+from kgen.codegen.context import TouchContext
+from kgen.codegen.element import Element
+from kgen.codegen.family import Parameters, Unit
+from kgen.codegen.kernels import Parameter
+from kgen.codegen.layouts import touch_labels
+from kgen.codegen.limits import check_parameters
+from kgen.codegen.spelling import register_type
+from kgen.ir.kernel import Operand
+from kgen.partition.step import Step
+from kgen.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class ElementWriter:
+    """One kernel that calls a function for each element.  ``labels``: a name for each touch."""
+
+    unit: Unit[Schedule]
+    labels: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", touch_labels(self.unit.step))
+
+    @property
+    def step(self) -> Step:
+        return self.unit.step
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.unit.schedule
+
+    @property
+    def element(self) -> Element:
+        assert self.unit.element is not None
+        return self.unit.element
+
+    @property
+    def index(self) -> str:
+        """The type of element numbers."""
+        return "unsigned int" if self.schedule.index_bits == 32 else "long long"
+
+    @property
+    def has_layout(self) -> bool:
+        """Whether the kernel is given where its operands lie."""
+        return bool(self.unit.rule.struct)
+
+    @property
+    def needs_n(self) -> bool:
+        """Whether the kernel is given how much there is to do: not where its grid is exact."""
+        return True
+
+    def operand(self, touch: int) -> Operand:
+        return self.step.kernel.operands[self.step.touches[touch].operand]
+
+    def pointer(self, touch: int) -> str:
+        return names.pointer(self.operand(touch).name)
+
+    def by_access(self, access: str) -> list[str]:
+        """The names of the operands that are accessed so."""
+        return [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.access == access]
+
+    def pattern(self, number: int) -> str:
+        """A stride pattern bears the name of the first touch that has it."""
+        return next(self.labels[i] for i, t in enumerate(self.schedule.touches) if t.pattern == number)
+
+    def once(self, access: str) -> tuple[TouchContext, ...]:
+        """Operands of one element, for the whole space or for a row, that are read before anything else."""
+        found: list[TouchContext] = []
+        for argument in self.element.arguments:
+            if argument.kind == "read" and self.schedule.touches[int(argument.key)].access == access:
+                touch = int(argument.key)
+                type_ = register_type(self.operand(touch).dtype)
+                found.append(TouchContext(self.one(touch), type_, argument.name, pack=""))
+        return tuple(found)
+
+    def one(self, touch: int) -> str:
+        """Where the one element of an operand is."""
+        return self.pointer(touch)
+
+    def parameters(self) -> Parameters:
+        """Pointers, then by-value scalars, then the layout struct, then ``n``.
+
+        Raises :class:`~kgen.KgenError` (``too-many-parameters``).
+        """
+        found = Parameters.of_operands(self.step, self.schedule)
+        for argument in self.element.arguments:
+            if argument.kind == "scalar":
+                dtype = self.step.kernel.scalars[int(argument.key)].dtype
+                found.add(Parameter("scalar", argument.key, dtype), argument.declaration)
+            elif argument.kind == "size":
+                found.add(Parameter("size", argument.key), argument.declaration)
+        if self.has_layout:
+            found.add(Parameter("layout", 0), f"const {self.unit.layout_name} layout")
+        if self.needs_n:
+            found.add(Parameter("n", 0), f"const {self.index} n")
+        check_parameters(self.unit.name, self.schedule, self.unit.rule, found.known)
+        return found

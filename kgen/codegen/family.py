@@ -1,0 +1,116 @@
+"""A kernel family: one kind of kernel, from the rule that chooses it to its text and its launch.
+
+The families themselves are in ``kgen/families/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kgen.codegen import names
+from kgen.codegen.context import TemplateContext
+from kgen.codegen.element import Element, Statement
+from kgen.codegen.kernels import Parameter
+from kgen.codegen.spelling import storage_type
+from kgen.layout.iterator import IterationSpace
+from kgen.partition.step import Step
+from kgen.schedule.classes import Class
+from kgen.schedule.cover import LayoutClass
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.launch import Labels, Rule
+from kgen.schedule.schedule import Schedule
+
+F = TypeVar("F", bound=Facts)
+S = TypeVar("S", bound=Schedule)
+
+
+@dataclass(frozen=True)
+class Unit(Generic[S]):
+    """One kernel to write.
+
+    ``base`` begins the names of its device functions; ``element`` computes one element (families with
+    ``has_element``); ``declare`` gives other device functions the names that they have in the file.
+    """
+
+    step: Step
+    schedule: S
+    name: str
+    base: str
+    statements: Sequence[Statement]
+    element: Element | None
+    declare: Callable[[Element], Element]
+    rule: Rule
+
+    @property
+    def layout_name(self) -> str:
+        """The layout struct's."""
+        return f"{self.name}_layout"
+
+
+@dataclass(slots=True)
+class Parameters:
+    """The parameters of a kernel, in order, and their declarations."""
+
+    known: list[Parameter] = field(default_factory=list)
+    declarations: list[str] = field(default_factory=list)
+
+    def add(self, parameter: Parameter, declaration: str) -> None:
+        self.known.append(parameter)
+        self.declarations.append(declaration)
+
+    @staticmethod
+    def of_operands(step: Step, schedule: Schedule) -> Parameters:
+        """Those that are operands in memory."""
+        found = Parameters()
+        written = {t.operand for t in step.touches if t.writes}
+        for number in sorted({t.operand for t in step.touches}):
+            operand = step.kernel.operands[number]
+            touches = zip(step.touches, schedule.touches, strict=True)
+            restrict = "__restrict__ " if all(s.restrict for t, s in touches if t.operand == number) else ""
+            const = "" if number in written else "const "
+            kind = "buffer" if operand.role == "buffer" else "pointer"
+            declaration = f"{const}{storage_type(operand.dtype)}* {restrict}{names.pointer(operand.name)}"
+            found.add(Parameter("buffer" if kind == "buffer" else "pointer", number), declaration)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A kernel: what its template sees, its parameters, and what its text needs.
+
+    ``movers``: the helpers that move operands, which stand before all others in a file.
+    """
+
+    context: TemplateContext
+    parameters: Parameters
+    headers: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    movers: tuple[str, ...] = ()
+
+
+def covers_nothing(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """For families that are chosen for known layouts only."""
+    return iter(())
+
+
+@dataclass(frozen=True)
+class Family(Generic[F, S]):
+    """``name``: as schedules have it (``template``), and the template's file.  ``facts``: of which steps it is.
+
+    ``choose`` gives the schedule and its reasons, or None where the family does not apply.  ``launch`` gives the rule
+    by which its kernels are launched, ``write`` what the template sees, ``suffix`` the end of a kernel's name (from the
+    sizes of what is accessed), ``classes`` says what each operand means to the kernel, ``covers`` gives the kernels for
+    files made ahead of time.  ``has_element``: whether kernels call one function for each element.
+    """
+
+    name: str
+    facts: type[F]
+    choose: Callable[[F], Choice | None]
+    launch: Callable[[S, Labels], Rule]
+    write: Callable[[Unit[S]], Written]
+    suffix: Callable[[S, Sequence[int]], str]
+    classes: Callable[[S, IterationSpace, Sequence[int]], tuple[Class, ...]]
+    covers: Callable[[Step, LayoutClass, int], Iterator[Schedule]] = covers_nothing
+    has_element: bool = True

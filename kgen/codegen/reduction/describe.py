@@ -1,0 +1,59 @@
+"""The parameters of a kernel with reductions; its text is its writer's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.codegen import names
+from kgen.codegen.family import Parameters, Unit, Written
+from kgen.codegen.helpers import LOAD_BLOCKS
+from kgen.codegen.kernels import Parameter
+from kgen.codegen.layouts import struct_fields
+from kgen.codegen.limits import check_parameters
+from kgen.codegen.reduction.access import known_of, states_of
+from kgen.codegen.reduction.rows import RowsWriter, describe_rows
+from kgen.codegen.reduction.sections import by_value
+from kgen.partition.cut import RowStep
+from kgen.schedule.reduction.schedule import RowSchedule
+
+
+def write_reduction(writer: type[RowsWriter], unit: Unit[RowSchedule], *, needs_n: bool, shares: bool) -> Written:
+    """A kernel with reductions.
+
+    ``needs_n``: whether it is given the number of rows.  ``shares``: whether a reduction may be known from another
+    one's state.
+    """
+    step, schedule = unit.step, unit.schedule
+    assert isinstance(step, RowStep)
+    parameters = Parameters.of_operands(step, schedule)
+    unique = names.Unique()
+    values: dict[tuple[str, int | str], str] = {}
+    for n, op in enumerate(step.kernel.ops):
+        if op.name in ("scalar", "size"):
+            assert isinstance(op.attr, int | str)
+            c_type, value = by_value(step, n, unique)
+            values[op.name, op.attr] = value
+            dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
+            parameters.add(
+                Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype), f"const {c_type} {value}"
+            )
+    known = known_of(step) if shares else {}
+    states = states_of(step, schedule, known)
+    if schedule.split:
+        for accumulator, state in states.values():
+            parameters.add(Parameter("partial", accumulator.size), f"{accumulator.type}* {names.left(state)}")
+        parameters.add(Parameter("arrived", 0), "unsigned int* arrived")
+    if schedule.near is not None:
+        parameters.add(Parameter("taken", 0), "unsigned int* taken")
+    parameters.add(Parameter("layout", 0), f"const {unit.layout_name} layout")
+    if needs_n:
+        parameters.add(Parameter("n", 0), f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
+    check_parameters(unit.name, schedule, unit.rule, parameters.known)
+    described = describe_rows(
+        writer, step, schedule, unit.name, unit.base, unit.statements, unit.declare, parameters.declarations, values,
+        states, known,
+    )  # fmt: skip
+    movers = (LOAD_BLOCKS,) if schedule.shifts else ()
+    context = described.context
+    context = replace(context, layout=replace(context.layout, fields=struct_fields(unit.rule.struct)))
+    return Written(context, parameters, described.headers, described.helpers, movers)

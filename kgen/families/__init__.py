@@ -1,0 +1,89 @@
+"""The kernel families: a record for each kind of kernel (:class:`~kgen.codegen.family.Family`), in the order of asking.
+
+A family is a module here and an entry of :data:`FAMILIES`.  Nothing else asks which family a schedule is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from kgen.codegen.family import Family
+from kgen.families.column_held import COLUMN_HELD
+from kgen.families.column_reduce import COLUMN_REDUCE
+from kgen.families.contiguous import CONTIGUOUS
+from kgen.families.flat import FLAT
+from kgen.families.row_reduce import ROW_REDUCE
+from kgen.families.rows import ROWS
+from kgen.families.strided import STRIDED
+from kgen.families.tiled import TILED
+from kgen.layout.iterator import IterationSpace
+from kgen.partition.cut import RowStep
+from kgen.partition.step import Step
+from kgen.schedule.bind import Placed
+from kgen.schedule.classes import Class
+from kgen.schedule.cover import LayoutClass
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.launch import Labels, Launch, Rule
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.schedule import Schedule
+from kgen.schedule.target import PORTABLE, Target
+
+#: In the order in which they are asked: the first that applies wins.
+FAMILIES: tuple[Family[Any, Any], ...] = (
+    COLUMN_REDUCE, COLUMN_HELD, ROW_REDUCE,
+    CONTIGUOUS, TILED, FLAT, ROWS, STRIDED,
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family for family in FAMILIES})
+
+
+def facts_of(
+    step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
+) -> Facts:
+    """``bounded``: whether the extents are all known; ``along``: whether those that are reduced are."""
+    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target
+    return RowFacts(step, *where, placed.reduced, bounded, along) if isinstance(step, RowStep) else Facts(step, *where)
+
+
+def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:
+    """The schedule of the first family that applies."""
+    for family in families:
+        if type(facts) is family.facts:
+            choice = family.choose(facts)
+            if choice is not None:
+                return choice
+    raise AssertionError("the last family covers every layout")
+
+
+def family_of(schedule: Schedule) -> Family[Any, Any]:
+    return BY_NAME[schedule.template]
+
+
+@lru_cache(maxsize=1024)
+def rule_of(schedule: Schedule) -> Rule:
+    """How kernels of a schedule are launched."""
+    return family_of(schedule).launch(schedule, Labels.numbered(schedule))
+
+
+def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
+    """What a launch over ``space`` passes besides pointers."""
+    return rule_of(schedule).launch(space)
+
+
+def suffix_of(schedule: Schedule, itemsizes: Sequence[int]) -> str:
+    """What tells a kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
+    return family_of(schedule).suffix(schedule, itemsizes)
+
+
+def classes_of(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
+    """What each operand means to the kernel, in words."""
+    return family_of(schedule).classes(schedule, space, itemsizes)
+
+
+def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
+    """Every kernel of ``layout`` up to ``rank`` dimensions after merging, for files made ahead of time."""
+    facts = RowFacts if isinstance(step, RowStep) else Facts
+    return tuple(s for family in FAMILIES if family.facts is facts for s in family.covers(step, layout, rank))

@@ -1,0 +1,34 @@
+"""``column_held``: chains of reductions over a slow dimension; a block keeps some columns in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.codegen.family import Family, Unit, Written
+from kgen.codegen.reduction.describe import write_reduction
+from kgen.codegen.reduction.resident_columns import HeldColumnWriter
+from kgen.schedule.classes import row_classes
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import resident_columns_rule
+from kgen.schedule.reduction.resident_columns import resident_columns
+from kgen.schedule.reduction.schedule import RowSchedule
+
+
+def write(unit: Unit[RowSchedule]) -> Written:
+    return write_reduction(HeldColumnWriter, unit, needs_n=False, shares=True)
+
+
+def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
+    return f"columns_{schedule.held_suffix}{schedule.bits_suffix}"
+
+
+COLUMN_HELD = Family(
+    "column_held",
+    RowFacts,
+    choose=resident_columns,
+    launch=resident_columns_rule,
+    write=write,
+    suffix=suffix,
+    classes=row_classes,
+    has_element=False,
+)

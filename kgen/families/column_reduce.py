@@ -1,0 +1,34 @@
+"""``column_reduce``: reductions over a slow dimension; a thread has some columns, rows that lie side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.codegen.family import Family, Unit, Written
+from kgen.codegen.reduction.columns import ColumnWriter
+from kgen.codegen.reduction.describe import write_reduction
+from kgen.schedule.classes import row_classes
+from kgen.schedule.reduction.columns import down_columns
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import columns_rule
+from kgen.schedule.reduction.schedule import RowSchedule
+
+
+def write(unit: Unit[RowSchedule]) -> Written:
+    return write_reduction(ColumnWriter, unit, needs_n=False, shares=False)
+
+
+def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
+    return f"columns{'_split' if schedule.split else ''}{schedule.bits_suffix}"
+
+
+COLUMN_REDUCE = Family(
+    "column_reduce",
+    RowFacts,
+    choose=down_columns,
+    launch=columns_rule,
+    write=write,
+    suffix=suffix,
+    classes=row_classes,
+    has_element=False,
+)

@@ -1,0 +1,34 @@
+"""``contiguous``: every operand is dense in one order, or a single element.  No offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.codegen.elementwise.linear import write_linear
+from kgen.codegen.family import Family
+from kgen.schedule.classes import classes
+from kgen.schedule.cover import cover_contiguous
+from kgen.schedule.elementwise.launch import linear_rule
+from kgen.schedule.elementwise.linear import contiguous
+from kgen.schedule.facts import Facts
+from kgen.schedule.schedule import Schedule
+
+
+def suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:
+    aligned = schedule.lead is None and all(
+        t.access == "scalar" or t.alignment >= schedule.group * size
+        for t, size in zip(schedule.touches, itemsizes, strict=True)
+    )
+    return f"contiguous{'' if aligned else '_unaligned'}{schedule.bits_suffix}"
+
+
+CONTIGUOUS = Family(
+    "contiguous",
+    Facts,
+    choose=contiguous,
+    launch=linear_rule,
+    write=write_linear,
+    suffix=suffix,
+    classes=classes,
+    covers=cover_contiguous,
+)

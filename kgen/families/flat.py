@@ -1,0 +1,23 @@
+"""``flat``: outputs dense in one order, a group of elements a thread; others at an offset computed for each element."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kgen.codegen.elementwise.linear import write_linear
+from kgen.codegen.family import Family
+from kgen.schedule.classes import classes
+from kgen.schedule.elementwise.launch import linear_rule
+from kgen.schedule.elementwise.linear import flat
+from kgen.schedule.facts import Facts
+from kgen.schedule.schedule import Schedule, ranked_suffix
+
+FLAT = Family[Facts, Schedule](
+    "flat",
+    Facts,
+    choose=flat,
+    launch=linear_rule,
+    write=write_linear,
+    suffix=ranked_suffix,
+    classes=partial(classes, costs="costs divisions for each element"),
+)

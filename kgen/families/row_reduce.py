@@ -1,0 +1,38 @@
+"""``row_reduce``: reductions along rows; some threads share a row.  Covers every layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.codegen.family import Family, Unit, Written
+from kgen.codegen.reduction.describe import write_reduction
+from kgen.codegen.reduction.rows import RowsWriter
+from kgen.schedule.classes import row_classes
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import rows_rule
+from kgen.schedule.reduction.rows import along_rows
+from kgen.schedule.reduction.schedule import RowSchedule
+
+
+def write(unit: Unit[RowSchedule]) -> Written:
+    """With a block for each row, the grid is exact."""
+    needs_n = unit.schedule.rows > 1 or unit.schedule.near is not None
+    return write_reduction(RowsWriter, unit, needs_n=needs_n, shares=True)
+
+
+def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
+    ends = "_staged" if schedule.stages else "_peeled" if schedule.lead is not None else ""
+    cluster = "" if schedule.cluster == 1 else "_cluster" if schedule.near is None else "_staying"
+    return f"rows_{schedule.held_suffix}{ends}{'_split' if schedule.split else cluster}{schedule.bits_suffix}"
+
+
+ROW_REDUCE = Family(
+    "row_reduce",
+    RowFacts,
+    choose=along_rows,
+    launch=rows_rule,
+    write=write,
+    suffix=suffix,
+    classes=row_classes,
+    has_element=False,
+)

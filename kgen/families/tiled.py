@@ -1,0 +1,23 @@
+"""``tiled``: square tiles of two dimensions, one a block, for operands that are consecutive along the second."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kgen.codegen.elementwise.groups import write_tiled
+from kgen.codegen.family import Family
+from kgen.schedule.classes import classes
+from kgen.schedule.elementwise.launch import tiles_rule
+from kgen.schedule.elementwise.tiled import tiled
+from kgen.schedule.facts import Facts
+from kgen.schedule.schedule import Schedule, ranked_suffix
+
+TILED = Family[Facts, Schedule](
+    "tiled",
+    Facts,
+    choose=tiled,
+    launch=tiles_rule,
+    write=write_tiled,
+    suffix=ranked_suffix,
+    classes=partial(classes, costs=""),
+)

@@ -1,0 +1,84 @@
+"""Kernels that walk the fastest dimension by groups and compute once for a group where its row begins: ``rows``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Set
+from dataclasses import replace
+
+from kgen.layout.access import Access, index_bits
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
+from kgen.schedule.elementwise.reasons import bits_reason, listed, spoilers
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.schedule import AccessKind, Schedule
+from kgen.schedule.target import WORD
+
+
+def rows(facts: Facts) -> Choice | None:
+    """Rows of some length: where they begin is computed once for a group of elements."""
+    if facts.space.shape[0] < facts.tuning.elementwise.shortest_row:
+        return None
+    reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
+    second, along = transposed(facts)
+    across = bool(along) and facts.space.shape[second] < facts.tuning.elementwise.shortest_side
+    space = second_first(facts.space, second, min(along)) if across else facts.space
+    schedule = by_groups(facts, "rows", space, facts.group, frozenset())
+    if across:
+        schedule = replace(schedule, across=True)
+        names = [facts.names[i] for i in sorted(along)]
+        reason += f"; {space.shape[1]} rows side by side, along which {listed(names)} consecutive"
+    return Choice(schedule, space, (reason, *spoilers(schedule, facts), bits_reason(schedule)))
+
+
+def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, turned: Set[int]) -> Schedule:
+    """A schedule that walks the fastest dimension by groups.  ``turned``: the operands that go through tiles."""
+    kinds = [_kind(space, i, of, i in turned) for i, of in enumerate(facts.classes)]
+    outer = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
+    narrow = any(group * facts.itemsizes[i] < WORD for i in turned)
+    grouping = Grouping(facts, kinds, outer, group, leads=not narrow)
+    # What all rows read again is in the cache, and its ends are met in every row.
+    shifts = [not turned and any(strides) for strides in outer]
+    touches = grouping.touches(outer_patterns(kinds, space)[1], shifts)
+    bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
+    block, coordinates = facts.tuning.elementwise.block, replace(facts, space=space).coordinates
+    return Schedule(template, block, group, rank, bits, touches, coordinates, grouping.lead, target=facts.target)
+
+
+def transposed(facts: Facts) -> tuple[int, set[int]]:
+    """The inputs that are consecutive along a dimension other than the outputs', and the dimension that most are."""
+    candidates = [
+        (i, d)
+        for i, touch in enumerate(facts.step.touches)
+        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
+        for d in range(1, len(facts.space.shape))
+        if facts.step_along(i, d) == 1
+    ]
+    if not candidates:
+        return 0, set()
+    second, _ = Counter(d for _, d in candidates).most_common(1)[0]
+    return second, {i for i, d in candidates if d == second}
+
+
+def second_first(space: IterationSpace, dimension: int, turned: int) -> IterationSpace:
+    """The space with one dimension moved to second place: the other side of the tiles.
+
+    The rest is walked in the order in which the transposed operand lies: of the two sides of a tile, that is the one
+    that is read in short pieces, and neighbouring pieces should follow each other.
+    """
+    rest = [d for d in range(1, len(space.shape)) if d != dimension]
+    order = [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[turned][d]))]
+    return IterationSpace(
+        tuple(space.shape[d] for d in order),
+        tuple(tuple(strides[d] for d in order) for strides in space.strides),
+        tuple(space.axes[d] for d in order),
+    )
+
+
+def _kind(space: IterationSpace, touch: int, of: Access, turned: bool) -> AccessKind:
+    if of is Access.SCALAR:
+        return "scalar"
+    if turned:
+        return "transposed"
+    step = space.strides[touch][0]
+    return "vector" if step == 1 else "column" if step == 0 else "gather"

@@ -1,0 +1,180 @@
+"""Integer expressions over extents, strides and a device: what a launch is computed from, as data.
+
+An expression is a frozen tree.  Python evaluates it (:func:`python` gives the text of a Python expression), ``explain``
+prints it, and :func:`c` gives the same as C.  Divisions are of numbers that are not negative.
+
+    ceil_div(extent(0), 4) * extent(1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+#: magic, shift: see :func:`kgen.schedule.divisors.magic_number`; >: 1 or 0; if: the second where the first is not 0,
+#: else the third
+Operator = Literal["+", "-", "*", "ceil", "min", "max", ">", "!=", "if", "magic", "shift"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Sums, differences and products of expressions and integers are expressions."""
+
+    def __add__(self, other: Expr | int) -> Expr:
+        return _folded("+", self, _expr(other))
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        return _folded("-", self, _expr(other))
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        return _folded("*", self, _expr(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Int(Expr):
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    """A number that a launch knows: ``of`` and its indices, as ``shape[0]`` or ``strides[2][0]``, or another one of its
+    rule."""
+
+    of: str
+    indices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Op(Expr):
+    operator: Operator
+    args: tuple[Expr, ...]
+
+
+def extent(dimension: int) -> Name:
+    """Of the space, the fastest dimension first."""
+    return Name("shape", (dimension,))
+
+
+def stride(touch: int, dimension: int) -> Name:
+    """In elements."""
+    return Name("strides", (touch, dimension))
+
+
+def ceil_div(number: Expr | int, divisor: Expr | int) -> Expr:
+    return _folded("ceil", _expr(number), _expr(divisor))
+
+
+def minimum(one: Expr | int, other: Expr | int) -> Expr:
+    return _folded("min", _expr(one), _expr(other))
+
+
+def maximum(one: Expr | int, other: Expr | int) -> Expr:
+    return _folded("max", _expr(one), _expr(other))
+
+
+def where(test: Expr, then: Expr | int, otherwise: Expr | int) -> Expr:
+    return Op("if", (test, _expr(then), _expr(otherwise)))
+
+
+def product(factors: Iterable[Expr | int]) -> Expr:
+    one: Expr = Int(1)
+    return reduce(Expr.__mul__, factors, one)
+
+
+def total(terms: Iterable[Expr | int]) -> Expr:
+    none: Expr = Int(0)
+    return reduce(Expr.__add__, terms, none)
+
+
+def walked(touch: int, dimension: int) -> Expr:
+    """The stride along a dimension, 0 along one of a single element: nobody walks it."""
+    return where(Op("!=", (extent(dimension), Int(1))), stride(touch, dimension), 0)
+
+
+def magic(divisor: Expr) -> Expr:
+    return Op("magic", (divisor,))
+
+
+def shift(divisor: Expr) -> Expr:
+    return Op("shift", (divisor,))
+
+
+def _expr(value: Expr | int) -> Expr:
+    return Int(value) if isinstance(value, int) else value
+
+
+_VALUES: Mapping[str, Callable[[int, int], int]] = {
+    "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "ceil": lambda a, b: -(-a // b), "min": min, "max": max,
+}  # fmt: skip
+_NEUTRAL = {("+", 0), ("-", 0), ("*", 1), ("ceil", 1)}  # on the right
+_NEUTRAL_LEFT = {("+", 0), ("*", 1)}
+
+
+def _folded(operator: Operator, one: Expr, other: Expr) -> Expr:
+    """An operation, but for those that change nothing or are of two integers."""
+    if isinstance(one, Int) and isinstance(other, Int):
+        return Int(_VALUES[operator](one.value, other.value))
+    if isinstance(other, Int) and (operator, other.value) in _NEUTRAL:
+        return one
+    if isinstance(one, Int) and (operator, one.value) in _NEUTRAL_LEFT:
+        return other
+    return Op(operator, (one, other))
+
+
+# --- as text ------------------------------------------------------------------------------------------
+
+_PYTHON = {
+    "+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "ceil": "-(-{} // {})", "min": "min({}, {})",
+    "max": "max({}, {})", ">": "({} > {})", "!=": "({} != {})", "if": "({1} if {0} else {2})",
+    "magic": "magic({})", "shift": "shift({})",
+}  # fmt: skip
+
+_C = {
+    **_PYTHON, "ceil": "kgen_ceil_div({}, {})", "min": "kgen_min({}, {})", "max": "kgen_max({}, {})",
+    "if": "({} ? {} : {})", "magic": "kgen_magic({})", "shift": "kgen_shift({})",
+}  # fmt: skip
+
+_SHOWN = {**_PYTHON, "ceil": "ceil({} / {})"}
+
+#: What C expressions call.
+C_FUNCTIONS = """\
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
+static long long kgen_max(long long a, long long b) { return a > b ? a : b; }
+static long long kgen_shift(long long d) {
+    long long bits = 0;
+    for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
+    return bits;
+}
+static long long kgen_magic(long long d) {
+    const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
+    return (((power - divisor) << 32) / divisor + 1) & 0xffffffffull;
+}
+"""
+
+
+def python(expr: Expr) -> str:
+    """A Python expression of the names, and of the functions ``magic`` and ``shift``."""
+    return _text(expr, _PYTHON)
+
+
+def c(expr: Expr) -> str:
+    """A C expression of type ``long long``, which calls :data:`C_FUNCTIONS`."""
+    return _text(expr, _C)
+
+
+def shown(expr: Expr) -> str:
+    """For people."""
+    text = _text(expr, _SHOWN)
+    return text[1:-1] if isinstance(expr, Op) and expr.operator in ("+", "-", "*") else text
+
+
+def _text(expr: Expr, spelled: Mapping[str, str]) -> str:
+    if isinstance(expr, Int):
+        return f"({expr.value})" if expr.value < 0 else str(expr.value)
+    if isinstance(expr, Name):
+        return expr.of + "".join(f"[{i}]" for i in expr.indices)
+    assert isinstance(expr, Op)
+    return spelled[expr.operator].format(*(_text(a, spelled) for a in expr.args))

@@ -1,0 +1,77 @@
+"""What is known of a step when its schedule is chosen: one frozen value, everything derived from it computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.layout.access import Access, classify
+from kgen.layout.iterator import IterationSpace
+from kgen.partition.step import Step
+from kgen.schedule.schedule import Schedule
+from kgen.schedule.target import PORTABLE, Target
+from kgen.schedule.tuning import Tuning
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A step and where its operands lie; sequences have one entry for each of its touches.
+
+    ``itemsizes`` in bytes; ``addresses`` modulo what the widest access needs; ``aliased``: whether another touch may
+    reach the same memory.
+    """
+
+    step: Step
+    space: IterationSpace
+    itemsizes: Sequence[int]
+    addresses: Sequence[int]
+    aliased: Sequence[bool]
+    target: Target = PORTABLE
+
+    @property
+    def tuning(self) -> Tuning:
+        return self.target.tuning
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.step.kernel.operands[t.operand].name for t in self.step.touches)
+
+    @cached_property
+    def classes(self) -> tuple[Access, ...]:
+        """How each touch walks the space."""
+        return tuple(classify(self.space, i) for i in range(len(self.step.touches)))
+
+    @cached_property
+    def strided(self) -> tuple[str, ...]:
+        """The names of operands that are neither dense in the order of the space nor a single element."""
+        return tuple(n for n, c in zip(self.names, self.classes, strict=True) if c is Access.STRIDED)
+
+    @cached_property
+    def group(self) -> int:
+        """Consecutive elements a thread, after the operands that move along the fastest dimension."""
+        return group_size([s for i, s in enumerate(self.itemsizes) if self.step_along(i, 0) != 0], self.target)
+
+    @cached_property
+    def coordinates(self) -> tuple[tuple[int, int], ...]:
+        """Which merged dimension each ``index()`` of the step reads, by axis from the right."""
+        rank = len(self.step.shape)
+        return tuple((axis - rank, self.space.dim_of(axis)) for axis in sorted(self.step.index_axes()))
+
+    def step_along(self, touch: int, dimension: int) -> int:
+        """The stride of a touch along a dimension, 0 where the dimension is not walked."""
+        return self.space.strides[touch][dimension] if self.space.shape[dimension] > 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A schedule, the space in the order in which it walks it, and the decisions with their reasons."""
+
+    schedule: Schedule
+    space: IterationSpace
+    reasons: tuple[str, ...]
+
+
+def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
+    """Consecutive elements a thread: the widest operand fills one vector access, the others take part of one."""
+    return max(1, target.vector_bytes // max(itemsizes, default=1))
