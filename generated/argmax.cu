@@ -18,33 +18,12 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A value, and where in its row it is: at 0 until one beats the value that it starts with.
-template <typename T, typename Place>
-struct Found {
-    T value;
-    Place at;
-};
-
-// Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
-template <typename T, typename Place>
-static __device__ __forceinline__ void take_greatest(Found<T, Place>& found, T x, Place place)
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
 {
-    if (!(x <= found.value) && found.value == found.value) {
-        found.value = x;
-        found.at = place;
-    }
-}
-
-// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.  Without branches.
-template <typename T, typename Place>
-static __device__ __forceinline__ void first_greatest(Found<T, Place>& a, const Found<T, Place>& b)
-{
-    const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-    const bool better = (b.value > a.value) | (b_is_nan & !a_is_nan);
-    const bool as_good = (b.value == a.value) | (b_is_nan & a_is_nan);
-    if (better | (as_good & (b.at < a.at))) {
-        a = b;
-    }
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
@@ -60,21 +39,67 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// The state of the thread whose number differs by the bit `d`.
+// The greatest of some elements, and where the first of that value is; the first NaN wins.
 template <typename T, typename Place>
-static __device__ __forceinline__ Found<T, Place> shuffled(const Found<T, Place>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.value, d), __shfl_xor_sync(0xffffffffu, a.at, d)};
-}
+struct ArgMax {
+    T value;
+    Place at;
+
+    static __device__ __forceinline__ ArgMax identity() { return {lowest<T>(), 0}; }
+
+    // Takes an element that comes later in the row than all before.
+    __device__ __forceinline__ void add(T x, Place place)
+    {
+        if (!(x <= value) && value == value) {
+            value = x;
+            at = place;
+        }
+    }
+
+    // Without branches.
+    __device__ __forceinline__ void merge(const ArgMax& other)
+    {
+        const bool is_nan = value != value, other_is_nan = other.value != other.value;
+        const bool better = (other.value > value) | (other_is_nan & !is_nan);
+        const bool as_good = (other.value == value) | (other_is_nan & is_nan);
+        if (better | (as_good & (other.at < at))) {
+            *this = other;
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ ArgMax shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
+    }
+
+    __device__ __forceinline__ long long result() const { return at; }
+};
+
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
 
 // Takes one element into argmax and max.
 static __device__ __forceinline__ void
-argmax_pass(const float x_v, const int place, Found<float, int>& argmax_acc, float& max_acc)
+argmax_pass(const float x_v, const int place, ArgMax<float, int>& argmax_acc, Max<float>& max_acc)
 {
     // at = argmax(x, axis=-1)
-    take_greatest(argmax_acc, x_v, place);
+    argmax_acc.add(x_v, place);
     // top = max(x, axis=-1)
-    max_acc = nan_max(max_acc, x_v);
+    max_acc.add(x_v);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -88,7 +113,7 @@ struct argmax_rows_held1024_layout {
 // Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
-// What moves by groups has rows, and strides between them, of multiples of 4 elements.
+// Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap at and top in memory.
 extern "C" __global__ void __launch_bounds__(64)
 argmax_rows_held1024(const float* __restrict__ x_ptr,
@@ -97,7 +122,7 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
                      const argmax_rows_held1024_layout layout,
                      const unsigned int n)
 {
-    const int lane = threadIdx.x % 32;
+    const int thread = threadIdx.x % 32;
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
@@ -106,17 +131,17 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
     Pack<float, 4, 16> x_vec[8];
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 32 + lane);
+        const int i = 4 * (v * 32 + thread);
         if (i < width) {
             x_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + i);
         }
     }
 
-    Found<float, int> argmax_acc = {__int_as_float(0xff800000 /* -inf */), 0};
-    float max_acc = __int_as_float(0xff800000 /* -inf */);
+    auto argmax_acc = ArgMax<float, int>::identity();
+    auto max_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 4 * (v * 32 + lane);
+        const int i = 4 * (v * 32 + thread);
         if (i < width) {
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -126,13 +151,13 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        first_greatest(argmax_acc, shuffled(argmax_acc, d));
-        max_acc = nan_max(max_acc, __shfl_xor_sync(0xffffffffu, max_acc, d));
+        argmax_acc.merge(argmax_acc.shuffled(d));
+        max_acc.merge(max_acc.shuffled(d));
     }
-    const long long argmax_v = argmax_acc.at;
-    const float max_v = max_acc;
+    const long long argmax_v = argmax_acc.result();
+    const float max_v = max_acc.result();
 
-    if (lane == 0 && live) {
+    if (thread == 0 && live) {
         // at = argmax(x, axis=-1)
         at_ptr[row * layout.at_stride[0]] = argmax_v;
         // top = max(x, axis=-1)

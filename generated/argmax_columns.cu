@@ -19,33 +19,12 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A value, and where in its row it is: at 0 until one beats the value that it starts with.
-template <typename T, typename Place>
-struct Found {
-    T value;
-    Place at;
-};
-
-// Takes a later element of the row, where it is greater than what was found so far; the first NaN wins.
-template <typename T, typename Place>
-static __device__ __forceinline__ void take_greatest(Found<T, Place>& found, T x, Place place)
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
 {
-    if (!(x <= found.value) && found.value == found.value) {
-        found.value = x;
-        found.at = place;
-    }
-}
-
-// Replaces a by b where b is greater, or as good and nearer to the start; the first NaN wins.  Without branches.
-template <typename T, typename Place>
-static __device__ __forceinline__ void first_greatest(Found<T, Place>& a, const Found<T, Place>& b)
-{
-    const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-    const bool better = (b.value > a.value) | (b_is_nan & !a_is_nan);
-    const bool as_good = (b.value == a.value) | (b_is_nan & a_is_nan);
-    if (better | (as_good & (b.at < a.at))) {
-        a = b;
-    }
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
@@ -61,14 +40,70 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// The greatest of some elements, and where the first of that value is; the first NaN wins.
+template <typename T, typename Place>
+struct ArgMax {
+    T value;
+    Place at;
+
+    static __device__ __forceinline__ ArgMax identity() { return {lowest<T>(), 0}; }
+
+    // Takes an element that comes later in the row than all before.
+    __device__ __forceinline__ void add(T x, Place place)
+    {
+        if (!(x <= value) && value == value) {
+            value = x;
+            at = place;
+        }
+    }
+
+    // Without branches.
+    __device__ __forceinline__ void merge(const ArgMax& other)
+    {
+        const bool is_nan = value != value, other_is_nan = other.value != other.value;
+        const bool better = (other.value > value) | (other_is_nan & !is_nan);
+        const bool as_good = (other.value == value) | (other_is_nan & is_nan);
+        if (better | (as_good & (other.at < at))) {
+            *this = other;
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ ArgMax shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
+    }
+
+    __device__ __forceinline__ long long result() const { return at; }
+};
+
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
 // Takes one element into argmax and max.
 static __device__ __forceinline__ void
-argmax_columns_pass(const float x_v, const int place, Found<float, int>& argmax_acc, float& max_acc)
+argmax_columns_pass(const float x_v,
+                    const int place,
+                    ArgMax<float, int>& argmax_acc,
+                    Max<float>& max_acc)
 {
     // at = argmax(x, axis=-1)
-    take_greatest(argmax_acc, x_v, place);
+    argmax_acc.add(x_v, place);
     // top = max(x, axis=-1)
-    max_acc = nan_max(max_acc, x_v);
+    max_acc.add(x_v);
 }
 
 // Where the columns lie; strides and steps in elements.
@@ -79,7 +114,7 @@ struct argmax_columns_columns_split_layout {
     int x_step[1];  // down a column
 };
 
-// Columns, 64 a block: 16 threads across, 16 share a group; several blocks share them.
+// 64 columns a block: 16 threads across, 16 down each column; several blocks share a column.
 // Launch: (ceil(columns / 64), ceil(height / span)) blocks of 256 threads; `span`: any.
 // Memory: gridDim.x * gridDim.y * 64 of each `*_of_blocks`; `arrived` counts for each blockIdx.x, 0 before and after.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
@@ -90,38 +125,38 @@ extern "C" __global__ void __launch_bounds__(256)
 argmax_columns_columns_split(const float* __restrict__ x_ptr,
                              long long* __restrict__ at_ptr,
                              float* __restrict__ top_ptr,
-                             Found<float, int>* argmax_of_blocks,
-                             float* max_of_blocks,
+                             ArgMax<float, int>* argmax_of_blocks,
+                             Max<float>* max_of_blocks,
                              unsigned int* arrived,
                              const argmax_columns_columns_split_layout layout)
 {
-    const int lane = threadIdx.x % 16;
-    const int share = threadIdx.x / 16;  // of a group's elements
-    const int column = 64 * blockIdx.x + 4 * lane;
+    const int across = threadIdx.x % 16;  // of the threads beside each other
+    const int down = threadIdx.x / 16;  // of the threads that share each column
+    const int column = 64 * blockIdx.x + 4 * across;
     const bool live = column < layout.columns;
-    long long* const at_row = at_ptr + column;
-    float* const top_row = top_ptr + column;
-    const float* const x_row = x_ptr + column;
+    long long* const at_column = at_ptr + column;
+    float* const top_column = top_ptr + column;
+    const float* const x_column = x_ptr + column;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
 
-    __shared__ Found<float, int> argmax_shared[1024];
-    __shared__ float max_shared[1024];
-    Found<float, int> argmax_acc[4];
-    float max_acc[4];
+    __shared__ ArgMax<float, int> argmax_shared[1024];
+    __shared__ Max<float> max_shared[1024];
+    ArgMax<float, int> argmax_acc[4];
+    Max<float> max_acc[4];
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        argmax_acc[j] = Found<float, int>{__int_as_float(0xff800000 /* -inf */), 0};
-        max_acc[j] = __int_as_float(0xff800000 /* -inf */);
+        argmax_acc[j] = ArgMax<float, int>::identity();
+        max_acc[j] = Max<float>::identity();
     }
     if (live) {
-        int e = first + share;
+        int e = first + down;
         for (; e + 48 < last; e += 64) {
             Pack<float, 4, 16> x_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
                 x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_row + (e + u * 16) * layout.x_step[0]);
+                    x_column + (e + u * 16) * layout.x_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -136,7 +171,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_row + (e + u * 16) * layout.x_step[0]);
+                    x_column + (e + u * 16) * layout.x_step[0]);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -150,7 +185,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         if (e < last) {
             Pack<float, 4, 16> x_vec;
             x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                x_row + e * layout.x_step[0]);
+                x_column + e * layout.x_step[0]);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 argmax_columns_pass(x_vec.at[j], e, argmax_acc[j], max_acc[j]);
@@ -158,19 +193,19 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         }
     }
 
-    // Threads that share columns meet in shared memory, where all threads merge, a column each at a time.
+    // Threads that share columns exchange through shared memory; all threads merge, one column each at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        argmax_shared[(share * 4 + j) * 16 + lane] = argmax_acc[j];
-        max_shared[(share * 4 + j) * 16 + lane] = max_acc[j];
+        argmax_shared[(down * 4 + j) * 16 + across] = argmax_acc[j];
+        max_shared[(down * 4 + j) * 16 + across] = max_acc[j];
     }
     __syncthreads();
     #pragma unroll
     for (int n = 16; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // these take what the others have
+        const int s = (n + 1) / 2;  // the first s merge what the others have
         for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
-            first_greatest(argmax_shared[i], argmax_shared[i + s * 64]);
-            max_shared[i] = nan_max(max_shared[i], max_shared[i + s * 64]);
+            argmax_shared[i].merge(argmax_shared[i + s * 64]);
+            max_shared[i].merge(max_shared[i + s * 64]);
         }
         __syncthreads();
     }
@@ -192,41 +227,41 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     if (!is_last) {
         return;
     }
-    Found<float, int> argmax_whole = Found<float, int>{__int_as_float(0xff800000 /* -inf */), 0};
-    float max_whole = __int_as_float(0xff800000 /* -inf */);
+    auto argmax_whole = ArgMax<float, int>::identity();
+    auto max_whole = Max<float>::identity();
     // Reads do not wait for merges: several are on their way at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 64; b < int(gridDim.y); b += 4) {
         const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
-        first_greatest(argmax_whole, argmax_of_blocks[theirs]);
-        max_whole = nan_max(max_whole, max_of_blocks[theirs]);
+        argmax_whole.merge(argmax_of_blocks[theirs]);
+        max_whole.merge(max_of_blocks[theirs]);
     }
     argmax_shared[threadIdx.x] = argmax_whole;
     max_shared[threadIdx.x] = max_whole;
     __syncthreads();
     #pragma unroll
     for (int n = 4; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // these take what the others have
+        const int s = (n + 1) / 2;  // the first s merge what the others have
         for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
-            first_greatest(argmax_shared[i], argmax_shared[i + s * 64]);
-            max_shared[i] = nan_max(max_shared[i], max_shared[i + s * 64]);
+            argmax_shared[i].merge(argmax_shared[i + s * 64]);
+            max_shared[i].merge(max_shared[i + s * 64]);
         }
         __syncthreads();
     }
 
-    if (share == 0 && live) {
+    if (down == 0 && live) {
         Pack<long long, 4, 16> at_vec;
         Pack<float, 4, 16> top_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const long long argmax_v = argmax_shared[j * 16 + lane].at;
-            const float max_v = max_shared[j * 16 + lane];
+            const long long argmax_v = argmax_shared[j * 16 + across].result();
+            const float max_v = max_shared[j * 16 + across].result();
             // at = argmax(x, axis=-1)
             at_vec.at[j] = argmax_v;
             // top = max(x, axis=-1)
             top_vec.at[j] = max_v;
         }
-        *reinterpret_cast<Pack<long long, 4, 16>*>(at_row) = at_vec;
-        *reinterpret_cast<Pack<float, 4, 16>*>(top_row) = top_vec;
+        *reinterpret_cast<Pack<long long, 4, 16>*>(at_column) = at_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(top_column) = top_vec;
     }
 }

@@ -19,56 +19,83 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Elements seen, their mean, and the sum of their squared distances from it.
+// How many elements there are, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
+
+    static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
+
+    // Takes a group of elements, about the group's own mean.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        Moments group{N, 0, 0};
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.mean += x[j];
+        }
+        group.mean *= 1 / (T)N;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.distance += (x[j] - group.mean) * (x[j] - group.mean);
+        }
+        merge(group);
+    }
+
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    __device__ __forceinline__ void merge(const Moments& other)
+    {
+        const T total = count + other.count, apart = other.mean - mean;
+        const T quotient =
+            sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
+        const T share = count == 0 ? 1 : quotient;
+        distance += other.distance + apart * (apart * (count * share));
+        mean += isfinite(apart) ? apart * share : other.mean;
+        count = total;
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Moments shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
+                __shfl_xor_sync(0xffffffffu, distance, d)};
+    }
+
+    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
+    // shows in the last bits.
+    template <int Lanes>
+    __device__ __forceinline__ Moments of_first() const
+    {
+        return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
+    }
+
+    // NaN where there are no elements.
+    __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements) const { return distance / (T)elements; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, int correction) const
+    {
+        return distance / (T)max(elements - correction, (Count)0);
+    }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, double correction) const
+    {
+        return distance / (T)fmax((double)elements - correction, 0.0);
+    }
+
+    // The square root of the variance.
+    template <typename Count, typename... Correction>
+    __device__ __forceinline__ T deviation(Count elements, Correction... correction) const
+    {
+        return sqrt(variance(elements, correction...));
+    }
 };
-
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
-// branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
-template <typename T>
-static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
-{
-    const T count = a.count + b.count, apart = b.mean - a.mean;
-    const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
-    const T share = a.count == 0 ? 1 : quotient;
-    a.distance += b.distance + apart * (apart * (a.count * share));
-    a.mean += isfinite(apart) ? apart * share : b.mean;
-    a.count = count;
-}
-
-// Takes the elements of a group into the moments, about the group's own mean.
-template <typename T, int N>
-static __device__ __forceinline__ void add_group(Moments<T>& all, const T (&x)[N])
-{
-    T sum = 0, distance = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += x[j];
-    }
-    const T mean = sum * (1 / (T)N);
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        distance += (x[j] - mean) * (x[j] - mean);
-    }
-    merge(all, Moments<T>{N, mean, distance});
-}
-
-// The mean of the elements seen; NaN where there are none.
-template <typename T>
-static __device__ __forceinline__ T mean_of(const Moments<T>& a)
-{
-    return a.count > 0 ? a.mean : a.mean / a.count;
-}
-
-// The state of the thread whose number differs by the bit `d`.
-template <typename T>
-static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
-            __shfl_xor_sync(0xffffffffu, a.distance, d)};
-}
 
 // What goes into var, of one element.
 static __device__ __forceinline__ void
@@ -95,7 +122,7 @@ struct batch_stats_rows_long_split_layout {
 // Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for image.
-// What moves by groups has a fastest extent, and strides beyond it, of multiples of 4 elements.
+// Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 batch_stats_rows_long_split(const float* __restrict__ image_ptr,
@@ -105,16 +132,16 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
                             unsigned int* arrived,
                             const batch_stats_rows_long_split_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     const float* const image_row = image_ptr + row * layout.image_stride[0];
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
     __shared__ Moments<float> var_of_warps[32];
-    Moments<float> var_acc = {};
+    auto var_acc = Moments<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 4096) {
+    for (int i = first + 4 * thread; i < last; i += 4096) {
         const unsigned int s0 = (__umulhi(i, layout.place_magic[0]) + i) >> layout.place_shift[0];
         const int r0 = (int)(i - s0 * layout.place_extent[0]);
         const int r1 = (int)s0;
@@ -124,11 +151,11 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
         for (int j = 0; j < 4; ++j) {
             batch_stats_pass(image_vec.at[j], var_part[j]);
         }
-        add_group(var_acc, var_part);
+        var_acc.add(var_part);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        merge(var_acc, shuffled(var_acc, d));
+        var_acc.merge(var_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         var_of_warps[threadIdx.x / 32] = var_acc;
@@ -137,7 +164,7 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     var_acc = var_of_warps[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        merge(var_acc, shuffled(var_acc, d));
+        var_acc.merge(var_acc.shuffled(d));
     }
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
@@ -152,13 +179,13 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     if (!is_last) {
         return;
     }
-    var_acc = Moments<float>{};
-    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
-        merge(var_acc, var_of_blocks[row * gridDim.y + b]);
+    var_acc = Moments<float>::identity();
+    for (unsigned int b = thread; b < gridDim.y; b += 1024) {
+        var_acc.merge(var_of_blocks[row * gridDim.y + b]);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        merge(var_acc, shuffled(var_acc, d));
+        var_acc.merge(var_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         var_of_warps[threadIdx.x / 32] = var_acc;
@@ -167,12 +194,12 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     var_acc = var_of_warps[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        merge(var_acc, shuffled(var_acc, d));
+        var_acc.merge(var_acc.shuffled(d));
     }
-    const float mean_v = mean_of(var_acc);
-    const float var_v = var_acc.distance / (float)layout.width;
+    const float mean_v = var_acc.mean_or_nan();
+    const float var_v = var_acc.variance(layout.width);
 
-    if (lane == 0) {
+    if (thread == 0) {
         // mu = mean(image, axis=(0, 2, 3))
         mu_ptr[row * layout.mu_stride[0]] = mean_v;
         // sigma2 = var(image, axis=(0, 2, 3))

@@ -19,81 +19,159 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Elements seen, their mean, and the sum of their squared distances from it.
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
+template <typename T>
+struct CompensatedSum {
+    T sum, rest;
+
+    static __device__ __forceinline__ CompensatedSum identity() { return {0, 0}; }
+
+    __device__ __forceinline__ void merge(const Sum<T>& part)
+    {
+        const T total = sum + part.sum, gained = total - sum;
+        rest += (sum - (total - gained)) + (part.sum - gained);
+        sum = total;
+    }
+
+    __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
+};
+
+// How many elements there are, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
+
+    static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
+
+    // Takes a group of elements, about the group's own mean.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        Moments group{N, 0, 0};
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.mean += x[j];
+        }
+        group.mean *= 1 / (T)N;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.distance += (x[j] - group.mean) * (x[j] - group.mean);
+        }
+        merge(group);
+    }
+
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    __device__ __forceinline__ void merge(const Moments& other)
+    {
+        const T total = count + other.count, apart = other.mean - mean;
+        const T quotient =
+            sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
+        const T share = count == 0 ? 1 : quotient;
+        distance += other.distance + apart * (apart * (count * share));
+        mean += isfinite(apart) ? apart * share : other.mean;
+        count = total;
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Moments shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
+                __shfl_xor_sync(0xffffffffu, distance, d)};
+    }
+
+    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
+    // shows in the last bits.
+    template <int Lanes>
+    __device__ __forceinline__ Moments of_first() const
+    {
+        return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
+    }
+
+    // NaN where there are no elements.
+    __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements) const { return distance / (T)elements; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, int correction) const
+    {
+        return distance / (T)max(elements - correction, (Count)0);
+    }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, double correction) const
+    {
+        return distance / (T)fmax((double)elements - correction, 0.0);
+    }
+
+    // The square root of the variance.
+    template <typename Count, typename... Correction>
+    __device__ __forceinline__ T deviation(Count elements, Correction... correction) const
+    {
+        return sqrt(variance(elements, correction...));
+    }
 };
 
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
-// branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
-template <typename T>
-static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
-{
-    const T count = a.count + b.count, apart = b.mean - a.mean;
-    const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
-    const T share = a.count == 0 ? 1 : quotient;
-    a.distance += b.distance + apart * (apart * (a.count * share));
-    a.mean += isfinite(apart) ? apart * share : b.mean;
-    a.count = count;
-}
-
-// A sum that also keeps what rounding took away from it.
-template <typename T>
-struct Sum {
-    T sum, rest;
-};
-
-template <typename T>
-static __device__ __forceinline__ void add(Sum<T>& s, T x)
-{
-    const T sum = s.sum + x, gained = sum - s.sum;
-    s.rest += (s.sum - (sum - gained)) + (x - gained);
-    s.sum = sum;
-}
-
-template <typename T>
-static __device__ __forceinline__ T total(const Sum<T>& s)
-{
-    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
-}
-
-// The mean of the elements seen, and the sum of their squared distances from it; their number is known elsewhere.
+// The mean of some elements, and the sum of their squared distances from it; their number is known elsewhere: a thread
+// that takes as many elements of several columns counts them once for all.
 template <typename T>
 struct Spread {
     T mean, distance;
+
+    static __device__ __forceinline__ Spread identity() { return {0, 0}; }
+
+    // Takes a group of elements, about the group's own mean: they are `weight` of all, after `seen` others.
+    template <int N, typename Count>
+    __device__ __forceinline__ void add(const T (&x)[N], Count seen, Count weight)
+    {
+        Spread group{0, 0};
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.mean += x[j];
+        }
+        group.mean *= 1 / (T)N;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.distance += (x[j] - group.mean) * (x[j] - group.mean);
+        }
+        const T apart = group.mean - mean;
+        distance += group.distance + apart * (apart * (T)(seen * weight));
+        mean += apart * (T)weight;
+    }
+
+    template <typename Count>
+    __device__ __forceinline__ Moments<T> moments(Count seen) const { return {(T)seen, mean, distance}; }
 };
-
-// Takes the elements of a group into it, about the group's own mean: they are `weight` of all, after `seen` others.
-template <typename T, int N, typename Count>
-static __device__ __forceinline__ void add_group(Spread<T>& all, const T (&x)[N], Count seen, Count weight)
-{
-    T sum = 0, distance = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += x[j];
-    }
-    const T mean = sum * (1 / (T)N), apart = mean - all.mean;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        distance += (x[j] - mean) * (x[j] - mean);
-    }
-    all.distance += distance + apart * (apart * (T)(seen * weight));
-    all.mean += apart * (T)weight;
-}
-
-template <typename T, typename Count>
-static __device__ __forceinline__ Moments<T> moments(const Spread<T>& all, Count seen)
-{
-    return {(T)seen, all.mean, all.distance};
-}
 
 // What goes into mean and var, of one element.
 static __device__ __forceinline__ void
-batch_stats_channels_last_pass(const float image_v, float& mean_acc, float& var_acc)
+batch_stats_channels_last_pass(const float image_v, Sum<float>& mean_acc, float& var_acc)
 {
     // mu = mean(image, axis=(0, 2, 3))
-    mean_acc += image_v;
+    mean_acc.add(image_v);
     // sigma2 = var(image, axis=(0, 2, 3))
     var_acc = image_v;
 }
@@ -106,7 +184,7 @@ struct batch_stats_channels_last_columns_split_layout {
     int image_step[1];  // down a column
 };
 
-// Columns, 32 a block: 8 threads across, 32 share a group; several blocks share them.
+// 32 columns a block: 8 threads across, 32 down each column; several blocks share a column.
 // Launch: (ceil(columns / 32), ceil(height / span)) blocks of 256 threads; `span`: any.
 // Memory: gridDim.x * gridDim.y * 32 of each `*_of_blocks`; `arrived` counts for each blockIdx.x, 0 before and after.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
@@ -117,53 +195,53 @@ extern "C" __global__ void __launch_bounds__(256)
 batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
                                         float* __restrict__ mu_ptr,
                                         float* __restrict__ sigma2_ptr,
-                                        float* mean_of_blocks,
+                                        Sum<float>* mean_of_blocks,
                                         Moments<float>* var_of_blocks,
                                         unsigned int* arrived,
                                         const batch_stats_channels_last_columns_split_layout layout)
 {
-    const int lane = threadIdx.x % 8;
-    const int share = threadIdx.x / 8;  // of a group's elements
-    const int column = 32 * blockIdx.x + 4 * lane;
+    const int across = threadIdx.x % 8;  // of the threads beside each other
+    const int down = threadIdx.x / 8;  // of the threads that share each column
+    const int column = 32 * blockIdx.x + 4 * across;
     const bool live = column < layout.columns;
-    float* const mu_row = mu_ptr + column;
-    float* const sigma2_row = sigma2_ptr + column;
-    const float* const image_row = image_ptr + column;
+    float* const mu_column = mu_ptr + column;
+    float* const sigma2_column = sigma2_ptr + column;
+    const float* const image_column = image_ptr + column;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
 
-    __shared__ float mean_shared[1024];
+    __shared__ Sum<float> mean_shared[1024];
     __shared__ Moments<float> var_shared[1024];
-    float mean_acc[4];
-    Sum<float> mean_sum[4];
+    Sum<float> mean_acc[4];
+    CompensatedSum<float> mean_sum[4];
     Moments<float> var_acc[4];
-    Spread<float> var_sum[4];
+    Spread<float> var_spread[4];
     float seen = 0;  // elements of each column
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_sum[j] = Sum<float>{};
-        var_sum[j] = Spread<float>{};
+        mean_sum[j] = CompensatedSum<float>::identity();
+        var_spread[j] = Spread<float>::identity();
     }
     if (live) {
-        int e = first + share;
+        int e = first + down;
         for (; e + 96 < last; e += 128) {
             Pack<float, 4, 16> image_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
                 image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_row + (e + u * 32) * layout.image_step[0]);
+                    image_column + (e + u * 32) * layout.image_step[0]);
             }
             const float weight = __fdividef(4.0f, seen + 4.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                float mean_part = 0.0f;
+                auto mean_part = Sum<float>::identity();
                 float var_part[4];
                 #pragma unroll
                 for (int u = 0; u < 4; ++u) {
                     batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
                 }
-                add(mean_sum[j], mean_part);
-                add_group(var_sum[j], var_part, seen, weight);
+                mean_sum[j].merge(mean_part);
+                var_spread[j].add(var_part, seen, weight);
             }
             seen += 4.0f;
         }
@@ -172,19 +250,19 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_row + (e + u * 32) * layout.image_step[0]);
+                    image_column + (e + u * 32) * layout.image_step[0]);
             }
             const float weight = __fdividef(2.0f, seen + 2.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                float mean_part = 0.0f;
+                auto mean_part = Sum<float>::identity();
                 float var_part[2];
                 #pragma unroll
                 for (int u = 0; u < 2; ++u) {
                     batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
                 }
-                add(mean_sum[j], mean_part);
-                add_group(var_sum[j], var_part, seen, weight);
+                mean_sum[j].merge(mean_part);
+                var_spread[j].add(var_part, seen, weight);
             }
             seen += 2.0f;
             e += 64;
@@ -192,38 +270,38 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         if (e < last) {
             Pack<float, 4, 16> image_vec;
             image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                image_row + e * layout.image_step[0]);
+                image_column + e * layout.image_step[0]);
             const float weight = __fdividef(1.0f, seen + 1.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                float mean_part = 0.0f;
+                auto mean_part = Sum<float>::identity();
                 float var_part[1];
                 batch_stats_channels_last_pass(image_vec.at[j], mean_part, var_part[0]);
-                add(mean_sum[j], mean_part);
-                add_group(var_sum[j], var_part, seen, weight);
+                mean_sum[j].merge(mean_part);
+                var_spread[j].add(var_part, seen, weight);
             }
             seen += 1.0f;
         }
     }
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_acc[j] = total(mean_sum[j]);
-        var_acc[j] = moments(var_sum[j], seen);
+        mean_acc[j] = mean_sum[j].total();
+        var_acc[j] = var_spread[j].moments(seen);
     }
 
-    // Threads that share columns meet in shared memory, where all threads merge, a column each at a time.
+    // Threads that share columns exchange through shared memory; all threads merge, one column each at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_shared[(share * 4 + j) * 8 + lane] = mean_acc[j];
-        var_shared[(share * 4 + j) * 8 + lane] = var_acc[j];
+        mean_shared[(down * 4 + j) * 8 + across] = mean_acc[j];
+        var_shared[(down * 4 + j) * 8 + across] = var_acc[j];
     }
     __syncthreads();
     #pragma unroll
     for (int n = 32; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // these take what the others have
+        const int s = (n + 1) / 2;  // the first s merge what the others have
         for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
-            mean_shared[i] += mean_shared[i + s * 32];
-            merge(var_shared[i], var_shared[i + s * 32]);
+            mean_shared[i].merge(mean_shared[i + s * 32]);
+            var_shared[i].merge(var_shared[i + s * 32]);
         }
         __syncthreads();
     }
@@ -245,41 +323,41 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     if (!is_last) {
         return;
     }
-    Sum<float> mean_whole{};
-    Moments<float> var_whole = Moments<float>{};
+    auto mean_whole = CompensatedSum<float>::identity();
+    auto var_whole = Moments<float>::identity();
     // Reads do not wait for merges: several are on their way at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 32; b < int(gridDim.y); b += 8) {
         const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 32 + threadIdx.x % 32;
-        add(mean_whole, mean_of_blocks[theirs]);
-        merge(var_whole, var_of_blocks[theirs]);
+        mean_whole.merge(mean_of_blocks[theirs]);
+        var_whole.merge(var_of_blocks[theirs]);
     }
-    mean_shared[threadIdx.x] = total(mean_whole);
+    mean_shared[threadIdx.x] = mean_whole.total();
     var_shared[threadIdx.x] = var_whole;
     __syncthreads();
     #pragma unroll
     for (int n = 8; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // these take what the others have
+        const int s = (n + 1) / 2;  // the first s merge what the others have
         for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
-            mean_shared[i] += mean_shared[i + s * 32];
-            merge(var_shared[i], var_shared[i + s * 32]);
+            mean_shared[i].merge(mean_shared[i + s * 32]);
+            var_shared[i].merge(var_shared[i + s * 32]);
         }
         __syncthreads();
     }
 
-    if (share == 0 && live) {
+    if (down == 0 && live) {
         Pack<float, 4, 16> mu_vec;
         Pack<float, 4, 16> sigma2_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const float mean_v = mean_shared[j * 8 + lane] / (float)layout.height;
-            const float var_v = var_shared[j * 8 + lane].distance / (float)layout.height;
+            const float mean_v = mean_shared[j * 8 + across].mean(layout.height);
+            const float var_v = var_shared[j * 8 + across].variance(layout.height);
             // mu = mean(image, axis=(0, 2, 3))
             mu_vec.at[j] = mean_v;
             // sigma2 = var(image, axis=(0, 2, 3))
             sigma2_vec.at[j] = var_v;
         }
-        *reinterpret_cast<Pack<float, 4, 16>*>(mu_row) = mu_vec;
-        *reinterpret_cast<Pack<float, 4, 16>*>(sigma2_row) = sigma2_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(mu_column) = mu_vec;
+        *reinterpret_cast<Pack<float, 4, 16>*>(sigma2_column) = sigma2_vec;
     }
 }

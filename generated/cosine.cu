@@ -17,13 +17,38 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
 // Takes one element into sum and norm.
 static __device__ __forceinline__ void
-cosine_pass(const float a_v, const float b_v, float& sum_acc, float& norm_acc, float& norm_acc2)
+cosine_pass(const float a_v,
+            const float b_v,
+            Sum<float>& sum_acc,
+            Sum<float>& norm_acc,
+            Sum<float>& norm_acc2)
 {
-    sum_acc += a_v * b_v;
-    norm_acc += a_v * a_v;
-    norm_acc2 += b_v * b_v;
+    sum_acc.add(a_v * b_v);
+    norm_acc.add_square(a_v);
+    norm_acc2.add_square(b_v);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -37,7 +62,7 @@ struct cosine_rows_held256_layout {
 // Launch: ceil(n / 4) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for a and b.
-// What moves by groups has rows, and strides between them, of multiples of 4 elements.
+// Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
 cosine_rows_held256(const float* __restrict__ a_ptr,
@@ -46,7 +71,7 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
                     const cosine_rows_held256_layout layout,
                     const unsigned int n)
 {
-    const int lane = threadIdx.x % 16;
+    const int thread = threadIdx.x % 16;
     const bool live = blockIdx.x * 4u + threadIdx.x / 16 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 4u + threadIdx.x / 16 : 0;
     const int width = live ? layout.width : 0;
@@ -57,43 +82,43 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
     Pack<float, 4, 16> b_vec[4];
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 4 * (v * 16 + lane);
+        const int i = 4 * (v * 16 + thread);
         if (i < width) {
             a_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_row + i);
             b_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(b_row + i);
         }
     }
 
-    float sum_acc = 0.0f;
-    float norm_acc = 0.0f;
-    float norm_acc2 = 0.0f;
+    auto sum_acc = Sum<float>::identity();
+    auto norm_acc = Sum<float>::identity();
+    auto norm_acc2 = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 4 * (v * 16 + lane);
+        const int i = 4 * (v * 16 + thread);
         if (i < width) {
-            float sum_part = 0.0f;
-            float norm_part = 0.0f;
-            float norm_acc2_part = 0.0f;
+            auto sum_part = Sum<float>::identity();
+            auto norm_part = Sum<float>::identity();
+            auto norm_acc2_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 cosine_pass(a_vec[v].at[j], b_vec[v].at[j], sum_part, norm_part, norm_acc2_part);
             }
-            sum_acc += sum_part;
-            norm_acc += norm_part;
-            norm_acc2 += norm_acc2_part;
+            sum_acc.merge(sum_part);
+            norm_acc.merge(norm_part);
+            norm_acc2.merge(norm_acc2_part);
         }
     }
     #pragma unroll
     for (int d = 8; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
-        norm_acc += __shfl_xor_sync(0xffffffffu, norm_acc, d);
-        norm_acc2 += __shfl_xor_sync(0xffffffffu, norm_acc2, d);
+        sum_acc.merge(sum_acc.shuffled(d));
+        norm_acc.merge(norm_acc.shuffled(d));
+        norm_acc2.merge(norm_acc2.shuffled(d));
     }
-    const float sum_v = sum_acc;
-    const float norm_v = sqrtf(norm_acc);
-    const float norm_v2 = sqrtf(norm_acc2);
+    const float sum_v = sum_acc.result();
+    const float norm_v = norm_acc.norm();
+    const float norm_v2 = norm_acc2.norm();
 
-    if (lane == 0 && live) {
+    if (thread == 0 && live) {
         y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm_v2);
     }
 }

@@ -20,19 +20,6 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// The greatest of some elements, and the sum of exp(element - greatest).
-template <typename T>
-struct LogSum {
-    T peak, sum;
-};
-
-// What exponents are taken relative to: the greatest element where it is finite.
-template <typename T>
-static __device__ __forceinline__ T origin(const LogSum<T>& a)
-{
-    return isinf(a.peak) ? 0 : a.peak;
-}
-
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -58,59 +45,117 @@ static __device__ __forceinline__ float term(float x)
 #endif
 }
 
-// Takes the elements of a group, relative to the greatest so far.
-template <int N>
-static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
-{
-    const float before = all.peak;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        all.peak = nan_max(all.peak, x[j]);
-    }
-    float sum = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += term(x[j] - origin(all));
-    }
-    all.sum = all.sum * expf(before - origin(all)) + sum;
-}
-
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
-// that all lanes get the same bits.
-template <int Lanes>
-static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
-{
-    const float before = a.peak;
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
-    }
-    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
-    }
-}
-
-// A sum that also keeps what rounding took away from it.
+// What no element of a type is below: -inf, or the least integer.
 template <typename T>
-struct Sum {
-    T sum, rest;
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+
+    static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
+
+    // What exponents are taken relative to: the greatest element where it is finite.
+    __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
+
+    // Takes a group of elements, relative to the greatest so far.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            peak = nan_max(peak, x[j]);
+        }
+        T group = 0;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group += term(x[j] - origin());
+        }
+        sum = sum * exp(before - origin()) + group;
+    }
+
+    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    __device__ __forceinline__ void merge(const LogSum& other)
+    {
+        const T before = peak;
+        peak = nan_max(peak, other.peak);
+        const T mine = sum * exp(before - origin()), theirs = other.sum * exp(other.peak - origin());
+        sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
+    }
+
+    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
+    // so that all lanes get the same bits.
+    template <int Lanes>
+    __device__ __forceinline__ void merge_lanes()
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
+        }
+        const T share = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ LogSum shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return log(sum) + peak; }
+
+    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
+// A sum of floats, or of their squares.
 template <typename T>
-static __device__ __forceinline__ void add(Sum<T>& s, T x)
-{
-    const T sum = s.sum + x, gained = sum - s.sum;
-    s.rest += (s.sum - (sum - gained)) + (x - gained);
-    s.sum = sum;
-}
+struct Sum {
+    T sum;
 
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
 template <typename T>
-static __device__ __forceinline__ T total(const Sum<T>& s)
-{
-    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
-}
+struct CompensatedSum {
+    T sum, rest;
+
+    static __device__ __forceinline__ CompensatedSum identity() { return {0, 0}; }
+
+    __device__ __forceinline__ void merge(const Sum<T>& part)
+    {
+        const T total = sum + part.sum, gained = total - sum;
+        rest += (sum - (total - gained)) + (part.sum - gained);
+        sum = total;
+    }
+
+    __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
+};
 
 // What goes into total, of one element.
 static __device__ __forceinline__ void
@@ -126,10 +171,10 @@ cross_entropy_pass2(const float logits_v,
                     const float total_v,
                     const long long label_v,
                     const long long index0,
-                    float& sum_acc)
+                    Sum<float>& sum_acc)
 {
     // loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
-    sum_acc += index0 == label_v ? total_v - logits_v : 0.0f;
+    sum_acc.add(index0 == label_v ? total_v - logits_v : 0.0f);
 }
 
 // One element of log_p.
@@ -151,7 +196,7 @@ struct cross_entropy_rows_long_layout {
 // Launch: a block of 512 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for log_p and logits.
-// What moves by groups has rows, and strides between them, of multiples of 4 elements.
+// Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap log_p and loss in memory.
 extern "C" __global__ void __launch_bounds__(512)
 cross_entropy_rows_long(const float* __restrict__ logits_ptr,
@@ -160,49 +205,49 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
                         float* __restrict__ loss_ptr,
                         const cross_entropy_rows_long_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     float* const log_p_row = log_p_ptr + row * layout.log_p_stride[0];
     const float* const logits_row = logits_ptr + row * layout.log_p_stride[0];
     const long long label_v = label_ptr[row * layout.loss_stride[0]];
 
     __shared__ LogSum<float> total_of_warps[16];
-    LogSum<float> total_acc = {__int_as_float(0xff800000 /* -inf */), 0.0f};
+    auto total_acc = LogSum<float>::identity();
     #pragma unroll 4
-    for (int i = 4 * lane; i < layout.width; i += 2048) {
+    for (int i = 4 * thread; i < layout.width; i += 2048) {
         const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
         float total_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             cross_entropy_pass1(logits_vec.at[j], total_part[j]);
         }
-        add_group(total_acc, total_part);
+        total_acc.add(total_part);
     }
-    merge_lanes<32>(total_acc);
+    total_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
         total_of_warps[threadIdx.x / 32] = total_acc;
     }
     __syncthreads();
     total_acc = total_of_warps[threadIdx.x % 16];
-    merge_lanes<16>(total_acc);
-    const float total_v = logf(total_acc.sum) + total_acc.peak;
+    total_acc.merge_lanes<16>();
+    const float total_v = total_acc.result();
 
-    __shared__ float sum_of_warps[16];
-    Sum<float> sum_sum = {};
+    __shared__ Sum<float> sum_of_warps[16];
+    auto sum_sum = CompensatedSum<float>::identity();
     #pragma unroll 4
-    for (int i = 4 * lane; i < layout.width; i += 2048) {
+    for (int i = 4 * thread; i < layout.width; i += 2048) {
         const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
-        float sum_part = 0.0f;
+        auto sum_part = Sum<float>::identity();
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             cross_entropy_pass2(logits_vec.at[j], total_v, label_v, i + j, sum_part);
         }
-        add(sum_sum, sum_part);
+        sum_sum.merge(sum_part);
     }
-    float sum_acc = total(sum_sum);
+    auto sum_acc = sum_sum.total();
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        sum_acc.merge(sum_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         sum_of_warps[threadIdx.x / 32] = sum_acc;
@@ -211,12 +256,12 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
     sum_acc = sum_of_warps[threadIdx.x % 16];
     #pragma unroll
     for (int d = 8; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        sum_acc.merge(sum_acc.shuffled(d));
     }
-    const float sum_v = sum_acc;
+    const float sum_v = sum_acc.result();
 
     #pragma unroll 4
-    for (int i = 4 * lane; i < layout.width; i += 2048) {
+    for (int i = 4 * thread; i < layout.width; i += 2048) {
         const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
         Pack<float, 4, 16> log_p_vec;
         #pragma unroll
@@ -226,7 +271,7 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(log_p_row + i) = log_p_vec;
     }
 
-    if (lane == 0) {
+    if (thread == 0) {
         // loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
         loss_ptr[row * layout.loss_stride[0]] = sum_v;
     }

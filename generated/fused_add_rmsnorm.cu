@@ -54,14 +54,35 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
-fused_add_rmsnorm_pass(const __nv_bfloat16 residual_v, const __nv_bfloat16 x_v, float& mean_acc)
+fused_add_rmsnorm_pass(const __nv_bfloat16 residual_v, const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 {
     // residual = residual + x
     const float t = widened(__float2bfloat16_rn(widened(residual_v) + widened(x_v)));
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    mean_acc += t * t;
+    mean_acc.add(t * t);
 }
 
 // One element of residual and y.
@@ -90,7 +111,7 @@ struct fused_add_rmsnorm_rows_held4096_layout {
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for residual, y, x and weight.
-// What moves by groups has rows, and strides between them, of multiples of 8 elements.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap residual and y in memory.
 extern "C" __global__ void __launch_bounds__(128)
 fused_add_rmsnorm_rows_held4096(__nv_bfloat16* __restrict__ residual_ptr,
@@ -100,7 +121,7 @@ fused_add_rmsnorm_rows_held4096(__nv_bfloat16* __restrict__ residual_ptr,
                                 const float eps_v,
                                 const fused_add_rmsnorm_rows_held4096_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     __nv_bfloat16* const residual_row = residual_ptr + row * layout.residual_stride[0];
     __nv_bfloat16* const y_row = y_ptr + row * layout.residual_stride[0];
@@ -110,32 +131,32 @@ fused_add_rmsnorm_rows_held4096(__nv_bfloat16* __restrict__ residual_ptr,
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + lane);
+        const int i = 8 * (v * 128 + thread);
         if (i < layout.width) {
             residual_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(residual_row + i);
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         }
     }
 
-    __shared__ float mean_of_warps[4];
-    float mean_acc = 0.0f;
+    __shared__ Sum<float> mean_of_warps[4];
+    auto mean_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + lane);
+        const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             hold(residual_vec[v]);
             hold(x_vec[v]);
-            float mean_part = 0.0f;
+            auto mean_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 fused_add_rmsnorm_pass(pick(residual_vec[v], j), pick(x_vec[v], j), mean_part);
             }
-            mean_acc += mean_part;
+            mean_acc.merge(mean_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         mean_of_warps[threadIdx.x / 32] = mean_acc;
@@ -144,16 +165,16 @@ fused_add_rmsnorm_rows_held4096(__nv_bfloat16* __restrict__ residual_ptr,
     mean_acc = mean_of_warps[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
-    const float mean_v = mean_acc / (float)layout.width;
+    const float mean_v = mean_acc.mean(layout.width);
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
     const float t = mean_v + eps_v;
     const float t2 = rsqrtf(t);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + lane);
+        const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             hold(residual_vec[v]);
             hold(x_vec[v]);

@@ -52,22 +52,43 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
-layernorm_channels_pass1(const __nv_bfloat16 x_v, float& mean_acc)
+layernorm_channels_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    mean_acc += widened(x_v);
+    mean_acc.add(widened(x_v));
 }
 
 // Takes one element into mean.
 static __device__ __forceinline__ void
-layernorm_channels_pass2(const __nv_bfloat16 x_v, const float mean_v, float& mean_acc2)
+layernorm_channels_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean_acc2)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
     const float d_v = widened(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    mean_acc2 += d_v * d_v;
+    mean_acc2.add(d_v * d_v);
 }
 
 // One element of y.
@@ -113,37 +134,37 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
                                   const float eps_v,
                                   const layernorm_channels_columns_held96_layout layout)
 {
-    const int lane = threadIdx.x % 16;
-    const int share = threadIdx.x / 16;  // of a group's elements
-    const unsigned int first = blockIdx.x * 16u + lane;
-    const bool live = first < layout.groups;  // others work on the first group, and write nothing
+    const int across = threadIdx.x % 16;  // of the threads beside each other
+    const int down = threadIdx.x / 16;  // of the threads that share each column
+    const unsigned int first = blockIdx.x * 16u + across;
+    const bool live = first < layout.groups;  // the others repeat the first group, and write nothing
     const unsigned int number = live ? first : 0;  // of a group of columns
     const unsigned int q0 = (__umulhi(number, layout.magic[0]) + number) >> layout.shift[0];
     const int c0 = (int)(number - q0 * layout.extent[0]);
     const int c1 = (int)q0;
     const int column = 8 * c0;
-    __nv_bfloat16* const y_row = y_ptr + column + c1 * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + column + c1 * layout.y_stride[0];
+    __nv_bfloat16* const y_column = y_ptr + column + c1 * layout.y_stride[0];
+    const __nv_bfloat16* const x_column = x_ptr + column + c1 * layout.y_stride[0];
 
     Pack<__nv_bfloat16, 8, 16> x_vec[6];
     #pragma unroll
     for (int v = 0; v < 6; ++v) {
-        const int i = v * 16 + share;
+        const int i = v * 16 + down;
         if (i < layout.height) {
-            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i * layout.x_step[0]);
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_column + i * layout.x_step[0]);
         }
     }
 
-    __shared__ float mean_of_warps[1024];
-    float mean_acc[8];
+    __shared__ Sum<float> mean_of_warps[1024];
+    Sum<float> mean_acc[8];
     float mean_v[8];
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc[j] = 0.0f;
+        mean_acc[j] = Sum<float>::identity();
     }
     #pragma unroll
     for (int v = 0; v < 6; ++v) {
-        const int i = v * 16 + share;
+        const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
             hold(x_vec[v]);
             #pragma unroll
@@ -153,47 +174,47 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
         }
     }
 
-    // Threads that share columns meet in shared memory, where one thread merges each column.
+    // Threads that share columns exchange through shared memory; one thread merges each column.
     #pragma unroll
     for (int d = 16; d >= 16; d /= 2) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc[j] += __shfl_xor_sync(0xffffffffu, mean_acc[j], d);
+            mean_acc[j].merge(mean_acc[j].shuffled(d));
         }
     }
     if (threadIdx.x % 32 < 16) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_of_warps[(threadIdx.x / 32 * 8 + j) * 16 + lane] = mean_acc[j];
+            mean_of_warps[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc[j];
         }
     }
     __syncthreads();
     if (threadIdx.x < 128) {
         const int c = threadIdx.x;
-        float mean_whole = mean_of_warps[c];
+        auto mean_whole = mean_of_warps[c];
         #pragma unroll 8
         for (int n = 1; n < 8; ++n) {
-            mean_whole += mean_of_warps[c + n * 128];
+            mean_whole.merge(mean_of_warps[c + n * 128]);
         }
         mean_of_warps[c] = mean_whole;
     }
     __syncthreads();
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc[j] = mean_of_warps[j * 16 + lane];
-        mean_v[j] = mean_acc[j] / (float)layout.height;
+        mean_acc[j] = mean_of_warps[j * 16 + across];
+        mean_v[j] = mean_acc[j].mean(layout.height);
     }
 
-    __shared__ float mean_acc2_of_warps[1024];
-    float mean_acc2[8];
+    __shared__ Sum<float> mean_acc2_of_warps[1024];
+    Sum<float> mean_acc2[8];
     float t2[8];
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc2[j] = 0.0f;
+        mean_acc2[j] = Sum<float>::identity();
     }
     #pragma unroll
     for (int v = 0; v < 6; ++v) {
-        const int i = v * 16 + share;
+        const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
             hold(x_vec[v]);
             #pragma unroll
@@ -206,30 +227,30 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
     for (int d = 16; d >= 16; d /= 2) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc2[j] += __shfl_xor_sync(0xffffffffu, mean_acc2[j], d);
+            mean_acc2[j].merge(mean_acc2[j].shuffled(d));
         }
     }
     if (threadIdx.x % 32 < 16) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc2_of_warps[(threadIdx.x / 32 * 8 + j) * 16 + lane] = mean_acc2[j];
+            mean_acc2_of_warps[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc2[j];
         }
     }
     __syncthreads();
     if (threadIdx.x < 128) {
         const int c = threadIdx.x;
-        float mean_acc2_whole = mean_acc2_of_warps[c];
+        auto mean_acc2_whole = mean_acc2_of_warps[c];
         #pragma unroll 8
         for (int n = 1; n < 8; ++n) {
-            mean_acc2_whole += mean_acc2_of_warps[c + n * 128];
+            mean_acc2_whole.merge(mean_acc2_of_warps[c + n * 128]);
         }
         mean_acc2_of_warps[c] = mean_acc2_whole;
     }
     __syncthreads();
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc2[j] = mean_acc2_of_warps[j * 16 + lane];
-        const float mean_v2 = mean_acc2[j] / (float)layout.height;
+        mean_acc2[j] = mean_acc2_of_warps[j * 16 + across];
+        const float mean_v2 = mean_acc2[j].mean(layout.height);
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
         const float t = mean_v2 + eps_v;
         t2[j] = rsqrtf(t);
@@ -241,7 +262,7 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
 
     #pragma unroll
     for (int v = 0; v < 6; ++v) {
-        const int i = v * 16 + share;
+        const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
             hold(x_vec[v]);
             const __nv_bfloat16 weight_in = weight_ptr[i * layout.weight_step[0]];
@@ -252,7 +273,7 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
                 layernorm_channels_element(pick(x_vec[v], j), weight_in, bias_in, mean_v[j], t2[j],
                                            y_vec.at[j]);
             }
-            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i * layout.y_step[0]) = y_vec;
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_column + i * layout.y_step[0]) = y_vec;
         }
     }
 }

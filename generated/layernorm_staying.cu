@@ -30,61 +30,6 @@ static __device__ __forceinline__ float widened(__nv_bfloat16 x)
     return __uint_as_float(upper << 16);
 }
 
-// How many elements there are, and their sum.
-template <typename T>
-struct Counted {
-    T count, sum;
-};
-
-template <typename T>
-static __device__ __forceinline__ void merge(Counted<T>& a, const Counted<T>& b)
-{
-    a.count += b.count;
-    a.sum += b.sum;
-}
-
-// Elements seen, their mean, and the sum of their squared distances from it.
-template <typename T>
-struct Moments {
-    T count, mean, distance;
-};
-
-// Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There is no
-// branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
-template <typename T>
-static __device__ __forceinline__ void merge(Moments<T>& a, const Moments<T>& b)
-{
-    const T count = a.count + b.count, apart = b.mean - a.mean;
-    const T quotient = sizeof(T) == 4 ? (T)__fdividef((float)b.count, (float)count) : b.count / count;
-    const T share = a.count == 0 ? 1 : quotient;
-    a.distance += b.distance + apart * (apart * (a.count * share));
-    a.mean += isfinite(apart) ? apart * share : b.mean;
-    a.count = count;
-}
-
-// The state of the thread whose number differs by the bit `d`.
-template <typename T>
-static __device__ __forceinline__ Counted<T> shuffled(const Counted<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}
-
-// The state of the thread whose number differs by the bit `d`.
-template <typename T>
-static __device__ __forceinline__ Moments<T> shuffled(const Moments<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.mean, d),
-            __shfl_xor_sync(0xffffffffu, a.distance, d)};
-}
-
-// What the first of so many lanes holds.  All of them have merged the same sets, but each in an order of its own, which
-// shows in the last bits.
-template <int Lanes, typename T>
-static __device__ __forceinline__ Moments<T> of_first(const Moments<T>& a)
-{
-    return {a.count, __shfl_sync(0xffffffffu, a.mean, 0, Lanes), __shfl_sync(0xffffffffu, a.distance, 0, Lanes)};
-}
-
 // Begins to await so many bytes from blocks of the cluster, once the last ones have arrived.  For one thread.
 static __device__ __forceinline__ void expect_more(unsigned long long& arrived, unsigned int bytes)
 {
@@ -160,22 +105,170 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// How many elements there are, and their sum: the first of two steps to the moments of a warp's elements.
+template <typename T>
+struct Total {
+    T count, sum;
+
+    static __device__ __forceinline__ Total identity() { return {0, 0}; }
+
+    // Takes the sum of a group of so many elements.
+    __device__ __forceinline__ void add(const Sum<T>& group, int elements) { merge({(T)elements, group.sum}); }
+
+    __device__ __forceinline__ void merge(const Total& other)
+    {
+        count += other.count;
+        sum += other.sum;
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Total shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return sum; }
+};
+
+// How many elements there are, their mean, and the sum of their squared distances from it.
+template <typename T>
+struct Moments {
+    T count, mean, distance;
+
+    static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
+
+    // Takes a group of elements, about the group's own mean.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        Moments group{N, 0, 0};
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.mean += x[j];
+        }
+        group.mean *= 1 / (T)N;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.distance += (x[j] - group.mean) * (x[j] - group.mean);
+        }
+        merge(group);
+    }
+
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    __device__ __forceinline__ void merge(const Moments& other)
+    {
+        const T total = count + other.count, apart = other.mean - mean;
+        const T quotient =
+            sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
+        const T share = count == 0 ? 1 : quotient;
+        distance += other.distance + apart * (apart * (count * share));
+        mean += isfinite(apart) ? apart * share : other.mean;
+        count = total;
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Moments shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
+                __shfl_xor_sync(0xffffffffu, distance, d)};
+    }
+
+    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
+    // shows in the last bits.
+    template <int Lanes>
+    __device__ __forceinline__ Moments of_first() const
+    {
+        return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
+    }
+
+    // NaN where there are no elements.
+    __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements) const { return distance / (T)elements; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, int correction) const
+    {
+        return distance / (T)max(elements - correction, (Count)0);
+    }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, double correction) const
+    {
+        return distance / (T)fmax((double)elements - correction, 0.0);
+    }
+
+    // The square root of the variance.
+    template <typename Count, typename... Correction>
+    __device__ __forceinline__ T deviation(Count elements, Correction... correction) const
+    {
+        return sqrt(variance(elements, correction...));
+    }
+};
+
+// The squared distances of elements from a mean that a first step has found: fewer instructions than moments take, and
+// more accurate.
+template <typename T>
+struct Distances {
+    T count, mean, distance;
+
+    static __device__ __forceinline__ Distances of(const Total<T>& all)
+    {
+        return {all.count, all.sum / max(all.count, (T)1), 0};
+    }
+
+    // What a group of the same elements begins with.
+    __device__ __forceinline__ Distances part() const { return {0, mean, 0}; }
+
+    __device__ __forceinline__ void add(T x) { distance += (x - mean) * (x - mean); }
+    __device__ __forceinline__ void merge(const Distances& other) { distance += other.distance; }
+
+    // The state of a thread that has the same mean, whose number differs by the bit `d`.
+    __device__ __forceinline__ Distances shuffled(int d) const
+    {
+        return {count, mean, __shfl_xor_sync(0xffffffffu, distance, d)};
+    }
+
+    __device__ __forceinline__ Moments<T> moments() const { return {count, mean, distance}; }
+};
+
 // Takes one element into var.
 static __device__ __forceinline__ void
-layernorm_staying_total(const __nv_bfloat16 x_v, float& var_total)
+layernorm_staying_total(const __nv_bfloat16 x_v, Sum<float>& var_total)
 {
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    var_total += widened(x_v);
+    var_total.add(widened(x_v));
 }
 
 // Takes one element into var.
 static __device__ __forceinline__ void
-layernorm_staying_pass(const __nv_bfloat16 x_v, Moments<float>& var_acc)
+layernorm_staying_pass(const __nv_bfloat16 x_v, Distances<float>& var_acc)
 {
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    // let d = x - mean(x, axis=-1, keepdims=true)
-    const float x_f32 = widened(x_v);
-    var_acc.distance += (x_f32 - var_acc.mean) * (x_f32 - var_acc.mean);
+    var_acc.add(widened(x_v));
 }
 
 // One element of y.
@@ -205,7 +298,7 @@ struct layernorm_staying_rows_held131072_staying_layout {
 // Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x, weight and bias.
-// What moves by groups has rows, and strides between them, of multiples of 8 elements.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256, 3)
 layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_ptr,
@@ -218,7 +311,7 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
                                           const unsigned int n)
 {
     const unsigned int rank = blockIdx.x % 8;  // of this block in its cluster
-    const int lane = rank * 256 + threadIdx.x;
+    const int thread = rank * 256 + threadIdx.x;
     __shared__ Moments<float> var_of_warps[2][64];
     __shared__ unsigned long long arrived[2];
     __shared__ unsigned int upcoming[2];
@@ -227,11 +320,11 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
         expect(arrived[1], 64 * sizeof(Moments<float>) + sizeof(upcoming[0]));
     }
     __cluster_barrier_arrive_relaxed();
-    // What all rows share stays here.  Each thread reads what it has put here itself.
+    // What all rows share is kept here.  Each thread reads only what it wrote itself.
     __shared__ Pack<__nv_bfloat16, 8, 16> weight_near[8][256];
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 8 * (v * 2048 + lane);
+        const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
             weight_near[v][threadIdx.x] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
         }
@@ -249,49 +342,50 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
         Pack<__nv_bfloat16, 8, 16> x_vec[8];
         #pragma unroll
         for (int v = 0; v < 8; ++v) {
-            const int i = 8 * (v * 2048 + lane);
+            const int i = 8 * (v * 2048 + thread);
             if (v < 7 || i < layout.width) {
                 x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
             }
         }
 
-        Counted<float> var_total = {};
+        auto var_total = Total<float>::identity();
         #pragma unroll
         for (int v = 0; v < 8; ++v) {
-            const int i = 8 * (v * 2048 + lane);
+            const int i = 8 * (v * 2048 + thread);
             if (v < 7 || i < layout.width) {
                 hold(x_vec[v]);
-                float var_total_part = 0.0f;
+                auto var_total_part = Sum<float>::identity();
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
                     layernorm_staying_total(pick(x_vec[v], j), var_total_part);
                 }
-                merge(var_total, {8, var_total_part});
+                var_total.add(var_total_part, 8);
             }
         }
         #pragma unroll
         for (int d = 16; d > 0; d /= 2) {
-            merge(var_total, shuffled(var_total, d));
+            var_total.merge(var_total.shuffled(d));
         }
 
-        Moments<float> var_acc = {var_total.count, var_total.sum / max(var_total.count, 1.0f), 0.0f};
+        auto var_distances = Distances<float>::of(var_total);
         #pragma unroll
         for (int v = 0; v < 8; ++v) {
-            const int i = 8 * (v * 2048 + lane);
+            const int i = 8 * (v * 2048 + thread);
             if (v < 7 || i < layout.width) {
                 hold(x_vec[v]);
-                Moments<float> var_part = {0.0f, var_acc.mean, 0.0f};
+                auto var_part = var_distances.part();
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
                     layernorm_staying_pass(pick(x_vec[v], j), var_part);
                 }
-                var_acc.distance += var_part.distance;
+                var_distances.merge(var_part);
             }
         }
         #pragma unroll
         for (int d = 16; d > 0; d /= 2) {
-            var_acc.distance += __shfl_xor_sync(0xffffffffu, var_acc.distance, d);
+            var_distances.merge(var_distances.shuffled(d));
         }
+        auto var_acc = var_distances.moments();
         next = __shfl_sync(0xffffffffu, next, 0);
         if (threadIdx.x % 32 < 8) {  // each warp tells every block
             tell(var_of_warps[set][rank * 8 + threadIdx.x / 32], var_acc, arrived[set], threadIdx.x % 32);
@@ -306,22 +400,22 @@ layernorm_staying_rows_held131072_staying(const __nv_bfloat16* __restrict__ x_pt
         next = upcoming[set];
         var_acc = var_of_warps[set][threadIdx.x % 32];
         for (int w = 32; w < 64; w += 32) {
-            merge(var_acc, var_of_warps[set][w + threadIdx.x % 32]);
+            var_acc.merge(var_of_warps[set][w + threadIdx.x % 32]);
         }
         #pragma unroll
         for (int d = 16; d > 0; d /= 2) {
-            merge(var_acc, shuffled(var_acc, d));
+            var_acc.merge(var_acc.shuffled(d));
         }
-        var_acc = of_first<32>(var_acc);
+        var_acc = var_acc.of_first<32>();
         const float mean_v = var_acc.mean;
-        const float var_v = var_acc.distance / (float)layout.width;
+        const float var_v = var_acc.variance(layout.width);
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
         const float t = var_v + eps_v;
         const float t2 = rsqrtf(t);
 
         #pragma unroll
         for (int v = 0; v < 8; ++v) {
-            const int i = 8 * (v * 2048 + lane);
+            const int i = 8 * (v * 2048 + thread);
             if (v < 7 || i < layout.width) {
                 hold(x_vec[v]);
                 const auto weight_vec = weight_near[v][threadIdx.x];

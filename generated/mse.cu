@@ -19,34 +19,52 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A sum that also keeps what rounding took away from it.
+// A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
-    T sum, rest;
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
+// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
 template <typename T>
-static __device__ __forceinline__ void add(Sum<T>& s, T x)
-{
-    const T sum = s.sum + x, gained = sum - s.sum;
-    s.rest += (s.sum - (sum - gained)) + (x - gained);
-    s.sum = sum;
-}
+struct CompensatedSum {
+    T sum, rest;
 
-template <typename T>
-static __device__ __forceinline__ T total(const Sum<T>& s)
-{
-    return isfinite(s.sum) ? s.sum + s.rest : s.sum;
-}
+    static __device__ __forceinline__ CompensatedSum identity() { return {0, 0}; }
+
+    __device__ __forceinline__ void merge(const Sum<T>& part)
+    {
+        const T total = sum + part.sum, gained = total - sum;
+        rest += (sum - (total - gained)) + (part.sum - gained);
+        sum = total;
+    }
+
+    __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
+};
 
 // Takes one element into mean.
 static __device__ __forceinline__ void
-mse_pass(const float predicted_v, const float target_v, float& mean_acc)
+mse_pass(const float predicted_v, const float target_v, Sum<float>& mean_acc)
 {
     // let d = predicted - target
     const float d_v = predicted_v - target_v;
     // loss = mean(d * d)
-    mean_acc += d_v * d_v;
+    mean_acc.add(d_v * d_v);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -60,38 +78,38 @@ struct mse_rows_long_split_layout {
 // Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for predicted and target.
-// What moves by groups has rows, and strides between them, of multiples of 4 elements.
+// Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap loss in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 mse_rows_long_split(const float* __restrict__ predicted_ptr,
                     const float* __restrict__ target_ptr,
                     float* __restrict__ loss_ptr,
-                    float* mean_of_blocks,
+                    Sum<float>* mean_of_blocks,
                     unsigned int* arrived,
                     const mse_rows_long_split_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
-    __shared__ float mean_of_warps[32];
-    Sum<float> mean_sum = {};
+    __shared__ Sum<float> mean_of_warps[32];
+    auto mean_sum = CompensatedSum<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 4096) {
+    for (int i = first + 4 * thread; i < last; i += 4096) {
         const auto predicted_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(predicted_ptr + i);
         const auto target_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(target_ptr + i);
-        float mean_part = 0.0f;
+        auto mean_part = Sum<float>::identity();
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             mse_pass(predicted_vec.at[j], target_vec.at[j], mean_part);
         }
-        add(mean_sum, mean_part);
+        mean_sum.merge(mean_part);
     }
-    float mean_acc = total(mean_sum);
+    auto mean_acc = mean_sum.total();
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         mean_of_warps[threadIdx.x / 32] = mean_acc;
@@ -100,7 +118,7 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     mean_acc = mean_of_warps[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
@@ -115,13 +133,13 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     if (!is_last) {
         return;
     }
-    mean_acc = 0.0f;
-    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
-        mean_acc += mean_of_blocks[row * gridDim.y + b];
+    mean_acc = Sum<float>::identity();
+    for (unsigned int b = thread; b < gridDim.y; b += 1024) {
+        mean_acc.merge(mean_of_blocks[row * gridDim.y + b]);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         mean_of_warps[threadIdx.x / 32] = mean_acc;
@@ -130,11 +148,11 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     mean_acc = mean_of_warps[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
-    const float mean_v = mean_acc / (float)layout.width;
+    const float mean_v = mean_acc.mean(layout.width);
 
-    if (lane == 0) {
+    if (thread == 0) {
         // loss = mean(d * d)
         loss_ptr[0] = mean_v;
     }

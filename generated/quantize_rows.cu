@@ -40,6 +40,14 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
 // 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
 static __device__ __forceinline__ float inverse(float b)
 {
@@ -84,12 +92,28 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
 // Takes one element into max.
 static __device__ __forceinline__ void
-quantize_rows_pass(const __nv_bfloat16 x_v, float& max_acc)
+quantize_rows_pass(const __nv_bfloat16 x_v, Max<float>& max_acc)
 {
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127
-    max_acc = nan_max(max_acc, fabsf(widened(x_v)));
+    max_acc.add(fabsf(widened(x_v)));
 }
 
 // One element of q.
@@ -117,7 +141,7 @@ struct quantize_rows_rows_held4096_layout {
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x; 8 for q.
-// What moves by groups has rows, and strides between them, of multiples of 8 elements.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap scale and q in memory.
 extern "C" __global__ void __launch_bounds__(128)
 quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
@@ -125,7 +149,7 @@ quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
                             signed char* __restrict__ q_ptr,
                             const quantize_rows_rows_held4096_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     signed char* const q_row = q_ptr + row * layout.q_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.q_stride[0];
@@ -133,17 +157,17 @@ quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + lane);
+        const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         }
     }
 
-    __shared__ float max_of_warps[4];
-    float max_acc = __int_as_float(0xff800000 /* -inf */);
+    __shared__ Max<float> max_of_warps[4];
+    auto max_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + lane);
+        const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             #pragma unroll
@@ -154,7 +178,7 @@ quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        max_acc = nan_max(max_acc, __shfl_xor_sync(0xffffffffu, max_acc, d));
+        max_acc.merge(max_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         max_of_warps[threadIdx.x / 32] = max_acc;
@@ -163,9 +187,9 @@ quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     max_acc = max_of_warps[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        max_acc = nan_max(max_acc, __shfl_xor_sync(0xffffffffu, max_acc, d));
+        max_acc.merge(max_acc.shuffled(d));
     }
-    const float max_v = max_acc;
+    const float max_v = max_acc.result();
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127
     const float t = nan_max(max_v, 1e-12f);
     const float t2 = t / 127.0f;
@@ -173,7 +197,7 @@ quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + lane);
+        const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             hold(x_vec[v]);
             Pack<signed char, 8, 8> q_vec;
@@ -192,7 +216,7 @@ quantize_rows_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
         }
     }
 
-    if (lane == 0) {
+    if (thread == 0) {
         scale_ptr[row * layout.scale_stride[0]] = t2;
     }
 }

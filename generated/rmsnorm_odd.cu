@@ -93,12 +93,33 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
 // Takes one element into mean.
 static __device__ __forceinline__ void
-rmsnorm_odd_pass(const __nv_bfloat16 x_v, float& mean_acc)
+rmsnorm_odd_pass(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 {
     const float x_f32 = widened(x_v);
-    mean_acc += x_f32 * x_f32;
+    mean_acc.add(x_f32 * x_f32);
 }
 
 // One element of y.
@@ -131,18 +152,18 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
                                  const rmsnorm_odd_rows_held1024_peeled_layout layout,
                                  const unsigned int n)
 {
-    const int lane = threadIdx.x % 32;
+    const int thread = threadIdx.x % 32;
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    // Groups begin at multiples of 16 bytes in y; what lies before and after them in a row are single elements.
-    // So are some more, so that the blocks around all groups are inside weight.
+    // Groups begin at multiples of 16 bytes in y; the edge elements before and after them move one by one.
+    // A few more elements are edges, so that the aligned blocks around groups lie inside weight.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
     const int end = max(width - 2 - (width - 2 - head) % 8, head);
-    const int singles = head + width - end;
-    const int e = lane < head ? lane : end + lane - head;
+    const int edges = head + width - end;
+    const int e = thread < head ? thread : end + thread - head;
     const unsigned int weight_off = reinterpret_cast<unsigned long long>(weight_ptr + head) % 4;  // bytes
     const __nv_bfloat16* const weight_blocks = weight_ptr - weight_off / 2;
 
@@ -150,45 +171,45 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     __nv_bfloat16 x_in;
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = head + 8 * (v * 32 + lane);
+        const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         }
     }
-    if (lane < singles) {
+    if (thread < edges) {
         x_in = x_row[e];
     }
 
-    float mean_acc = 0.0f;
+    auto mean_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = head + 8 * (v * 32 + lane);
+        const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
             hold(x_vec[v]);
-            float mean_part = 0.0f;
+            auto mean_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 rmsnorm_odd_pass(pick(x_vec[v], j), mean_part);
             }
-            mean_acc += mean_part;
+            mean_acc.merge(mean_part);
         }
     }
-    if (lane < singles) {
-        float mean_part = 0.0f;
+    if (thread < edges) {
+        auto mean_part = Sum<float>::identity();
         rmsnorm_odd_pass(x_in, mean_part);
-        mean_acc += mean_part;
+        mean_acc.merge(mean_part);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc += __shfl_xor_sync(0xffffffffu, mean_acc, d);
+        mean_acc.merge(mean_acc.shuffled(d));
     }
-    const float mean_v = mean_acc / (float)layout.width;
+    const float mean_v = mean_acc.mean(layout.width);
     const float t = mean_v + eps_v;
     const float t2 = rsqrtf(t);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = head + 8 * (v * 32 + lane);
+        const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
             hold(x_vec[v]);
             const auto weight_vec = load_blocks<__nv_bfloat16, 8, 4>(weight_blocks + i, weight_off);
@@ -200,7 +221,7 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (lane < singles) {
+    if (thread < edges) {
         const __nv_bfloat16 weight_in = weight_ptr[e];
         rmsnorm_odd_element(x_in, weight_in, t2, y_row[e]);
     }

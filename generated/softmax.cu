@@ -32,6 +32,14 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
 // a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
 static __device__ __forceinline__ float divide_share(float a, float b, float r)
 {
@@ -39,22 +47,59 @@ static __device__ __forceinline__ float divide_share(float a, float b, float r)
     return fmaf(fmaf(-q, b, a), r, q);
 }
 
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
 // Takes one element into m.
 static __device__ __forceinline__ void
-softmax_pass1(const float x_v, float& m_acc)
+softmax_pass1(const float x_v, Max<float>& m_acc)
 {
     // let m = max(x, axis=-1, keepdims=true)
-    m_acc = nan_max(m_acc, x_v);
+    m_acc.add(x_v);
 }
 
 // Takes one element into sum.
 static __device__ __forceinline__ void
-softmax_pass2(const float x_v, const float m_v, float& sum_acc, float& e_kept)
+softmax_pass2(const float x_v, const float m_v, Sum<float>& sum_acc, float& e_kept)
 {
     // let e = exp(x - m)
     const float e_v = expf(x_v - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += e_v;
+    sum_acc.add(e_v);
     e_kept = e_v;
 }
 
@@ -76,14 +121,14 @@ struct softmax_rows_held1024_layout {
 // Launch: a block of 128 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// What moves by groups has rows, and strides between them, of multiples of 4 elements.
+// Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
 softmax_rows_held1024(const float* __restrict__ x_ptr,
                       float* __restrict__ y_ptr,
                       const softmax_rows_held1024_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     float* const y_row = y_ptr + row * layout.y_stride[0];
     const float* const x_row = x_ptr + row * layout.y_stride[0];
@@ -92,17 +137,17 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     float e_kept[2][4];
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
-        const int i = 4 * (v * 128 + lane);
+        const int i = 4 * (v * 128 + thread);
         if (v < 1 || i < layout.width) {
             x_vec[v] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + i);
         }
     }
 
-    __shared__ float m_of_warps[4];
-    float m_acc = __int_as_float(0xff800000 /* -inf */);
+    __shared__ Max<float> m_of_warps[4];
+    auto m_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
-        const int i = 4 * (v * 128 + lane);
+        const int i = 4 * (v * 128 + thread);
         if (v < 1 || i < layout.width) {
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -112,7 +157,7 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+        m_acc.merge(m_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         m_of_warps[threadIdx.x / 32] = m_acc;
@@ -121,27 +166,27 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     m_acc = m_of_warps[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+        m_acc.merge(m_acc.shuffled(d));
     }
-    const float m_v = m_acc;
+    const float m_v = m_acc.result();
 
-    __shared__ float sum_of_warps[4];
-    float sum_acc = 0.0f;
+    __shared__ Sum<float> sum_of_warps[4];
+    auto sum_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
-        const int i = 4 * (v * 128 + lane);
+        const int i = 4 * (v * 128 + thread);
         if (v < 1 || i < layout.width) {
-            float sum_part = 0.0f;
+            auto sum_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 softmax_pass2(x_vec[v].at[j], m_v, sum_part, e_kept[v][j]);
             }
-            sum_acc += sum_part;
+            sum_acc.merge(sum_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        sum_acc.merge(sum_acc.shuffled(d));
     }
     if (threadIdx.x % 32 == 0) {
         sum_of_warps[threadIdx.x / 32] = sum_acc;
@@ -150,14 +195,14 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     sum_acc = sum_of_warps[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        sum_acc.merge(sum_acc.shuffled(d));
     }
-    const float sum_v = sum_acc;
+    const float sum_v = sum_acc.result();
     const float sum_inverse = 1.0f / sum_v;
 
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
-        const int i = 4 * (v * 128 + lane);
+        const int i = 4 * (v * 128 + thread);
         if (v < 1 || i < layout.width) {
             Pack<float, 4, 16> y_vec;
             #pragma unroll

@@ -31,17 +31,17 @@ static __device__ __forceinline__ float widened(__nv_bfloat16 x)
     return __uint_as_float(upper << 16);
 }
 
-// The greatest of some elements, and the sum of exp(element - greatest).
-template <typename T>
-struct LogSum {
-    T peak, sum;
-};
-
-// What exponents are taken relative to: the greatest element where it is finite.
-template <typename T>
-static __device__ __forceinline__ T origin(const LogSum<T>& a)
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
 {
-    return isinf(a.peak) ? 0 : a.peak;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
@@ -56,11 +56,12 @@ static __device__ __forceinline__ float term(float x)
 #endif
 }
 
-// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+// What no element of a type is below: -inf, or the least integer.
 template <typename T>
-static __device__ __forceinline__ T total(const LogSum<T>& a)
+static __device__ __forceinline__ T lowest()
 {
-    return a.sum + (a.peak - a.peak);
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
 // 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
@@ -72,19 +73,6 @@ static __device__ __forceinline__ float raised_exp(float x)
     return result;
 #else
     return 0x1p24f * expf(x);
-#endif
-}
-
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
-static __device__ __forceinline__ float nan_max(float a, float b)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
-    return a > b || a != a ? a : b;
 #endif
 }
 
@@ -106,31 +94,6 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
     }
     return one;
 #endif
-}
-
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
-// that all lanes get the same bits.
-template <int Lanes>
-static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
-{
-    const float before = a.peak;
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
-    }
-    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
-    }
-}
-
-// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
-{
-    const LogSum<float> mine = a;
-    a.peak = nan_max(a.peak, b.peak);
-    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
 }
 
 // Begins to await so many bytes from blocks of the cluster, once the last ones have arrived.  For one thread.
@@ -228,12 +191,117 @@ static __device__ __forceinline__ T load_evict_last(const void* from)
 #endif
 }
 
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+
+    static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
+
+    // What exponents are taken relative to: the greatest element where it is finite.
+    __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
+
+    // Takes a group of elements, relative to the greatest so far.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            peak = nan_max(peak, x[j]);
+        }
+        T group = 0;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group += term(x[j] - origin());
+        }
+        sum = sum * exp(before - origin()) + group;
+    }
+
+    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    __device__ __forceinline__ void merge(const LogSum& other)
+    {
+        const T before = peak;
+        peak = nan_max(peak, other.peak);
+        const T mine = sum * exp(before - origin()), theirs = other.sum * exp(other.peak - origin());
+        sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
+    }
+
+    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
+    // so that all lanes get the same bits.
+    template <int Lanes>
+    __device__ __forceinline__ void merge_lanes()
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
+        }
+        const T share = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ LogSum shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return log(sum) + peak; }
+
+    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
+};
+
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
+// The sum of exp(element - peak), for a peak that a first step has found.
+template <typename T>
+struct Exponentials {
+    T peak, sum;
+
+    static __device__ __forceinline__ Exponentials of(const Max<T>& greatest) { return {greatest.value, 0}; }
+
+    // What a group of the same elements begins with.
+    __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
+
+    // Relative to the peak where it is finite.
+    __device__ __forceinline__ void add(T x) { sum += term(x - (isinf(peak) ? 0 : peak)); }
+    __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
+
+    // The state of a thread that has the same peak, whose number differs by the bit `d`.
+    __device__ __forceinline__ Exponentials shuffled(int d) const
+    {
+        return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ LogSum<T> log_sum() const { return {peak, sum}; }
+};
+
 // Takes one element into exp_sum.
 static __device__ __forceinline__ void
-softmax_cluster_pass(const __nv_bfloat16 x_v, LogSum<float>& exp_sum_acc)
+softmax_cluster_pass(const __nv_bfloat16 x_v, Exponentials<float>& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc.sum += term(widened(x_v) - origin(exp_sum_acc));
+    exp_sum_acc.add(widened(x_v));
 }
 
 // One element of y.
@@ -259,7 +327,7 @@ struct softmax_cluster_rows_held131072_cluster_layout {
 // Launch: 8 blocks of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and x.
-// What moves by groups has rows, and strides between them, of multiples of 8 elements.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256)
 softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
@@ -267,7 +335,7 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
                                         const softmax_cluster_rows_held131072_cluster_layout layout)
 {
     const unsigned int rank = blockIdx.x % 8;  // of this block in its cluster
-    const int lane = rank * 256 + threadIdx.x;
+    const int thread = rank * 256 + threadIdx.x;
     const unsigned int row = blockIdx.x / 8;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
@@ -281,44 +349,45 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     Pack<__nv_bfloat16, 8, 16> x_vec[8];
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 8 * (v * 2048 + lane);
+        const int i = 8 * (v * 2048 + thread);
         if (i < layout.width) {
             x_vec[v] = load_evict_last<Pack<__nv_bfloat16, 8, 16>>(x_row + i);
         }
     }
 
-    float exp_sum_peak = __int_as_float(0xff800000 /* -inf */);
+    auto exp_sum_peak = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 8 * (v * 2048 + lane);
+        const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
             hold(x_vec[v]);
-            exp_sum_peak = nan_max(exp_sum_peak, greatest(x_vec[v]));
+            exp_sum_peak.add(greatest(x_vec[v]));
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        exp_sum_peak = nan_max(exp_sum_peak, __shfl_xor_sync(0xffffffffu, exp_sum_peak, d));
+        exp_sum_peak.merge(exp_sum_peak.shuffled(d));
     }
 
-    LogSum<float> exp_sum_acc = {exp_sum_peak, 0.0f};
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 8 * (v * 2048 + lane);
+        const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
             hold(x_vec[v]);
-            LogSum<float> exp_sum_part = {exp_sum_acc.peak, 0.0f};
+            auto exp_sum_part = exp_sum_terms.part();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 softmax_cluster_pass(pick(x_vec[v], j), exp_sum_part);
             }
-            exp_sum_acc.sum += exp_sum_part.sum;
+            exp_sum_terms.merge(exp_sum_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        exp_sum_acc.sum += __shfl_xor_sync(0xffffffffu, exp_sum_acc.sum, d);
+        exp_sum_terms.merge(exp_sum_terms.shuffled(d));
     }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
     __cluster_barrier_wait();  // every block has begun
     if (threadIdx.x % 32 < 8) {  // each warp tells every block
         tell(exp_sum_of_warps[rank * 8 + threadIdx.x / 32], exp_sum_acc, arrived, threadIdx.x % 32);
@@ -326,16 +395,16 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     wait_for(arrived, 0);
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
     for (int w = 32; w < 64; w += 32) {
-        merge(exp_sum_acc, exp_sum_of_warps[w + threadIdx.x % 32]);
+        exp_sum_acc.merge(exp_sum_of_warps[w + threadIdx.x % 32]);
     }
-    merge_lanes<32>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<32>();
     const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = total(exp_sum_acc);
+    const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
 
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
-        const int i = 8 * (v * 2048 + lane);
+        const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
             hold(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;

@@ -31,19 +31,6 @@ static __device__ __forceinline__ float widened(__nv_bfloat16 x)
     return __uint_as_float(upper << 16);
 }
 
-// The greatest of some elements, and the sum of exp(element - greatest).
-template <typename T>
-struct LogSum {
-    T peak, sum;
-};
-
-// What exponents are taken relative to: the greatest element where it is finite.
-template <typename T>
-static __device__ __forceinline__ T origin(const LogSum<T>& a)
-{
-    return isinf(a.peak) ? 0 : a.peak;
-}
-
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -69,28 +56,12 @@ static __device__ __forceinline__ float term(float x)
 #endif
 }
 
-// Takes the elements of a group, relative to the greatest so far.
-template <int N>
-static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
-{
-    const float before = all.peak;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        all.peak = nan_max(all.peak, x[j]);
-    }
-    float sum = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += term(x[j] - origin(all));
-    }
-    all.sum = all.sum * expf(before - origin(all)) + sum;
-}
-
-// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+// What no element of a type is below: -inf, or the least integer.
 template <typename T>
-static __device__ __forceinline__ T total(const LogSum<T>& a)
+static __device__ __forceinline__ T lowest()
 {
-    return a.sum + (a.peak - a.peak);
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
 // 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
@@ -105,23 +76,6 @@ static __device__ __forceinline__ float raised_exp(float x)
 #endif
 }
 
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
-// that all lanes get the same bits.
-template <int Lanes>
-static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
-{
-    const float before = a.peak;
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
-    }
-    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
-    }
-}
-
 // One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
@@ -130,6 +84,72 @@ static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
+
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+
+    static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
+
+    // What exponents are taken relative to: the greatest element where it is finite.
+    __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
+
+    // Takes a group of elements, relative to the greatest so far.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            peak = nan_max(peak, x[j]);
+        }
+        T group = 0;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group += term(x[j] - origin());
+        }
+        sum = sum * exp(before - origin()) + group;
+    }
+
+    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    __device__ __forceinline__ void merge(const LogSum& other)
+    {
+        const T before = peak;
+        peak = nan_max(peak, other.peak);
+        const T mine = sum * exp(before - origin()), theirs = other.sum * exp(other.peak - origin());
+        sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
+    }
+
+    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
+    // so that all lanes get the same bits.
+    template <int Lanes>
+    __device__ __forceinline__ void merge_lanes()
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
+        }
+        const T share = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ LogSum shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return log(sum) + peak; }
+
+    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
+};
 
 // What goes into exp_sum, of one element.
 static __device__ __forceinline__ void
@@ -168,47 +188,47 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
                               __nv_bfloat16* __restrict__ y_ptr,
                               const softmax_long_rows_long_peeled_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    // Groups begin at multiples of 16 bytes in y; what lies before and after them in a row are single elements.
+    // Groups begin at multiples of 16 bytes in y; the edge elements before and after them move one by one.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const int end = layout.width - (layout.width - head) % 8;
-    const int singles = head + layout.width - end;
-    const int e = lane < head ? lane : end + lane - head;
+    const int edges = head + layout.width - end;
+    const int e = thread < head ? thread : end + thread - head;
 
     __shared__ LogSum<float> exp_sum_of_warps[16];
-    LogSum<float> exp_sum_acc = {__int_as_float(0xff800000 /* -inf */), 0.0f};
+    auto exp_sum_acc = LogSum<float>::identity();
     #pragma unroll 4
-    for (int i = head + 8 * lane; i < end; i += 4096) {
+    for (int i = head + 8 * thread; i < end; i += 4096) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         float exp_sum_part[8];
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             softmax_long_pass(pick(x_vec, j), exp_sum_part[j]);
         }
-        add_group(exp_sum_acc, exp_sum_part);
+        exp_sum_acc.add(exp_sum_part);
     }
-    if (lane < singles) {
+    if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
         float exp_sum_part[1];
         softmax_long_pass(x_in, exp_sum_part[0]);
-        add_group(exp_sum_acc, exp_sum_part);
+        exp_sum_acc.add(exp_sum_part);
     }
-    merge_lanes<32>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
         exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 16];
-    merge_lanes<16>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<16>();
     const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = total(exp_sum_acc);
+    const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
 
     #pragma unroll 4
-    for (int i = head + 8 * lane; i < end; i += 4096) {
+    for (int i = head + 8 * thread; i < end; i += 4096) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
         #pragma unroll
@@ -217,7 +237,7 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
     }
-    if (lane < singles) {
+    if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
         softmax_long_element(x_in, m_v, exp_sum_inverse, y_row[e]);
     }

@@ -26,19 +26,6 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// The greatest of some elements, and the sum of exp(element - greatest).
-template <typename T>
-struct LogSum {
-    T peak, sum;
-};
-
-// What exponents are taken relative to: the greatest element where it is finite.
-template <typename T>
-static __device__ __forceinline__ T origin(const LogSum<T>& a)
-{
-    return isinf(a.peak) ? 0 : a.peak;
-}
-
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -64,54 +51,79 @@ static __device__ __forceinline__ float term(float x)
 #endif
 }
 
-// Takes the elements of a group, relative to the greatest so far.
-template <int N>
-static __device__ __forceinline__ void add_group(LogSum<float>& all, const float (&x)[N])
-{
-    const float before = all.peak;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        all.peak = nan_max(all.peak, x[j]);
-    }
-    float sum = 0;
-    #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        sum += term(x[j] - origin(all));
-    }
-    all.sum = all.sum * expf(before - origin(all)) + sum;
-}
-
-// The sum of exp(element - greatest), which has no value where the greatest is infinite.
+// What no element of a type is below: -inf, or the least integer.
 template <typename T>
-static __device__ __forceinline__ T total(const LogSum<T>& a)
+static __device__ __forceinline__ T lowest()
 {
-    return a.sum + (a.peak - a.peak);
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// What neighbouring lanes hold, as one: an exponential for each, not for each step.  The product is not contracted, so
-// that all lanes get the same bits.
-template <int Lanes>
-static __device__ __forceinline__ void merge_lanes(LogSum<float>& a)
-{
-    const float before = a.peak;
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.peak = nan_max(a.peak, __shfl_xor_sync(0xffffffffu, a.peak, d));
-    }
-    a.sum = __fmul_rn(a.sum, expf(before - origin(a)));
-    #pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) {
-        a.sum += __shfl_xor_sync(0xffffffffu, a.sum, d);
-    }
-}
+// The greatest of some elements, and the sum of exp(element - greatest).
+template <typename T>
+struct LogSum {
+    T peak, sum;
 
-// Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
-static __device__ __forceinline__ void merge(LogSum<float>& a, const LogSum<float>& b)
-{
-    const LogSum<float> mine = a;
-    a.peak = nan_max(a.peak, b.peak);
-    a.sum = __fadd_rn(mine.sum * expf(mine.peak - origin(a)), b.sum * expf(b.peak - origin(a)));
-}
+    static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
+
+    // What exponents are taken relative to: the greatest element where it is finite.
+    __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
+
+    // Takes a group of elements, relative to the greatest so far.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            peak = nan_max(peak, x[j]);
+        }
+        T group = 0;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group += term(x[j] - origin());
+        }
+        sum = sum * exp(before - origin()) + group;
+    }
+
+    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    __device__ __forceinline__ void merge(const LogSum& other)
+    {
+        const T before = peak;
+        peak = nan_max(peak, other.peak);
+        const T mine = sum * exp(before - origin()), theirs = other.sum * exp(other.peak - origin());
+        sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
+    }
+
+    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
+    // so that all lanes get the same bits.
+    template <int Lanes>
+    __device__ __forceinline__ void merge_lanes()
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
+        }
+        const T share = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ LogSum shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return log(sum) + peak; }
+
+    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
+};
 
 // One element.
 static __device__ __forceinline__ void
@@ -142,7 +154,7 @@ struct softmax_one_m_buffer_rows_long_split_layout {
 // Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
-// What moves by groups has rows, and strides between them, of multiples of 4 elements.
+// Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap m_buffer and exp_sum_buffer in memory.
 extern "C" __global__ void __launch_bounds__(1024)
 softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
@@ -152,30 +164,30 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
                                      unsigned int* arrived,
                                      const softmax_one_m_buffer_rows_long_split_layout layout)
 {
-    const int lane = threadIdx.x;
+    const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
     __shared__ LogSum<float> exp_sum_of_warps[32];
-    LogSum<float> exp_sum_acc = {__int_as_float(0xff800000 /* -inf */), 0.0f};
+    auto exp_sum_acc = LogSum<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * lane; i < last; i += 4096) {
+    for (int i = first + 4 * thread; i < last; i += 4096) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         float exp_sum_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             softmax_one_m_buffer_pass(x_vec.at[j], exp_sum_part[j]);
         }
-        add_group(exp_sum_acc, exp_sum_part);
+        exp_sum_acc.add(exp_sum_part);
     }
-    merge_lanes<32>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
         exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
-    merge_lanes<32>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<32>();
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
     __shared__ bool is_last;
@@ -189,21 +201,21 @@ softmax_one_m_buffer_rows_long_split(const float* __restrict__ x_ptr,
     if (!is_last) {
         return;
     }
-    exp_sum_acc = LogSum<float>{__int_as_float(0xff800000 /* -inf */), 0.0f};
-    for (unsigned int b = lane; b < gridDim.y; b += 1024) {
-        merge(exp_sum_acc, exp_sum_of_blocks[row * gridDim.y + b]);
+    exp_sum_acc = LogSum<float>::identity();
+    for (unsigned int b = thread; b < gridDim.y; b += 1024) {
+        exp_sum_acc.merge(exp_sum_of_blocks[row * gridDim.y + b]);
     }
-    merge_lanes<32>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
         exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
     exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
-    merge_lanes<32>(exp_sum_acc);
+    exp_sum_acc.merge_lanes<32>();
     const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = total(exp_sum_acc);
+    const float exp_sum_v = exp_sum_acc.exp_sum();
 
-    if (lane == 0) {
+    if (thread == 0) {
         m_buffer_ptr[0] = m_v;
         exp_sum_buffer_ptr[0] = exp_sum_v;
     }

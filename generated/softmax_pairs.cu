@@ -67,6 +67,14 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
 // The greatest of a group, two at a time; a NaN wins.
 template <int N, int Bytes>
 static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
@@ -140,12 +148,49 @@ static __device__ __forceinline__ void write_rows(T* rows, const T* shared, int 
     }
 }
 
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
 // Takes one element into sum.
 static __device__ __forceinline__ void
-softmax_pairs_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
+softmax_pairs_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += term(widened(x_v) - m_v);
+    sum_acc.add(term(widened(x_v) - m_v));
 }
 
 // One element of y.
@@ -169,7 +214,7 @@ struct softmax_pairs_rows_held68_staged_layout {
 // Rows of 65 to 68 elements, kept in registers: 128 rows a block, 2 threads a row.
 // Launch: ceil(n / 128) blocks of 256 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
-// One row after the other, by way of shared memory: y and x.
+// Contiguous rows, staged through shared memory: y and x.
 // Aligned to 16 bytes: y and x.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -184,75 +229,75 @@ softmax_pairs_rows_held68_staged(const __nv_bfloat16* __restrict__ x_ptr,
     read_rows<256, 5, uint4>(x_shared, x_ptr + (long long)rows_before * layout.width, elements, 128 * layout.width);
     __syncthreads();
 
-    const int lane = threadIdx.x % 2;
-    // Of the block's rows; those that a warp has are apart, so that they are in different banks.
+    const int thread = threadIdx.x % 2;
+    // Which of the block's rows: those of one warp are spread over the banks of shared memory.
     const int mine = threadIdx.x / 32 % 4 + 4 * (threadIdx.x % 32 / 2) + 64 * (threadIdx.x / 128);
     __nv_bfloat16* const y_row = x_shared + mine * layout.width;
     const __nv_bfloat16* const x_row = x_shared + mine * layout.width;
-    // Groups begin at multiples of 4 bytes in y; what lies before and after them in a row are single elements.
+    // Groups begin at multiples of 4 bytes in y; the edge elements before and after them move one by one.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 2), layout.width);
     const int end = layout.width - (layout.width - head) % 2;
-    const int singles = head + layout.width - end;
-    const int e = lane < head ? lane : end + lane - head;
+    const int edges = head + layout.width - end;
+    const int e = thread < head ? thread : end + thread - head;
 
     Pack<__nv_bfloat16, 2, 4> x_vec[17];
     __nv_bfloat16 x_in;
     #pragma unroll
     for (int v = 0; v < 17; ++v) {
-        const int i = head + 2 * (v * 2 + lane);
+        const int i = head + 2 * (v * 2 + thread);
         if (v < 16 || i < end) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 2, 4>*>(x_row + i);
         }
     }
-    if (lane < singles) {
+    if (thread < edges) {
         x_in = x_row[e];
     }
 
-    float m_acc = __int_as_float(0xff800000 /* -inf */);
+    auto m_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 17; ++v) {
-        const int i = head + 2 * (v * 2 + lane);
+        const int i = head + 2 * (v * 2 + thread);
         if (v < 16 || i < end) {
-            m_acc = nan_max(m_acc, greatest(x_vec[v]));
+            m_acc.add(greatest(x_vec[v]));
         }
     }
-    if (lane < singles) {
-        m_acc = nan_max(m_acc, (float)x_in);
+    if (thread < edges) {
+        m_acc.add((float)x_in);
     }
     #pragma unroll
     for (int d = 1; d > 0; d /= 2) {
-        m_acc = nan_max(m_acc, __shfl_xor_sync(0xffffffffu, m_acc, d));
+        m_acc.merge(m_acc.shuffled(d));
     }
-    const float m_v = m_acc;
+    const float m_v = m_acc.result();
 
-    float sum_acc = 0.0f;
+    auto sum_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 17; ++v) {
-        const int i = head + 2 * (v * 2 + lane);
+        const int i = head + 2 * (v * 2 + thread);
         if (v < 16 || i < end) {
-            float sum_part = 0.0f;
+            auto sum_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
                 softmax_pairs_pass2(pick(x_vec[v], j), m_v, sum_part);
             }
-            sum_acc += sum_part;
+            sum_acc.merge(sum_part);
         }
     }
-    if (lane < singles) {
-        float sum_part = 0.0f;
+    if (thread < edges) {
+        auto sum_part = Sum<float>::identity();
         softmax_pairs_pass2(x_in, m_v, sum_part);
-        sum_acc += sum_part;
+        sum_acc.merge(sum_part);
     }
     #pragma unroll
     for (int d = 1; d > 0; d /= 2) {
-        sum_acc += __shfl_xor_sync(0xffffffffu, sum_acc, d);
+        sum_acc.merge(sum_acc.shuffled(d));
     }
-    const float sum_v = sum_acc;
+    const float sum_v = sum_acc.result();
     const float sum_inverse = 0x1p-24f / sum_v;
 
     #pragma unroll
     for (int v = 0; v < 17; ++v) {
-        const int i = head + 2 * (v * 2 + lane);
+        const int i = head + 2 * (v * 2 + thread);
         if (v < 16 || i < end) {
             Pack<__nv_bfloat16, 2, 4> y_vec;
             #pragma unroll
@@ -262,7 +307,7 @@ softmax_pairs_rows_held68_staged(const __nv_bfloat16* __restrict__ x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 2, 4>*>(y_row + i) = y_vec;
         }
     }
-    if (lane < singles) {
+    if (thread < edges) {
         softmax_pairs_element(x_in, m_v, sum_inverse, y_row[e]);
     }
 

@@ -30,6 +30,14 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
 static __device__ __forceinline__ float term(float x)
 {
@@ -98,20 +106,57 @@ static __device__ __forceinline__ void write_rows(T* rows, const T* shared, int 
     }
 }
 
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
 // Takes one element into m.
 static __device__ __forceinline__ void
-softmax_short_pass1(const __nv_bfloat16 x_v, float& m_acc)
+softmax_short_pass1(const __nv_bfloat16 x_v, Max<float>& m_acc)
 {
     // let m = max(x, axis=-1, keepdims=true)
-    m_acc = nan_max(m_acc, __bfloat162float(x_v));
+    m_acc.add(__bfloat162float(x_v));
 }
 
 // Takes one element into sum.
 static __device__ __forceinline__ void
-softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, float& sum_acc)
+softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc += term(__bfloat162float(x_v) - m_v);
+    sum_acc.add(term(__bfloat162float(x_v) - m_v));
 }
 
 // One element of y.
@@ -135,7 +180,7 @@ struct softmax_short_rows_held7_staged_layout {
 // Rows of 7 elements, kept in registers: 1024 rows a block, one thread a row.
 // Launch: ceil(n / 1024) blocks of 256 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
-// One row after the other, by way of shared memory: y and x.
+// Contiguous rows, staged through shared memory: y and x.
 // Aligned to 16 bytes: y and x.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -160,21 +205,21 @@ softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
             x_in[v] = x_row[v];
         }
 
-        float m_acc = __int_as_float(0xff800000 /* -inf */);
+        auto m_acc = Max<float>::identity();
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             softmax_short_pass1(x_in[v], m_acc);
         }
-        const float m_v = m_acc;
+        const float m_v = m_acc.result();
 
-        float sum_acc = 0.0f;
+        auto sum_acc = Sum<float>::identity();
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
-            float sum_part = 0.0f;
+            auto sum_part = Sum<float>::identity();
             softmax_short_pass2(x_in[v], m_v, sum_part);
-            sum_acc += sum_part;
+            sum_acc.merge(sum_part);
         }
-        const float sum_v = sum_acc;
+        const float sum_v = sum_acc.result();
         const float sum_inverse = 0x1p-24f / sum_v;
 
         #pragma unroll

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kgen.codegen import names
-from kgen.codegen.context import TemplateContext
+from kgen.codegen.context import KernelText
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.spelling import storage_type
@@ -83,7 +83,7 @@ class Written:
     ``movers``: the helpers that move operands, which stand before all others in a file.
     """
 
-    context: TemplateContext
+    context: KernelText
     parameters: Parameters
     headers: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()

@@ -33,6 +33,14 @@ class Helper:
         return text
 
 
+ACCUMULATORS = "accumulators/"  # their folder
+
+
+def accumulator_struct(file: str) -> str:
+    """The helper that is the struct of a file of ``templates/device/accumulators``."""
+    return f"{ACCUMULATORS}{file}"
+
+
 @cache
 def _text(name: str) -> str:
     return resources.text("templates", f"device/{name}.cu").rstrip("\n")
@@ -70,34 +78,15 @@ _ROWS = (
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "trunc_mod", "sign_of", "small_pow")),
     *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign", "normal_cdf_f32")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
-    *(Helper(name) for name in ("running_sum", "moments", "log_sum", "found", "divide_inverse")),
-    *(Helper(f"log_sum_{suffix}", ("log_sum", f"nan_max_{suffix}")) for suffix in ("f32", "f64")),
-    *(Helper(f"log_sum_lanes_{suffix}", ("log_sum", f"nan_max_{suffix}")) for suffix in ("f32", "f64")),
-    *(Helper(f"log_sum_term_{suffix}") for suffix in ("f32", "f64")),
-    *(
-        Helper(f"log_sum_group_{suffix}", ("log_sum", f"nan_max_{suffix}", f"log_sum_term_{suffix}"))
-        for suffix in ("f32", "f64")
-    ),
-    Helper("exp_sum", ("log_sum",)),
-    Helper("complex_log_sum"),
-    Helper("mean_of", ("moments",)),
-    Helper("shuffled_moments", ("moments",)),
-    Helper("first_moments", ("moments",)),
-    Helper("shuffled_log_sum", ("log_sum",)),
-    Helper("shuffled_found", ("found",)),
-    Helper("shuffled_complex_log_sum", ("complex_log_sum",)),
-    Helper("shuffled_counted", ("counted",)),
-    *_per_width("shuffled", suffixes="c64 c128"),
-    *(Helper(f"complex_log_sum_{what}", ("complex_log_sum",)) for what in ("group", "total")),
+    *_per_width("log_sum_term", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),
-    Helper("divide_share"),
+    *(Helper(name) for name in ("lowest", "highest", "divide_inverse", "divide_share")),
     Helper("raised_exp"),
     *(Helper(name) for name in (*STAYING, "tell", "wait_for")),
     Helper("expect", STAYING),
     Helper("hold"),
     Helper("pick", headers=("cuda_bf16.h",)),
     Helper("widened", headers=("cuda_bf16.h",)),
-    Helper("counted"),
     Helper("divide_group", ("divide_inverse",)),
     Helper("divide", ("divide_inverse",)),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING)),
@@ -116,9 +105,6 @@ _ROWS = (
     *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
     *(Helper(f"added_{suffix}") for suffix in ("i8", "bool")),
     Helper("added_u8", like="added_i8", swap=_UNSIGNED),
-    Helper("moments_group", ("moments",)),
-    Helper("spread", ("moments",)),
-    *(Helper(name, ("found",)) for name in ("first_least", "first_greatest", "take_least", "take_greatest")),
     *(Helper(name) for name in ("to_float2", "to_double2", "nonzero", "shift_words")),
     *(Helper(name, ("shift_words",)) for name in (LOAD_BLOCKS, SHIFT_BLOCKS)),
     Helper(LOAD_SHIFTED, (LOAD_BLOCKS,)),
@@ -128,11 +114,29 @@ _ROWS = (
     *(Helper(name, headers=t.headers) for t, conversions in CONVERSIONS.items() for name in conversions.helpers),
 )
 
-HELPERS: Mapping[str, Helper] = MappingProxyType({helper.name: helper for helper in _ROWS})
+#: Structs that reductions accumulate in, and the helpers that each needs whatever its element type is.
+_ACCUMULATORS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    *((name, ()) for name in ("all", "any", "count", "group_sum", "integer_product", "integer_sum", "moments")),
+    *((name, ()) for name in ("product", "complex_product", "sum")),
+    *((name, ("lowest",)) for name in ("max", "integer_max", "arg_max", "log_sum", "complex_log_sum")),
+    *((name, ("highest",)) for name in ("min", "integer_min", "arg_min")),
+    ("compensated_sum", (accumulator_struct("sum"),)),
+    ("total", (accumulator_struct("sum"),)),
+    ("distances", (accumulator_struct("total"), accumulator_struct("moments"))),
+    ("exponentials", (accumulator_struct("max"), accumulator_struct("log_sum"))),
+    ("spread", (accumulator_struct("moments"),)),
+)
+
+HELPERS: Mapping[str, Helper] = MappingProxyType(
+    {helper.name: helper for helper in (*_ROWS, *(Helper(accumulator_struct(n), needs) for n, needs in _ACCUMULATORS))}
+)
 
 
 def helper_texts(names: Iterable[str]) -> list[str]:
-    """The texts of these helpers and of what they require: each once, what is required first."""
+    """The texts of these helpers and of what they require: each once, what is required first.
+
+    Structs of accumulators come last: a template calls only the overloads that are declared before it.
+    """
     ordered: dict[str, None] = {}
 
     def add(name: str) -> None:
@@ -143,4 +147,4 @@ def helper_texts(names: Iterable[str]) -> list[str]:
 
     for name in names:
         add(name)
-    return [HELPERS[name].text for name in ordered]
+    return [HELPERS[name].text for name in sorted(ordered, key=lambda name: name.startswith(ACCUMULATORS))]

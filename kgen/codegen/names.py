@@ -86,6 +86,11 @@ def row(name: str) -> str:
     return f"{name}_row"
 
 
+def column(name: str) -> str:
+    """Where a thread's columns of an operand begin."""
+    return f"{name}_column"
+
+
 def blocks(name: str) -> str:
     """Where a block begins if the row of an operand begins within it."""
     return f"{name}_blocks"

@@ -73,8 +73,8 @@ def test_four_at_a_time(text: str, dtype: str, called: bool) -> None:
 def test_parts_are_narrow(text: str) -> None:
     """64-bit additions once a group."""
     source = kgen.jit(text).source(kgen.spec((3000, 4096), "f32"))
-    assert "int& sum_acc" in source
-    assert "sum_acc += (unsigned long long)sum_part;" in source
+    assert "GroupSum& sum_acc" in source
+    assert "sum_acc.add(sum_part.result());" in source
 
 
 @pytest.mark.parametrize("dtype", ["i8", "u8", "bool", "e4m3fn"])

@@ -100,12 +100,15 @@ def test_shared_memory(count: int, dtype: str) -> None:
     kinds = [*kinds, *(["any" if dtype[0] == "c" else "argmax", "norm", "prod", "sum"] * 3)][:count]
     text = "\n".join(f"o{i} = {kind}({'x' if i < 4 else f'x + {i}'}, axis=0)" for i, kind in enumerate(kinds))
     source = kgen.jit(text).source(kgen.spec((100_000, 256), dtype))
-    sizes = {"float": 4, "int": 4, "bool": 1, "Moments<float>": 12, "Moments<double>": 24, "LogSum<float>": 8}
-    sizes |= {"double2": 16, "ComplexLogSum<double2>": 32}
+    sizes = {"bool": 1, "Any": 4, "Sum<float>": 4, "Product<float>": 4, "ArgMax<int, int>": 8, "ArgMax<float, int>": 8}
+    sizes |= {"Sum<double>": 8, "Product<double>": 8, "IntegerSum<long long>": 8, "IntegerProduct<long long>": 8}
+    sizes |= {"Moments<float>": 12, "Moments<double>": 24, "LogSum<float>": 8, "LogSum<double>": 16}
+    sizes |= {"ArgMax<long long, int>": 16, "ArgMax<double, int>": 16, "ComplexProduct<float2>": 8}
+    sizes |= {"ComplexProduct<double2>": 16, "ComplexLogSum<float2>": 16, "ComplexLogSum<double2>": 32}
     total = 0
-    for kind, lengths in re.findall(r"__shared__ (?:alignas\(\d+\) )?([\w<> ]+?) \w+((?:\[\d+\])*);", source):
+    for kind, lengths in re.findall(r"__shared__ (?:alignas\(\d+\) )?([\w<>, ]+?) \w+((?:\[\d+\])*);", source):
         length = int(np.prod([int(n) for n in re.findall(r"\d+", lengths)]))
-        total += sizes.get(kind, 16 if "<" in kind else 8) * length
+        total += sizes[kind] * length
     assert total <= 48 * 1024, source
 
 

@@ -127,7 +127,7 @@ def test_shared_memory() -> None:
     """Many products are kept by no more memory than every device has: 48 KiB a block."""
     text = "\n".join(f"o{i} = prod(z + {i}, axis=0)" for i in range(14))
     source = kgen.jit(text).source(kgen.spec((100_000, 256), "c128"))
-    lengths = [int(n) for n in re.findall(r"__shared__ double2 \w+\[(\d+)\]", source)]
+    lengths = [int(n) for n in re.findall(r"__shared__ ComplexProduct<double2> \w+\[(\d+)\]", source)]
     assert len(lengths) == 14
     assert 16 * sum(lengths) <= 48 * 1024
 

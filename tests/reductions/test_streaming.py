@@ -17,7 +17,7 @@ def told(text: str, specs: dict[str, tuple[tuple[int, ...], str]], arch: str | N
     """The operands that the text reads so, and a check that the text says that it does."""
     arrays: dict[str, Any] = {n: kgen.spec(*s) for n, s in specs.items()}
     source = kgen.jit(text).source(**arrays, arch=arch)
-    found = set(re.findall(r"load_streaming<[^;(]*>\(\s*(\w+?)_(?:row|ptr) \+", source))
+    found = set(re.findall(r"load_streaming<[^;(]*>\(\s*(\w+?)_(?:row|column|ptr) \+", source))
     said = "// Chosen: streamed: " in source
     assert bool(found) == said == ("T load_streaming(const void* from)" in source)
     if found:

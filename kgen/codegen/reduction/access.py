@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from kgen.codegen import names
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
-from kgen.codegen.reduction.accumulators import Accumulator, accumulator, near
+from kgen.codegen.layouts import call_lines
+from kgen.codegen.reduction.accumulators import Accumulator, accumulator, briefly, near
+from kgen.codegen.reduction.context import Call, Part, Read
 from kgen.codegen.reduction.sections import Parts, kept_name, label_of
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import BFLOAT16
@@ -52,8 +54,38 @@ def states_of(step: RowStep, schedule: RowSchedule, shared: Collection[int]) -> 
         if isinstance(op.attr, Reduction) and n not in shared:
             mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
             mine = near(mine) if schedule.index_bits == 32 else mine
+            if schedule.vectors > 0 and schedule.template != "column_reduce":
+                mine = briefly(mine)
             found[n] = (mine, unique(names.state(label_of(step, op))))
     return found
+
+
+def thread_state(mine: Accumulator, state: str) -> str:
+    """What a thread accumulates in."""
+    return state if mine.local is None else names.of_reduction(state, mine.local.word)
+
+
+def call_of(section: Element, arguments: Sequence[str], variant: str = "") -> Call:
+    """A call of an element function.  ``variant``: its template arguments."""
+    name = f"{section.context.name}{variant}"
+    lines = [line[len(name) + 1 :] for line in call_lines(section, arguments, variant)]
+    return Call(name, (*lines[:-1], lines[-1].removesuffix(");")))
+
+
+def first_of(mine: Accumulator) -> str:
+    """The first value of what a thread accumulates in."""
+    return mine.initial if mine.local is None else mine.local.init
+
+
+def part_of(mine: Accumulator, state: str, thread: str, group: int) -> Part | None:
+    """What takes the elements of a group before ``thread`` does; None where each goes into that at once."""
+    if mine.mode == "direct":
+        return None
+    part = names.of_reduction(state, "part")
+    take = (mine.take if mine.local is None else mine.local.take).format(x=part, group=group)
+    if mine.mode == "part":
+        return Part(thread, take, part, first=mine.start.format(a=thread))
+    return Part(thread, take, part, mine.collects, count=group)
 
 
 @dataclass(slots=True)
@@ -173,29 +205,23 @@ class RowAccess:
             return f"pick({read}, j)"
         return read + (".at[j]" if self.schedule.group > 1 else "")
 
-    def read(self, touch: int, *, held: bool) -> list[str]:
-        """Lines that read a group of elements, into registers that are there (``held``) or new ones."""
+    def read(self, touch: int, *, held: bool) -> Read:
+        """How a group of elements is read, into registers that are there (``held``) or new ones."""
         group, base = self.schedule.group, self.base_of(touch)
         name = self.held_name(touch) + ("[v]" if held and self.schedule.vectors > 1 else "")
         if group == 1:
-            start = f"{name} = " if held else f"const {self.type_of(touch)} {name} = "
-            return [f"{start}{base}[{self.along(touch, '')}];"]
-        if self.is_grouped(touch):
-            start = f"{name} = " if held else f"const auto {name} = "
-            if self.planned(touch).access == "shifted":
-                blocks, off = names.blocks(self.labels[touch]), names.off(self.labels[touch])
-                call = f"load_blocks<{self.type_of(touch)}, {group}, {self.block_bytes(touch, group)}>"
-                return [f"{start}{call}({blocks} + {self.along(touch, '')}, {off});"]
-            near = f"{names.near(self.labels[touch])}[v][threadIdx.x]"
-            return [f"{start}{near if touch == self.schedule.near else self.from_memory(touch)};"]
-        declared = [] if held else [f"{self.gather_pack(touch)} {name};"]
-        return [
-            *declared,
-            "#pragma unroll",
-            f"for (int j = 0; j < {group}; ++j) {{",
-            f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
-            "}",
-        ]
+            return Read(name, "" if held else self.type_of(touch), f"{base}[{self.along(touch, '')}]")
+        if not self.is_grouped(touch):
+            return Read(name, "" if held else self.gather_pack(touch), each=f"{base}[{self.along(touch, 'j')}]")
+        if self.planned(touch).access == "shifted":
+            blocks, off = names.blocks(self.labels[touch]), names.off(self.labels[touch])
+            call = f"load_blocks<{self.type_of(touch)}, {group}, {self.block_bytes(touch, group)}>"
+            value = f"{call}({blocks} + {self.along(touch, '')}, {off})"
+        elif touch == self.schedule.near:
+            value = f"{names.near(self.labels[touch])}[v][threadIdx.x]"
+        else:
+            value = self.from_memory(touch)
+        return Read(name, "" if held else "auto", value)
 
     def from_memory(self, touch: int) -> str:
         """A group of elements that are where one access reads them."""
@@ -237,15 +263,16 @@ class RowAccess:
         """Whether elements are taken from words."""
         return self.picks and self.operand(touch).dtype is BFLOAT16
 
-    def again(self, touches: Iterable[int]) -> list[str]:
-        """Lines that bring in what a part of the row needs: read, or held as it was read."""
-        lines: list[str] = []
+    def again(self, touches: Iterable[int]) -> list[Read]:
+        """How a part of the row gets what it needs: read, or held as it was read."""
+        reads: list[Read] = []
         for touch in touches:
             if not self.is_held(touch):
-                lines += self.read(touch, held=False)
+                reads.append(self.read(touch, held=False))
             elif self.is_packed(touch):
-                lines.append(f"hold({self.held_name(touch)}{'[v]' if self.schedule.vectors > 1 else ''});")
-        return lines
+                name = f"{self.held_name(touch)}{'[v]' if self.schedule.vectors > 1 else ''}"
+                reads.append(Read(name, is_held=True))
+        return reads
 
     def is_packed(self, touch: int) -> bool:
         """Whether several elements of an operand share a register."""
@@ -263,23 +290,10 @@ class RowAccess:
 
     # --- reductions ---------------------------------------------------------------------------------
 
-    def thread_state(self, number: int) -> str:
-        """What a thread accumulates in as it goes along its row."""
+    def part(self, number: int) -> Part | None:
+        """What takes the elements of a group before a reduction does."""
         mine, state = self.active[number]
-        return names.of_reduction(state, "sum") if self.schedule.vectors == 0 and mine.loop_type else state
-
-    def folding(self, number: int) -> tuple[list[str], list[str]]:
-        """Lines before and after the calls on the elements of a group, which take it into a reduction."""
-        mine, state = self.active[number]
-        part, thread = names.of_reduction(state, "part"), self.thread_state(number)
-        if mine.mode == "part":
-            fold = mine.fold if thread == state else mine.loop_fold
-            return [f"{mine.value} {part} = {mine.start.format(a=state)};"], [
-                fold.format(a=thread, x=part, group=self.schedule.group)
-            ]
-        if mine.mode == "group":
-            return [f"{mine.value} {part}[{self.schedule.group}];"], [mine.fold.format(a=state, x=part)]
-        return [], []
+        return part_of(mine, state, thread_state(mine, state), self.schedule.group)
 
     # --- arguments of the element functions ---------------------------------------------------------
 
@@ -306,7 +320,7 @@ class RowAccess:
             case "state":
                 mine, name = self.active[int(argument.key)]
                 if mine.mode == "direct":
-                    return name
+                    return thread_state(mine, name)
                 return (
                     names.of_reduction(name, "part")
                     if mine.mode == "part"

@@ -1,4 +1,4 @@
-"""How each kind of reduction accumulates: the state of a row, and the lines that update, merge and finish it.
+"""How each kind of reduction accumulates: the structs of ``templates/device/accumulators``, and how kernels use them.
 
 Sums of floats add the elements of one group first, so that long chains of additions are short ones; a thread that
 walks a long row also keeps what rounding took away.
@@ -11,95 +11,96 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgen.codegen.c_types import register_type
-from kgen.codegen.literals import constant, integer
-from kgen.dtypes import FLOAT32, INT32, UINT64, DType
-from kgen.ir.kernel import Reduction, to_bits
+from kgen.codegen.helpers import accumulator_struct as struct
+from kgen.dtypes import FLOAT32, INT32, DType
+from kgen.ir.kernel import Reduction
 
-#: direct  each element updates the state
-#: part    the elements of a group are combined, then the state takes the result
+#: direct  each element goes into the state
+#: part    the elements of a group go into a part, then the state takes that
 #: group   the elements of a group are collected, then the state takes them together
 Mode = Literal["direct", "part", "group"]
+
+_SIZES = {"float": 4, "int": 4, "unsigned int": 4, "float2": 8, "double2": 16}
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What accumulates before the state does: within a thread, or within the warp whose threads merge it (``by_warp``).
+
+    ``init`` is its first value.  It takes what the state would take, by ``take``; ``total`` is the state that it gives.
+    ``counts``: the type of the number of elements seen, where the thread's loop has to know it.
+    """
+
+    word: str
+    type: str
+    init: str
+    take: str
+    total: str
+    helpers: tuple[str, ...]
+    by_warp: bool = False
+    counts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """``{a}`` stands for a state, ``{b}`` for another, ``{x}`` for a value (``{p}``: in
-    parentheses where it needs them), ``{count}`` for the elements of a row.
+    """The struct ``type`` of the C types ``members``.  It has ``identity()``, ``merge(other)`` and ``shuffled(d)``.
 
-    ``update`` puts ``{x}`` into ``{a}``: the state, a part, or the place in a group, by ``mode``; ``value`` is the type
-    of a part or of a group's elements.  ``fold`` takes a finished part or group ``{x}`` into the state.  ``loop_*``
-    replace the state within one thread's loop over a long row, and ``collapse`` makes a state of it.  ``within`` merges
-    between the threads of a warp where that is simpler than ``merge``, ``lanes`` between so many ``{n}`` at once.
+    ``add`` is its member that takes an element, ``result`` the call that gives the reduction's value: ``{count}``
+    stands for the elements of a row.  ``part``: the struct that takes the elements of a group, which begins as
+    ``start``: then the state takes it (``{x}``, of ``{group}`` elements) by the call ``take``.  ``collects``: the type
+    of the elements of a group that the state takes together.
 
     Threads that merge each other's states end with the same bits: ``merge`` gives the same for a with b as for b with
-    a, whatever is contracted.  Where it does not, ``agree`` gives so many lanes ``{n}`` the state of the first.
+    a, whatever is contracted.  Where it does not, the state ``agrees``: ``of_first<n>()`` is that of the first lane.
+    ``lanes``: it has ``merge_lanes<n>()``, for so many lanes at once.
     """
 
     type: str
-    init: str
-    update: str
-    merge: str
-    result: str
-    mode: Mode = "direct"
-    value: str = ""
+    members: tuple[str, ...]
+    helpers: tuple[str, ...]
+    add: str = "add"
+    result: str = "result()"
+    part: str = ""
+    part_helpers: tuple[str, ...] = ()
     start: str = ""
-    fold: str = ""
-    loop_type: str = ""
-    loop_init: str = ""
-    loop_fold: str = ""
-    collapse: str = ""
-    within: str = ""
-    lanes: str = ""
-    agree: str = ""
-    helpers: tuple[str, ...] = ()
-    merge_helpers: tuple[str, ...] = ()
-    lanes_helpers: tuple[str, ...] = ()
-    agree_helpers: tuple[str, ...] = ()
-    loop_helpers: tuple[str, ...] = ()
-    is_struct: bool = False
-    places: str = ""  # the type of where an element is, if updates need to know
-    at_once: str = ""  # the function of a group as it lies in memory, if of ``at_once_of``; ``{x}`` is then its result
+    take: str = ""
+    collects: str = ""
+    local: Local | None = None
+    lanes: bool = False
+    agrees: bool = False
+    places: str = ""  # the type of where an element is, if `add` needs to know
+    at_once: str = ""  # the function of a group as it lies in memory, if of ``at_once_of``; the state adds its result
     at_once_of: tuple[str, ...] = ()  # short names of dtypes
-    counts: str = ""  # the type of the number of elements seen, where the loop has to know it
+
+    @property
+    def mode(self) -> Mode:
+        return "part" if self.part else "group" if self.collects else "direct"
 
     @property
     def initial(self) -> str:
-        """The first state, as a value to assign."""
-        return f"{self.type}{self.init}" if self.init.startswith("{") else self.init
-
-    @property
-    def take(self) -> str:
-        """The line that takes one value, of an element or of a whole group, into the state."""
-        return self.fold or self.update
+        """The first state."""
+        return f"{self.type}::identity()"
 
     @property
     def size(self) -> int:
         """Bytes of a state."""
-        outer, _, inner = self.type.rstrip(">").rpartition("<")
-        sizes = {"float": 4, "int": 4, "unsigned int": 4, "double2": 16}
-        word = max(sizes.get(t, 8) for t in inner.split(", "))
-        return {"Moments": 3, "LogSum": 2, "ComplexLogSum": 2, "Found": 2}.get(outer, 1) * word
+        sizes = [_SIZES.get(member, 8) for member in self.members]
+        widest = max(sizes)
+        return -(-sum(sizes) // widest) * widest
 
     @property
-    def shuffled(self) -> str:
-        """The state ``{a}`` of the thread whose number differs by the bit ``d``."""
-        return "shuffled({a}, d)" if self.is_struct else "__shfl_xor_sync(0xffffffffu, {a}, d)"
+    def of_element(self) -> str:
+        """The type of what an element goes into."""
+        return self.part or self.collects or (self.type if self.local is None else self.local.type)
 
     @property
-    def shuffle_helpers(self) -> tuple[str, ...]:
-        """What :attr:`shuffled` calls."""
-        return (_SHUFFLES[self.type.partition("<")[0]],) if self.is_struct else ()
+    def all_helpers(self) -> tuple[str, ...]:
+        """The device functions and structs that kernels need."""
+        return self.helpers + (() if self.local is None else self.local.helpers)
 
-
-_SHUFFLES = {
-    "Moments": "shuffled_moments",
-    "LogSum": "shuffled_log_sum",
-    "Found": "shuffled_found",
-    "ComplexLogSum": "shuffled_complex_log_sum",
-    "Counted": "shuffled_counted",
-    "float2": "shuffled_c64",
-    "double2": "shuffled_c128",
-}
+    def value(self, state: str, count: str) -> str:
+        """The reduction's value."""
+        return f"{state}.{self.result.format(count=count)}"
 
 
 def accumulator(attr: Reduction, source: DType, target: DType) -> Accumulator:
@@ -107,130 +108,89 @@ def accumulator(attr: Reduction, source: DType, target: DType) -> Accumulator:
     return _KINDS[attr.kind](attr, source, target)
 
 
-def _number(value: float, dtype: DType) -> str:
-    return constant(to_bits(value, dtype), dtype).code
+def _plain(name: str, file: str, c_type: str, members: str = "", *functions: str) -> Accumulator:
+    """A struct that takes one element after the other."""
+    return Accumulator(f"{name}<{c_type}>" if c_type else name, (members or c_type,), (*functions, struct(file)))
 
 
-def _sum_of_floats(dtype: DType, *, square: bool = False, result: str = "{a}") -> Accumulator:
-    c_type, zero = register_type(dtype), _number(0.0, dtype)
-    return Accumulator(
-        c_type,
-        zero,
-        "{a} += {p} * {p};" if square else "{a} += {x};",
-        "{a} += {b};",
-        result,
-        mode="part",
-        value=c_type,
-        start=zero,
-        fold="{a} += {x};",
-        loop_type=f"Sum<{c_type}>",
-        loop_init="{}",
-        loop_fold="add({a}, {x});",
-        collapse="total({a})",
-        loop_helpers=("running_sum",),
+def _sum_of_floats(dtype: DType, *, add: str = "add", result: str = "result()") -> Accumulator:
+    c_type = register_type(dtype)
+    compensated = f"CompensatedSum<{c_type}>"
+    return replace(
+        _plain("Sum", "sum", c_type),
+        add=add,
+        result=result,
+        part=f"Sum<{c_type}>",
+        start=f"Sum<{c_type}>::identity()",
+        take="merge({x})",
+        local=Local(
+            "sum", compensated, f"{compensated}::identity()", "merge({x})", "total()", (struct("compensated_sum"),)
+        ),
     )
 
 
 def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
     if target.is_float:
         return _sum_of_floats(target)
-    wide = _integers("{a} += ({t}){p};", "{a} += {b};", "0ull", target)
+    whole = _plain("IntegerSum", "integer_sum", register_type(target), "unsigned long long")
     if source.size > 2:
-        return wide
+        return whole
     # Those of a group add up to less than 2^31; bytes do so four at a time.
     return replace(
-        wide, mode="part", value="int", start="0", update="{a} += {x};", fold="{a} += (unsigned long long){x};",
-        at_once="added" if source.size == 1 else "", at_once_of=(source.short,),
+        whole, part="GroupSum", part_helpers=(struct("group_sum"),), start="GroupSum::identity()",
+        take="add({x}.result())", at_once="added" if source.size == 1 else "", at_once_of=(source.short,),
     )  # fmt: skip
 
 
 def _prod(attr: Reduction, source: DType, target: DType) -> Accumulator:
     c_type = register_type(target)
     if target.is_complex:
-        init = f"{{{_number(1.0, target.real)}, {_number(0.0, target.real)}}}"
-        update, merge = "{a} = times({a}, {x});", "{a} = times({a}, {b});"
-        return Accumulator(c_type, init, update, merge, "{a}", helpers=(f"times_{target.short}",), is_struct=True)
+        return _plain("ComplexProduct", "complex_product", c_type, "", f"times_{target.short}")
     if target.is_float:
-        return Accumulator(c_type, _number(1.0, target), "{a} *= {x};", "{a} *= {b};", "{a}")
-    return _integers("{a} *= ({t}){p};", "{a} *= {b};", "1ull", target)
-
-
-def _integers(update: str, merge: str, init: str, target: DType) -> Accumulator:
-    """In unsigned arithmetic, which wraps."""
-    wide = "unsigned long long"
-    result = "{a}" if target is UINT64 else f"({register_type(target)}){{a}}"
-    return Accumulator(wide, init, update.replace("{t}", wide), merge, result)
+        return _plain("Product", "product", c_type)
+    return _plain("IntegerProduct", "integer_product", c_type, "unsigned long long")
 
 
 def _mean(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    return _sum_of_floats(target, result=f"{{a}} / ({register_type(target)}){{count}}")
+    return _sum_of_floats(target, result="mean({count})")
 
 
 def _norm(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    root = "sqrtf" if target.size == 4 else "sqrt"
-    return _sum_of_floats(target, square=True, result=f"{root}({{a}})")
+    return _sum_of_floats(target, add="add_square", result="norm()")
 
 
-def _grouped(struct: str, init: str, result: str, helper: str, dtype: DType) -> Accumulator:
-    c_type = register_type(dtype)
-    return Accumulator(
-        f"{struct}<{c_type}>",
-        init,
-        "{a} = {x};",
-        "merge({a}, {b});",
-        result,
-        mode="group",
-        value=c_type,
-        fold="add_group({a}, {x});",
-        helpers=(helper,),
-        is_struct=True,
-    )
+def _grouped(whole: Accumulator, c_type: str) -> Accumulator:
+    return replace(whole, collects=c_type, take="add({x})")
 
 
 def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
     c_type = register_type(target)
-    degrees = f"({c_type}){{count}}"
-    if isinstance(attr.correction, float):
-        degrees = f"({c_type})fmax((double){{count}} - {attr.correction!r}, 0.0)"
-    elif attr.correction:
-        degrees = f"({c_type})max({{count}} - {attr.correction}, {{zero}})"
-    result = f"{{a}}.distance / {degrees}"
-    if attr.kind == "std":
-        result = f"{'sqrtf' if target.size == 4 else 'sqrt'}({result})"
+    name = "deviation" if attr.kind == "std" else "variance"
+    arguments = f"{{count}}, {attr.correction!r}" if attr.correction else "{count}"
     return replace(
-        _grouped("Moments", "{}", result, "moments_group", target),
-        agree="{a} = of_first<{n}>({a});",
-        agree_helpers=("first_moments",),
-    )
+        _grouped(_plain("Moments", "moments", c_type), c_type),
+        members=(c_type,) * 3, result=f"{name}({arguments})", agrees=True,
+    )  # fmt: skip
 
 
 def _logsumexp(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    if target.is_complex:
-        return _complex_logsumexp(target)
-    log = "logf" if target.size == 4 else "log"
-    return _log_sum(f"{log}({{a}}.sum) + {{a}}.peak", target)
+    return _complex_logsumexp(target) if target.is_complex else _log_sum(target, "result()")
 
 
 def _complex_logsumexp(target: DType) -> Accumulator:
-    zero = _number(0.0, target.real)
-    init = f"{{{_number(float('-inf'), target.real)}, {{{zero}, {zero}}}}}"
-    whole = _grouped("ComplexLogSum", init, "log_total({a})", "complex_log_sum_group", target)
-    return replace(whole, helpers=(*whole.helpers, "complex_log_sum_total"))
+    c_type = register_type(target)
+    whole = _grouped(_plain("ComplexLogSum", "complex_log_sum", c_type), c_type)
+    return replace(whole, members=(register_type(target.real), c_type))
 
 
 def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    found = _log_sum("total({a})", target)
-    return replace(found, helpers=(*found.helpers, "exp_sum"))
+    return _log_sum(target, "exp_sum()")
 
 
-def _log_sum(result: str, target: DType) -> Accumulator:
-    init = f"{{{_number(float('-inf'), target)}, {_number(0.0, target)}}}"
-    return replace(
-        _grouped("LogSum", init, result, f"log_sum_group_{target.short}", target),
-        lanes="merge_lanes<{n}>({a});",
-        merge_helpers=(f"log_sum_{target.short}",),
-        lanes_helpers=(f"log_sum_lanes_{target.short}",),
-    )
+def _log_sum(target: DType, result: str) -> Accumulator:
+    c_type, short = register_type(target), target.short
+    whole = _plain("LogSum", "log_sum", c_type, "", f"nan_max_{short}", f"log_sum_term_{short}")
+    return replace(_grouped(whole, c_type), members=(c_type,) * 2, result=result, lanes=True)
 
 
 def counted_once(whole: Accumulator) -> Accumulator:
@@ -238,18 +198,14 @@ def counted_once(whole: Accumulator) -> Accumulator:
 
     Its loop has ``seen``, the elements before a group, and ``weight``, which the group is of all up to it.
     """
-    if not whole.type.startswith("Moments"):
+    if not whole.agrees:
         return whole
-    return replace(
-        whole,
-        loop_type=whole.type.replace("Moments", "Spread"),
-        loop_init="{}",
-        loop_fold="add_group({a}, {x}, seen, weight);",
-        collapse="moments({a}, seen)",
-        helpers=("moments",),
-        loop_helpers=("spread",),
-        counts=whole.value,
-    )
+    spread = f"Spread<{whole.collects}>"
+    local = Local(
+        "spread", spread, f"{spread}::identity()", "add({x}, seen, weight)", "moments(seen)", (struct("spread"),),
+        counts=whole.collects,
+    )  # fmt: skip
+    return replace(whole, local=local)
 
 
 def near(whole: Accumulator) -> Accumulator:
@@ -257,66 +213,47 @@ def near(whole: Accumulator) -> Accumulator:
     if not whole.places:
         return whole
     c_type = whole.type.removesuffix(f"{whole.places}>") + "int>"
-    return replace(whole, type=c_type, result="{a}.at", places="int")
+    return replace(whole, type=c_type, members=(whole.members[0], "int"), places="int")
 
 
 def directly(whole: Accumulator) -> Accumulator:
     """``whole`` for threads that take one element at a time: no part of its own type first."""
-    return replace(whole, mode="direct") if whole.mode == "part" and whole.value == whole.type else whole
+    own = whole.type if whole.local is None else whole.local.type
+    return replace(whole, part="", start="", take="") if whole.part == own else whole
 
 
 def briefly(whole: Accumulator) -> Accumulator:
     """``whole`` for threads that take few elements: no need to keep what rounding took away."""
-    return replace(whole, loop_type="", loop_init="", loop_fold="", collapse="", loop_helpers=())
+    return whole if whole.local is None or whole.local.by_warp else replace(whole, local=None)
 
 
 def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    low = attr.kind == "min"
+    low, file = attr.kind == "min", attr.kind
+    name = "Min" if low else "Max"
     if source.is_bool:
-        return _logical("&" if low else "|", "1" if low else "0")
+        return _logical("All" if low else "Any")
+    c_type = register_type(source)
     if source.is_float:
-        name, init = f"nan_{attr.kind}", _number(float("inf") if low else float("-inf"), source)
-        held, helpers = source, [f"nan_{attr.kind}_{source.short}"]
+        found = _plain(name, file, c_type, "", f"nan_{file}_{source.short}")
     else:
-        name, helpers = attr.kind, []
-        held = INT32 if source.size < 4 else source
-        init = integer(source.int_max if low else source.int_min, held).code
-    result = "{a}" if held is source else f"({register_type(source)}){{a}}"
-    return Accumulator(
-        register_type(held), init, f"{{a}} = {name}({{a}}, {{x}});", f"{{a}} = {name}({{a}}, {{b}});", result,
-        helpers=tuple(helpers), at_once=("least" if low else "greatest") if source is FLOAT32 else "",
-        at_once_of=("f16", "bf16"),
-    )  # fmt: skip
+        return _plain(f"Integer{name}", f"integer_{file}", c_type, "int" if source.size < 4 else c_type)
+    at_once = ("least" if low else "greatest") if source is FLOAT32 else ""
+    return replace(found, at_once=at_once, at_once_of=("f16", "bf16"))
 
 
-def _logical(symbol: str, init: str) -> Accumulator:
-    return Accumulator("int", init, f"{{a}} {symbol}= {{x}};", f"{{a}} {symbol}= {{b}};", "{a} != 0")
+def _logical(name: str) -> Accumulator:
+    return _plain(name, name.lower(), "", "int")
 
 
 def _count(attr: Reduction, source: DType, target: DType) -> Accumulator:
-    return Accumulator("long long", "0ll", "{a} += {x};", "{a} += {b};", "{a}")
+    return _plain("Count", "count", "", "long long")
 
 
 def _place(attr: Reduction, source: DType, target: DType) -> Accumulator:
     low = attr.kind == "argmin"
-    held = INT32 if not source.is_float and source.size < 4 else source
-    c_type = "int" if held is INT32 else register_type(held)
-    if source.is_float:
-        init = _number(float("inf") if low else float("-inf"), source)
-    else:
-        top = 1 if source.is_bool else source.int_max
-        init = integer(top if low else 0 if source.is_bool else source.int_min, held).code
-    word = "least" if low else "greatest"
-    return Accumulator(
-        f"Found<{c_type}, long long>",
-        f"{{{init}, 0}}",
-        f"take_{word}({{a}}, {'{x}' if held is source else f'({c_type}){{p}}'}, place);",
-        f"first_{word}({{a}}, {{b}});",
-        "{a}.at",
-        helpers=(f"take_{word}", f"first_{word}"),
-        is_struct=True,
-        places="long long",
-    )
+    c_type = register_type(INT32 if not source.is_float and source.size < 4 else source)
+    found = _plain("ArgMin" if low else "ArgMax", "arg_min" if low else "arg_max", f"{c_type}, long long")
+    return replace(found, members=(c_type, "long long"), places="long long")
 
 
 _Row = Callable[[Reduction, DType, DType], Accumulator]
@@ -331,8 +268,8 @@ _KINDS: Mapping[str, _Row] = {
     "max": _extreme,
     "argmin": _place,
     "argmax": _place,
-    "any": lambda attr, source, target: _logical("|", "0"),
-    "all": lambda attr, source, target: _logical("&", "1"),
+    "any": lambda attr, source, target: _logical("Any"),
+    "all": lambda attr, source, target: _logical("All"),
     "count_nonzero": _count,
     "norm": _norm,
     "logsumexp": _logsumexp,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext, LayoutContext
 from kgen.codegen.element import PRIMARY
-from kgen.codegen.layouts import decomposition, divisor_fields, sum_lines
+from kgen.codegen.layouts import decomposition, divisor_fields
+from kgen.codegen.reduction.context import Read, Stored, Value
 from kgen.codegen.reduction.rows import RowsWriter
 from kgen.codegen.reduction.sections import RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
@@ -38,23 +39,9 @@ class ColumnAccess(RowsWriter):
         """Whether a thread's columns are parts of packs and arrays, in loops over ``j``."""
         return True
 
-    def across_lines(self) -> tuple[list[str], str]:
-        """Lines that say which of a block's columns a thread has, and its number among those that go across."""
-        if self.schedule.threads == 1:
-            return [], "threadIdx.x"
-        share = f"const int share = threadIdx.x / {self.lanes};  // of a group's elements"
-        return [f"const int lane = threadIdx.x % {self.lanes};", share], "lane"
-
-    def bases(self, touched: Iterable[int]) -> list[str]:
-        """Lines that say where the thread's columns begin in each operand."""
-        lines: list[str] = []
-        for touch in touched:
-            if terms := self.outer(touch):
-                read_only = "" if self.step.touches[touch].writes else "const "
-                pointer = names.pointer(self.operand(touch).name)
-                first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
-                lines += sum_lines(first, terms)
-        return lines
+    def pointers_of(self, touched: Iterable[int]) -> tuple[Value, ...]:
+        """Where the thread's columns begin in each operand."""
+        return tuple(self.pointer(touch, terms) for touch in touched if (terms := self.outer(touch)))
 
     def outer(self, touch: int) -> list[str]:
         """The terms of where a group of columns begins."""
@@ -68,7 +55,7 @@ class ColumnAccess(RowsWriter):
         return found
 
     def base_of(self, touch: int) -> str:
-        return names.row(self.labels[touch]) if self.outer(touch) else names.pointer(self.operand(touch).name)
+        return names.column(self.labels[touch]) if self.outer(touch) else names.pointer(self.operand(touch).name)
 
     def along(self, touch: int, j: str) -> str:
         """Where an element of a column is, from the first column's start."""
@@ -110,21 +97,17 @@ class ColumnAccess(RowsWriter):
             case _:
                 return self.gather_pack(touch)
 
-    def load(self, touch: int) -> list[str]:
+    def load(self, touch: int) -> Read:
         name = names.vector(self.labels[touch]) + ("[u]" if self.count > 1 else "")
         base = self.base_of(touch)
         match self.planned(touch).access:
             case "row":
-                return [f"{name} = {base}[{self.along(touch, '')}];"]
+                return Read(name, value=f"{base}[{self.along(touch, '')}]")
             case "vector":
-                return [f"{name} = {self.start_of_load(touch)}", f"    {base} + {self.along(touch, '')});"]
+                deeper = "\n" + " " * 12  # than the line that it continues
+                return Read(name, value=f"{self.start_of_load(touch)}{deeper}{base} + {self.along(touch, '')})")
             case _:
-                return [
-                    "#pragma unroll",
-                    f"for (int j = 0; j < {self.schedule.group}; ++j) {{",
-                    f"    {name}.at[j] = {base}[{self.along(touch, 'j')}];",
-                    "}",
-                ]
+                return Read(name, each=f"{base}[{self.along(touch, 'j')}]")
 
     def places(self, *, always: bool) -> list[str]:
         """The coordinates of an element along the reduced dimensions."""
@@ -150,28 +133,26 @@ class ColumnAccess(RowsWriter):
 
     # --- one element a column -----------------------------------------------------------------------
 
-    def load_one(self, writer: RowWriter, number: int) -> str:
-        """The line that reads a column's element of an operand."""
+    def load_one(self, writer: RowWriter, number: int) -> Value:
+        """A column's element of an operand."""
         touch, dtype = touch_of(self.step, number), self.step.kernel.ops[number].dtype
         value = self.unique(names.value(self.operand(touch).name))
         writer.exprs[number] = Expr(value, PRIMARY)
-        return f"const {register_type(dtype)} {value} = {self.base_of(touch)}[{self.one(touch)}];"
+        return Value(register_type(dtype), value, f"{self.base_of(touch)}[{self.one(touch)}]")
 
-    def store_ones(self, writer: RowWriter) -> tuple[list[str], list[str]]:
-        """Packs that hold a thread's elements of outputs, and the lines that write them."""
-        packs: list[str] = []
-        writes: list[str] = []
+    def store_ones(self, writer: RowWriter) -> tuple[Stored, ...]:
+        """Packs that hold a thread's elements of outputs."""
+        packs: list[Stored] = []
         for n in self.parts.row_stores:
             attr, touch = self.step.kernel.ops[n].attr, touch_of(self.step, n)
             assert isinstance(attr, Access)
             if self.has_many and self.planned(touch).access == "vector":
                 value, pack = self.written(touch), self.pack(touch)
                 writer.places[attr.operand] = f"{value}.at[j]"
-                packs.append(f"{pack} {value};")
-                writes.append(f"*reinterpret_cast<{pack}*>({self.base_of(touch)}) = {value};")
+                packs.append(Stored(pack, value, self.base_of(touch)))
             else:
                 writer.places[attr.operand] = f"{self.base_of(touch)}[{self.one(touch)}]"
-        return packs, writes
+        return tuple(packs)
 
     def one(self, touch: int) -> str:
         """Where an operand's element of column ``j`` is."""

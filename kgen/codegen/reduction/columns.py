@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.context import ColumnContext, ReadContext
 from kgen.codegen.element import PRIMARY, Argument, Element
 from kgen.codegen.layouts import apart, decomposition
+from kgen.codegen.reduction.access import first_of, part_of, thread_state
 from kgen.codegen.reduction.accumulators import Accumulator, briefly, counted_once
 from kgen.codegen.reduction.column_access import ColumnAccess
+from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
+from kgen.codegen.reduction.context import Declared, Stored, Value
 from kgen.codegen.reduction.rows import Described
 from kgen.codegen.reduction.sections import RowWriter
 from kgen.codegen.spelling import Expr, register_type
@@ -34,103 +36,61 @@ class ColumnWriter(ColumnAccess):
             case "state":
                 mine, state = self.states[int(argument.key)]
                 if mine.mode == "direct":
-                    return f"{self.thread_state(int(argument.key))}[j]"
+                    return f"{thread_state(mine, state)}[j]"
                 part = names.of_reduction(state, "part")
                 return part if mine.mode == "part" else f"{part}[{'u' if self.count > 1 else '0'}]"
             case _:
                 return super(ColumnWriter, self).argument(argument, held)
 
-    def thread_state(self, number: int) -> str:
-        mine, state = self.states[number]
-        return names.of_reduction(state, "sum") if mine.loop_type else state
-
     # --- the whole ----------------------------------------------------------------------------------
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
         schedule, sinks = self.schedule, list(self.states)
-        group, wide = schedule.group, schedule.index_bits == 64
         adapted = counted_once if schedule.tall else briefly
         self.states = {n: (adapted(m), state) for n, (m, state) in self.states.items()}
         section = self.section(0, f"{self.base}_pass", sinks, self.states)
         writer = RowWriter(self.step, self.statements, unique=self.unique)
-        results, packs, writes = self.results(writer)
-        touched = sorted(
-            {
-                *self.reads_of(section),
-                *(i for i in range(len(self.wide)) if self.base_of(i) in " ".join([*results, *writes])),
-            }
-        )
-        mine = [(self.states[n][0], self.states[n][1], self.thread_state(n)) for n in sinks]
-        helpers = [h for m, _, _ in mine for h in (*m.helpers, *m.merge_helpers, *m.loop_helpers)]
+        results, lines, packs = self.results(writer)
+        used = " ".join([*(value.code for value in results), *lines, *(pack.place for pack in packs)])
+        touched = sorted({*self.reads_of(section), *(i for i in range(len(self.wide)) if self.base_of(i) in used)})
+        accumulators = [self.states[n][0] for n in sinks]
         return Described(
             ColumnContext(
-                template="column_reduce.cu.j2",
+                template="reduction/columns.cu.j2",
                 name=name,
                 comment=self.comment(),
                 parameters=tuple(parameters),
                 block=schedule.block,
                 threads=schedule.threads,
+                lanes=self.lanes,
                 rows=schedule.rows,
-                group=group,
-                reads=tuple(self.reading(n, section, sinks) for n in self.counts),
-                index="long long" if wide else "unsigned int",
-                blocks="(long long)gridDim.y" if wide else "gridDim.y",
-                signed=self.signed,
+                group=schedule.group,
+                is_wide=schedule.index_bits == 64,
+                split=schedule.split,
                 layout=self.layout(f"{name}_layout"),
                 packs=True,
-                start=self.start_of(touched),
-                loop=schedule.tall,
-                first=" + ".join(
-                    (["first"] if schedule.split else []) + (["share"] if schedule.threads > 1 else []) or ["0"]
-                ),
-                last="last" if schedule.split else "layout.height",
-                shared=tuple(f"__shared__ {m.type} {shared(s)}[{group * schedule.block}];" for m, s, _ in mine),
-                declare=(
-                    *(line for m, s, t in mine for line in self.declared(m.type, s, m.loop_type, t)),
-                    *([f"{self.counted} seen = 0;  // elements of each column"] if self.counted else []),
-                ),
-                init=tuple(f"{t}[j] = {f'{m.loop_type}{{}}' if m.loop_type else m.initial};" for m, s, t in mine),
-                collapse=tuple(f"{s}[j] = {m.collapse.format(a=f'{t}[j]')};" for m, s, t in mine if m.loop_type),
-                publish=tuple(f"{shared(s)}[{self.among('share')}] = {s}[j];" for _, s, _ in mine),
-                merge=tuple(
-                    m.merge.format(a=f"{shared(s)}[i]", b=f"{shared(s)}[i + s * {schedule.rows}]") for m, s, _ in mine
-                ),
-                split=schedule.split,
-                leave=tuple(f"{names.left(s)}[mine + threadIdx.x] = {shared(s)}[threadIdx.x];" for _, s, _ in mine),
-                whole=tuple(self.merged(m, s)[0] for m, s, _ in mine),
-                ahead=AHEAD if AHEAD * sum(m.size for m, _, _ in mine) <= AHEAD_BYTES else 1,
-                take=tuple(self.merged(m, s)[1] for m, s, _ in mine),
-                share=tuple(self.merged(m, s)[2] for m, s, _ in mine),
-                result_packs=tuple(packs),
-                results=tuple(results),
-                writes=tuple(writes),
+                coordinates=self.kept_coordinates(),
+                column=self.first_column(),
+                pointers=self.pointers_of(touched),
+                tall=schedule.tall,
+                states=tuple(column_state(*self.states[n], shared(self.states[n][1])) for n in sinks),
+                counted=self.counted,
+                reads=tuple(self.reading(n, section, sinks) for n in self.counts),
+                ahead=AHEAD if AHEAD * sum(m.size for m in accumulators) <= AHEAD_BYTES else 1,
+                results=results,
+                result_lines=lines,
+                result_packs=packs,
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(writer.headers),
-            tuple(h for e in self.sections for h in e.helpers) + tuple(writer.helpers) + tuple(helpers)
+            tuple(h for e in self.sections for h in e.helpers) + tuple(writer.helpers)
+            + tuple(h for m in accumulators for h in m.all_helpers)
             + self.loads_of(self.reads_of(section)),
         )  # fmt: skip
-
-    def declared(self, c_type: str, state: str, loop_type: str, thread: str) -> list[str]:
-        group = self.schedule.group
-        return [f"{c_type} {state}[{group}];"] + ([f"{loop_type} {thread}[{group}];"] if loop_type else [])
 
     def among(self, share: str) -> str:
         """Where a thread's column ``j`` is in shared memory: what threads side by side write is side by side."""
         first = f"({share} * {self.schedule.group} + j)" if share else "j"
-        return f"{first} * {self.lanes} + lane"
-
-    def merged(self, mine: Accumulator, state: str) -> tuple[str, str, str]:
-        """Lines that declare what one column has of all blocks, take what one of them left, and share the result."""
-        all_of, left, place = (
-            names.of_reduction(state, "whole"),
-            f"{names.left(state)}[theirs]",
-            f"{shared(state)}[threadIdx.x]",
-        )
-        if mine.loop_fold and not mine.counts:
-            take = mine.loop_fold.format(a=all_of, x=left)
-            return f"{mine.loop_type} {all_of}{{}};", take, f"{place} = {mine.collapse.format(a=all_of)};"
-        take = mine.merge.format(a=all_of, b=left)
-        return f"{mine.type} {all_of} = {mine.initial};", take, f"{place} = {all_of};"
+        return f"{first} * {self.lanes} + across"
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -141,74 +101,45 @@ class ColumnWriter(ColumnAccess):
         self.count = count
         touches = self.reads_of(section)
         array = f"[{count}]" if count > 1 else ""
-        parts: list[str] = []
-        fold: list[str] = []
-        for n in sinks:
-            mine, state = self.states[n]
-            part, thread = names.of_reduction(state, "part"), f"{self.thread_state(n)}[j]"
-            if mine.mode == "part":
-                parts.append(f"{mine.value} {part} = {mine.start};")
-            elif mine.mode == "group":
-                parts.append(f"{mine.value} {part}[{count}];")
-            if mine.mode != "direct":
-                fold.append((mine.loop_fold or mine.fold).format(a=thread, x=part))
-        before, after = self.counting()
+        states = [self.states[n] for n in sinks]
+        parts = [part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in states]
         return ReadContext(
             count,
-            tuple(f"{self.pack_of(t)} {names.vector(self.labels[t])}{array};" for t in touches),
-            (*self.places(always=True), *(line for t in touches for line in self.load(t))),
-            before,
-            tuple(parts),
-            (*self.places(always=False), *self.call(section)),
-            tuple(fold),
-            after,
+            tuple(Declared(self.pack_of(t), f"{names.vector(self.labels[t])}{array}") for t in touches),
+            tuple(self.places(always=True)),
+            tuple(self.load(t) for t in touches),
+            tuple(part for part in parts if part is not None),
+            tuple(self.places(always=False)),
+            self.call(section),
         )
-
-    def counting(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Lines that know how many elements a thread has seen, where a state has to."""
-        number = self.counted
-        if not number:
-            return (), ()
-        count = f"{self.count}.0f" if number == "float" else f"{self.count}.0"
-        part = f"__fdividef({count}, seen + {count})" if number == "float" else f"{count} / (seen + {count})"
-        return (f"const {number} weight = {part};",), (f"seen += {count};",)
 
     @property
     def counted(self) -> str:
         """The type of how many elements of each column a thread has seen; empty where nobody asks."""
-        found = sorted(m.counts for m, _ in self.states.values() if m.counts)
+        found = sorted(m.local.counts for m, _ in self.states.values() if m.local and m.local.counts)
         return found[0] if found else ""
 
-    def start_of(self, touched: Sequence[int]) -> tuple[str, ...]:
-        schedule = self.schedule
-        wide = schedule.index_bits == 64
-        lines, lane = self.across_lines()
-        tile = "blockIdx.x"
-        if schedule.kept > 1:
-            lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, tile)
-            tile = "c0"
-        number = f"{schedule.rows} * {'(long long)' if wide and tile != 'c0' else ''}{tile} + "
-        number += f"{schedule.group} * {lane}" if schedule.group > 1 else lane
-        lines.append(f"const {self.signed} column = {number};")
-        lines.append("const bool live = column < layout.columns;")
-        lines += self.bases(touched)
-        if schedule.split:
-            lines.append(
-                f"const {self.signed} first = blockIdx.y * layout.span;  // of what this block takes of the columns"
-            )
-            lines.append(f"const {self.signed} last = first + min(layout.span, layout.height - first);")
-        return tuple(lines)
+    def kept_coordinates(self) -> tuple[str, ...]:
+        kept = self.schedule.kept
+        if kept == 1:
+            return ()
+        return tuple(decomposition(kept, set(range(kept)), self.schedule.index_bits == 64, "blockIdx.x"))
 
-    def results(self, writer: RowWriter) -> tuple[list[str], list[str], list[str]]:
-        """What is done with each column's results, the packs that this fills, and their writing."""
+    def first_column(self) -> str:
+        """The first of a thread's columns."""
+        schedule = self.schedule
+        first = "threadIdx.x" if schedule.threads == 1 else "across"
+        tile = "c0" if schedule.kept > 1 else "(long long)blockIdx.x" if schedule.index_bits == 64 else "blockIdx.x"
+        return f"{schedule.rows} * {tile} + " + (f"{schedule.group} * {first}" if schedule.group > 1 else first)
+
+    def results(self, writer: RowWriter) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
+        """Each column's results, the lines of what is done with them, and the packs that these fill."""
         ops = self.step.kernel.ops
-        lines: list[str] = []
+        found: list[Value] = []
         for n, (mine, state) in self.states.items():
             value = self.unique(names.value(state.removesuffix("_acc")))
-            zero = "0" if self.schedule.index_bits == 32 else "0ll"
             total = f"{shared(state)}[{self.among('')}]" if self.schedule.threads > 1 else f"{state}[j]"
-            text = mine.result.format(a=total, count="layout.height", zero=zero)
-            lines.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
+            found.append(Value(register_type(ops[n].dtype), value, mine.value(total, "layout.height")))
             writer.exprs[n] = Expr(value, PRIMARY)
         last = self.parts.last()
         for n in last:
@@ -218,20 +149,20 @@ class ColumnWriter(ColumnAccess):
             elif op.name == "index":
                 name = self.unique("at")
                 writer.exprs[n] = Expr(name, PRIMARY)
-                lines.append(f"const long long {name} = {self.coordinate(n)};")
+                found.append(Value("long long", name, self.coordinate(n)))
             elif op.name == "load":
-                lines.append(self.load_one(writer, n))
-        packs, writes = self.store_ones(writer)
-        return [*lines, *writer.lines(last)], packs, writes
+                found.append(self.load_one(writer, n))
+        packs = self.store_ones(writer)
+        return tuple(found), writer.lines(last), packs
 
     # --- comment --------------------------------------------------------------------------------------
 
     def comment(self) -> tuple[str, ...]:
         schedule = self.schedule
-        share = f"{schedule.threads} share a group" if schedule.threads > 1 else "each has a group"
-        blocks = "; several blocks share them" if schedule.split else ""
+        down = f"{schedule.threads} down each column" if schedule.threads > 1 else "one for each column"
+        blocks = "; several blocks share a column" if schedule.split else ""
         text = [
-            f"Columns, {schedule.rows} a block: {self.lanes} threads across, {share}{blocks}."
+            f"{schedule.rows} columns a block: {self.lanes} threads across, {down}{blocks}."
             + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
         ]
         if schedule.split:
@@ -250,6 +181,25 @@ class ColumnWriter(ColumnAccess):
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
         text += self.alignments()
         return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
+
+
+def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
+    """What one column accumulates in.  Several blocks' results meet in what a thread's loop has, if that takes them."""
+    local = mine.local
+    by_loop = local if local is not None and not local.counts else None
+    return ColumnState(
+        state,
+        mine.type,
+        thread_state(mine, state),
+        mine.type if local is None else local.type,
+        first_of(mine),
+        "" if local is None else local.total,
+        shared,
+        names.left(state),
+        names.of_reduction(state, "whole"),
+        mine.initial if by_loop is None else by_loop.init,
+        "" if by_loop is None else by_loop.total,
+    )
 
 
 def shared(state: str) -> str:

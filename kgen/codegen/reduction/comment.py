@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kgen.codegen import names
 from kgen.codegen.layouts import apart, placement
-from kgen.codegen.reduction import cluster
 from kgen.codegen.reduction.access import RowAccess
 from kgen.codegen.reduction.staging import staged_operands
+from kgen.schedule.reduction.persistent import STAYING_BLOCKS
+from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
@@ -39,7 +40,7 @@ def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
         memory = ("Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.",)
     if schedule.rows > 1:
         launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
-    launches = cluster.launch(schedule) if schedule.cluster > 1 else (launch, *memory)
+    launches = _cluster_launch(schedule) if schedule.cluster > 1 else (launch, *memory)
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
     if schedule.index_bits == 32:
         below = "2^31" if schedule.vectors else "2^31 - 2^16"  # loops go so far beyond the end of a row
@@ -49,6 +50,20 @@ def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
     text += placement(access.step, schedule)
     text += staged_operands(access)
     if schedule.group > 1 and schedule.lead is None and not access.is_exact:
-        has = "rows, and strides between them," if schedule.reduced == 1 else "a fastest extent, and strides beyond it,"
-        text.append(f"What moves by groups has {has} of multiples of {schedule.group} elements.")
+        widths = (
+            "row widths and row strides" if schedule.reduced == 1 else "the fastest extent and the strides beyond it"
+        )
+        text.append(f"Vector accesses: {widths} are multiples of {schedule.group} elements.")
     return tuple(names.comment(line) for line in [*text, *apart(access.step, schedule)])
+
+
+def _cluster_launch(schedule: RowSchedule) -> tuple[str, ...]:
+    """How a kernel is launched whose blocks form clusters."""
+    blocks = f"{schedule.cluster} blocks of {schedule.block} threads"
+    if schedule.near is None:
+        return (f"Launch: {blocks} for each row.",)
+    return (
+        f"Launch: {blocks} for each cluster; `taken` is 0.",
+        f"Bound: {STAYING_BLOCKS} blocks an SM, so that what they keep leaves some cache for the rest.",
+        "Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.",
+    )

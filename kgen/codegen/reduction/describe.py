@@ -11,7 +11,7 @@ from kgen.codegen.kernels import Parameter
 from kgen.codegen.layouts import struct_fields
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.reduction.access import known_of, states_of
-from kgen.codegen.reduction.rows import RowsWriter, describe_rows
+from kgen.codegen.reduction.rows import Facts, RowsWriter, describe_rows
 from kgen.codegen.reduction.sections import by_value
 from kgen.partition.cut import RowStep
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -49,11 +49,12 @@ def write_reduction(writer: type[RowsWriter], unit: Unit[RowSchedule], *, needs_
     if needs_n:
         parameters.add(Parameter("n", 0), f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
     check_parameters(unit.name, schedule, unit.rule, parameters.known)
-    described = describe_rows(
-        writer, step, schedule, unit.name, unit.base, unit.statements, unit.declare, parameters.declarations, values,
-        states, known,
+    facts = Facts(
+        step, schedule, unit.name, unit.base, unit.statements, unit.declare, parameters.declarations, values, states,
+        known,
     )  # fmt: skip
-    movers = (LOAD_BLOCKS,) if schedule.shifts else ()
+    described = describe_rows(writer, facts)
     context = described.context
     context = replace(context, layout=replace(context.layout, fields=struct_fields(unit.rule.struct)))
+    movers = (LOAD_BLOCKS,) if schedule.shifts else ()
     return Written(context, parameters, described.headers, described.helpers, movers)

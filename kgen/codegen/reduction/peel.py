@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Argument, Element
-from kgen.codegen.layouts import call_lines
-from kgen.codegen.reduction.access import RowAccess
+from kgen.codegen.reduction.access import RowAccess, call_of
+from kgen.codegen.reduction.context import Blocks, Call, Declared, Part, Peel, Read, Work
 from kgen.codegen.reduction.sections import kept_name
 from kgen.codegen.spelling import register_type
 from kgen.schedule.reduction.peel import margins
@@ -24,103 +24,81 @@ class Singles(RowAccess):
         one = replace(access.schedule, group=1, vectors=min(access.schedule.vectors, 1))
         return Singles(**{**given, "schedule": one, "at": "e"})
 
-    def start(self, group: int) -> list[str]:
-        """Where groups of so many elements begin and end, and which single element is this thread's."""
-        lead, signed, width = self.schedule.lead, self.signed, self.width
-        shifted = [i for i, t in enumerate(self.schedule.touches) if t.access == "shifted"]
+    def facts(self, group: int) -> Peel | None:
+        """Where groups of so many elements begin and end."""
+        lead = self.schedule.lead
         if lead is None:
-            return []
+            return None
         operand = self.operand(lead)
+        shifted = [i for i, t in enumerate(self.schedule.touches) if t.access == "shifted"]
+        blocks = [self.blocks(i, group) for i in shifted]
+        aligned = [
+            (b.bytes // b.size, self.planned(i).alignment >= b.bytes) for i, b in zip(shifted, blocks, strict=True)
+        ]
+        margin, rest = margins(group, aligned) if shifted else (0, 0)
         size = operand.dtype.size
-        address = f"-reinterpret_cast<unsigned long long>({self.base_of(lead)})"
-        ahead = f"{address} / {size} % {group}" if size > 1 else f"{address} % {group}"
-        count = f"head + {width} - end"
-        head, end = f"({signed})({ahead})", f"{width} - ({width} - head) % {group}"
-        apart: list[str] = []
-        if shifted:
-            blocks = [(i, self.block_bytes(i, group)) for i in shifted]
-            start, rest = margins(
-                group, [(b // self.operand(i).dtype.size, self.planned(i).alignment >= b) for i, b in blocks]
-            )
-            head += f" + {start}" if start else ""
-            end = f"max({width} - {rest} - ({width} - {rest} - head) % {group}, head)"
-            inside = names.listed(self.operand(i).name for i in shifted)
-            apart = [f"// So are some more, so that the blocks around all groups are inside {inside}."]
-        return [
-            f"// Groups begin at multiples of {group * size} bytes in {operand.name};"
-            " what lies before and after them in a row are single elements.",
-            *apart,
-            f"const {signed} head = min({head}, {width});",
-            f"const {signed} end = {end};",
-            f"const {signed} singles = {f'blockIdx.y == 0 ? {count} : 0' if self.schedule.split else count};",
-            f"const {signed} e = lane < head ? lane : end + lane - head;",
-            *(line for i in shifted for line in self.blocks(i, group)),
-        ]
+        return Peel(
+            operand.name, self.base_of(lead), group * size, size, margin, rest,
+            names.listed(self.operand(i).name for i in shifted) if shifted else "", tuple(blocks),
+        )  # fmt: skip
 
-    def blocks(self, touch: int, group: int) -> list[str]:
-        """How far groups of a shifted operand are off aligned blocks."""
-        base, label, size = self.base_of(touch), self.labels[touch], self.operand(touch).dtype.size
-        blocks, off = names.blocks(label), names.off(label)
-        at = f"reinterpret_cast<unsigned long long>({base} + head)"
-        return [
-            f"const unsigned int {off} = {at} % {self.block_bytes(touch, group)};  // bytes",
-            f"const {self.type_of(touch)}* const {blocks} = {base} - {off}{f' / {size}' if size > 1 else ''};",
-        ]
+    def blocks(self, touch: int, group: int) -> Blocks:
+        """The aligned blocks that groups of a shifted operand are read as."""
+        label = self.labels[touch]
+        return Blocks(
+            self.type_of(touch), self.base_of(touch), names.blocks(label), names.off(label),
+            self.block_bytes(touch, group), self.operand(touch).dtype.size,
+        )  # fmt: skip
 
-    def loads(self, touches: Sequence[int]) -> tuple[str, ...]:
-        return self.block([line for t in touches for line in self.read(t, held=True)])
+    def loads(self, touches: Sequence[int]) -> tuple[Read, ...]:
+        return tuple(self.read(t, held=True) for t in touches) if self.schedule.lead is not None else ()
 
-    def declarations(self, touches: Sequence[int]) -> list[str]:
+    def declarations(self, touches: Sequence[int]) -> list[Declared]:
         """Of what is kept of such an element in registers."""
         if self.schedule.lead is None:
             return []
-        read = [f"{self.type_of(t)} {self.held_name(t)};" for t in touches]
-        return read + [f"{register_type(self.step.kernel.ops[n].dtype)} {self.kept_array(n)};" for n in self.kept]
+        read = [Declared(self.type_of(t), self.held_name(t)) for t in touches]
+        kept = [Declared(register_type(self.step.kernel.ops[n].dtype), self.kept_array(n)) for n in self.kept]
+        return read + kept
 
-    def into(self, section: Element | None, whole: Mapping[int, int]) -> tuple[str, ...]:
-        """Lines that take such an element into the reductions of the round at hand.
+    def into(self, section: Element | None, whole: Mapping[int, int]) -> Work | None:
+        """How such an element goes into the reductions of the round at hand.
 
         ``whole``: those that need no element function, only the value of a touch.
         """
-        called = self.reads_of(section) if section else []
-        lines = self.late([*called, *whole.values()])
-        folded = [self.folding(n) for n in self.active if n not in whole]
-        lines += [line for before, _ in folded for line in before]
-        lines += self.call(section) if section else ()
-        lines += [line for _, after in folded for line in after]
+        if self.schedule.lead is None:
+            return None
+        parts = [part for n in self.active if n not in whole and (part := self.part(n)) is not None]
         for n, touch in whole.items():
             mine, state = self.active[n]
             one = self.element(touch, held=True)
-            one = f"({one} != 0)" if self.operand(touch).dtype.is_bool else one  # any byte
-            lines.append(mine.take.format(a=state, x=f"({mine.value or mine.type}){one}"))
-        return self.block(lines)
+            one = f"{one} != 0" if self.operand(touch).dtype.is_bool else one  # any byte
+            parts.append(Part(state, f"{mine.add}({f'(float){one}' if self.operand(touch).dtype.is_float else one})"))
+        reads = self.late([*(self.reads_of(section) if section else ()), *whole.values()])
+        return Work(reads, tuple(parts), self.call(section) if section else None)
 
-    def writes(self, section: Element) -> tuple[str, ...]:
-        """Lines that write such an element of the outputs."""
-        quick = [f"bool {a.name} = false;" for a in section.arguments if a.kind == "quick"]
-        variant = "<false>" if quick else ""
-        return self.block([*self.late(self.reads_of(section)), *quick, *self.call(section, variant)])
+    def writes(self, section: Element) -> Work | None:
+        """How such an element of the outputs is written."""
+        if self.schedule.lead is None:
+            return None
+        variant = "<false>" if any(a.kind == "quick" for a in section.arguments) else ""
+        return Work(self.late(self.reads_of(section)), (), self.call(section, variant))
 
-    def call(self, section: Element, variant: str = "") -> tuple[str, ...]:
-        return call_lines(section, [self.argument(a, held=True) for a in section.arguments], variant)
+    def call(self, section: Element, variant: str = "") -> Call:
+        return call_of(section, [self.argument(a, held=True) for a in section.arguments], variant)
 
-    def late(self, touches: Iterable[int]) -> list[str]:
-        """Lines that read what is not in registers."""
-        return [line for t in sorted(set(touches)) if not self.is_held(t) for line in self.read(t, held=False)]
-
-    def block(self, lines: Sequence[str]) -> tuple[str, ...]:
-        if self.schedule.lead is None or not lines:
-            return ()
-        return ("if (lane < singles) {", *(f"    {line}" for line in lines), "}")
+    def late(self, touches: Iterable[int]) -> tuple[Read, ...]:
+        """What is not in registers is read when it is needed."""
+        return tuple(self.read(t, held=False) for t in sorted(set(touches)) if not self.is_held(t))
 
     # --- names --------------------------------------------------------------------------------------
 
-    def folding(self, number: int) -> tuple[list[str], list[str]]:
+    def part(self, number: int) -> Part | None:
         mine, state = self.active[number]
         if mine.places:  # updates take elements in order, and the place of this one may be anywhere
             own = self.found(number)
-            return [f"{mine.type} {own} = {mine.init};"], [mine.merge.format(a=state, b=own)]
-        return super(Singles, self).folding(number)
+            return Part(state, f"merge({own})", own, first=mine.initial)
+        return super(Singles, self).part(number)
 
     def argument(self, argument: Argument, held: bool) -> str:
         if argument.kind == "state" and self.active[int(argument.key)][0].places:

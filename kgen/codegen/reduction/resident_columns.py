@@ -10,20 +10,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kgen.codegen import names
-from kgen.codegen.context import FieldContext, HeldContext, HeldRoundContext
+from kgen.codegen.context import FieldContext
 from kgen.codegen.element import PRIMARY, Argument
 from kgen.codegen.expressions import Level
 from kgen.codegen.layouts import apart, decomposition
-from kgen.codegen.reduction.access import States
+from kgen.codegen.reduction.access import States, part_of, thread_state
 from kgen.codegen.reduction.accumulators import directly
 from kgen.codegen.reduction.column_access import ColumnAccess
+from kgen.codegen.reduction.column_context import HeldContext, HeldRoundContext
 from kgen.codegen.reduction.column_values import ValueWriter, lasting
+from kgen.codegen.reduction.columns import column_state
+from kgen.codegen.reduction.context import Read, Stored
 from kgen.codegen.reduction.rows import Described
 from kgen.codegen.reduction.sections import RowWriter, label_of, touch_of
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.schedule.reduction.schedule import WARP
 from kgen.schedule.target import WORD
+
+
+def gathered(read: Read, group: int) -> list[str]:
+    """Lines that read a group element by element."""
+    loop = f"for (int j = 0; j < {group}; ++j) {{"
+    return [f"{read.type} {read.name};", "#pragma unroll", loop, f"    {read.name}.at[j] = {read.each};", "}"]
 
 
 @dataclass(slots=True)
@@ -70,7 +79,7 @@ class HeldColumnWriter(ColumnAccess):
         threads = self.schedule.threads
         if threads == 1:
             return v or "0"
-        return f"{v} * {threads} + share" if v else "share"
+        return f"{v} * {threads} + down" if v else "down"
 
     def is_held(self, touch: int) -> bool:
         """Whether an operand's elements stay in registers.  What columns share is near, and read when it is needed."""
@@ -88,10 +97,9 @@ class HeldColumnWriter(ColumnAccess):
             return self.held_name(touch)
         return super(ColumnAccess, self).element(touch, held=held)
 
-    def read(self, touch: int, *, held: bool) -> list[str]:
+    def read(self, touch: int, *, held: bool) -> Read:
         if self.planned(touch).access == "row":
-            place = f"{self.base_of(touch)}[{self.along(touch, '')}]"
-            return [f"const {self.type_of(touch)} {self.held_name(touch)} = {place};"]
+            return Read(self.held_name(touch), self.type_of(touch), f"{self.base_of(touch)}[{self.along(touch, '')}]")
         return super(HeldColumnWriter, self).read(touch, held=held)
 
     def argument(self, argument: Argument, held: bool) -> str:
@@ -104,8 +112,8 @@ class HeldColumnWriter(ColumnAccess):
                 return self.at
             case "state":
                 mine, state = self.active[int(argument.key)]
-                part = names.of_reduction(state, "part")
-                return state + self.j if mine.mode == "direct" else part if mine.mode == "part" else f"{part}[0]"
+                part, thread = names.of_reduction(state, "part"), thread_state(mine, state) + self.j
+                return thread if mine.mode == "direct" else part if mine.mode == "part" else f"{part}[0]"
             case _:
                 return super(HeldColumnWriter, self).argument(argument, held)
 
@@ -116,33 +124,22 @@ class HeldColumnWriter(ColumnAccess):
     # --- the whole ----------------------------------------------------------------------------------
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
-        schedule, parts, ops = self.schedule, self.parts, self.step.kernel.ops
-        group = schedule.group
+        schedule, parts, group = self.schedule, self.parts, self.schedule.group
         writer = ValueWriter(self.step, self.statements, unique=self.unique, group=group, lasting=lasting(parts))
-        start = [*self.start(writer), *self.own_loads(writer)]
+        self.own_names(writer)
+        own_loads = self.own_loads(writer)
         writer.wanted = parts.common
         of_columns = self.values(writer, 0)
-        start += writer.taken()
-        rounds: list[HeldRoundContext] = []
-        for number, sinks in enumerate(parts.rounds, 1):
-            own = [n for n in sinks if n not in self.known]
-            for n in own:
-                steps = two_steps(ops[n], self.states[n][0])
-                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
-                    rounds.append(self.step_within(number - 1, n, steps, writer))
-            suffix = str(number) if len(parts.rounds) > 1 else ""
-            found = self.held_round(number - 1, f"{self.base}_pass{suffix}", {n: self.states[n] for n in own}, writer)
-            results = [*self.results(sinks, writer), *self.values(writer, number)]
-            rounds.append(replace(found, declare=(*found.declare, *writer.taken()), results=tuple(results)))
+        arrays = writer.taken()
+        rounds = self.held_rounds(writer)
         stores = parts.wide_stores
         final = self.section(len(parts.rounds), f"{self.base}_element", stores) if stores else None
-        packs, writes = self.final_writes() if final else ([], [])
         writer.wanted = writer.lasting = frozenset()
-        single_packs, singles, single_writes = self.column_stores(writer)
-        loads = [t for t in self.reads_anywhere() if self.is_held(t)]
+        store_packs, singles = self.column_stores(writer)
+        loads = self.loads
         return Described(
             HeldContext(
-                template="column_held.cu.j2",
+                template="reduction/resident_columns.cu.j2",
                 name=name,
                 comment=self.comment(),
                 parameters=tuple(parameters),
@@ -155,29 +152,30 @@ class HeldColumnWriter(ColumnAccess):
                 entries=self.entries,
                 layout=self.layout(f"{name}_layout"),
                 packs=group > 1,
-                start=tuple(start),
+                is_wide=schedule.index_bits == 64,
+                coordinates=self.kept_coordinates(),
+                number="c0" if schedule.kept > 1 else "number" if schedule.index_bits == 64 else "(int)number",
+                pointers=self.pointers_of(range(len(self.wide))),
+                own_loads=(*own_loads, *arrays),
                 of_columns=tuple(of_columns),
-                open=self.loop(fills=self.fills)[0],
-                load_open=self.loop(fills=False)[0],
-                close=self.loop(fills=False)[1],
-                depth=self.loop(fills=False)[2],
+                vectors=schedule.vectors,
+                is_exact=self.is_exact,
+                end=self.end,
+                begin=self.place(""),
+                group_start=self.place("v"),
+                checks_last=self.fills,
+                place_coordinates=self.place_coordinates(),
                 held=tuple(map(self.held_declaration, loads)),
-                loads=tuple(line for t in loads for line in self.read(t, held=True)),
-                rounds=tuple(rounds),
+                loads=tuple(self.read(t, held=True) for t in loads),
+                rounds=rounds,
                 final_reads=tuple(self.again(self.reads_of(final))) if final else (),
-                final_packs=tuple(packs),
-                final_call=self.call(final) if final else (),
-                final_writes=tuple(writes),
-                store_packs=tuple(single_packs),
+                final_packs=self.final_packs() if final else (),
+                final_call=self.call(final) if final else None,
+                store_packs=store_packs,
                 stores=tuple(singles),
-                store_writes=tuple(single_writes),
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(writer.headers),
-            tuple(h for e in self.sections for h in e.helpers)
-            + tuple(writer.helpers)
-            + (("hold",) if any(self.is_packed(t) for t in loads) else ())
-            + (("pick",) if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else ())
-            + self.loads_of(self.reads_anywhere()),
+            self.helpers(writer),
         )
 
     @property
@@ -190,24 +188,16 @@ class HeldColumnWriter(ColumnAccess):
         """How many threads, or warps, leave results of each column for each other."""
         return self.schedule.block // WARP if self.nearest else self.schedule.threads
 
-    def start(self, writer: RowWriter) -> tuple[str, ...]:
-        """Which columns this thread has, and where they begin."""
-        schedule, wide = self.schedule, self.schedule.index_bits == 64
-        lines, lane = self.across_lines()
-        unsigned = "long long" if wide else "unsigned int"
-        first = f"blockIdx.x * {self.lanes}{'ll' if wide else 'u'} + {lane}"
-        lines.append(f"const {unsigned} first = {first};")
-        lines.append("const bool live = first < layout.groups;  // others work on the first group, and write nothing")
-        lines.append(f"const {unsigned} number = live ? first : 0;  // of a group of columns")
-        if schedule.kept > 1:
-            lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "number")
-        number = "c0" if schedule.kept > 1 else "number" if wide else "(int)number"
-        lines.append(f"const {self.signed} column = {f'{schedule.group} * ' if schedule.group > 1 else ''}{number};")
-        lines += self.bases(range(len(self.wide)))
+    def kept_coordinates(self) -> tuple[str, ...]:
+        kept = self.schedule.kept
+        if kept == 1:
+            return ()
+        return tuple(decomposition(kept, set(range(kept)), self.schedule.index_bits == 64, "number"))
+
+    def own_names(self, writer: RowWriter) -> None:
+        """What a thread's columns are called, and scalars, sizes and indices."""
         if self.is_exact:
-            self.at = self.place("v" if schedule.vectors > 1 else "")
-        elif schedule.vectors == 1:
-            lines += [f"const {self.signed} i = {self.place('')};", *self.along_lines()]
+            self.at = self.place("v" if self.schedule.vectors > 1 else "")
         for n, op in enumerate(self.step.kernel.ops):
             if op.name in ("scalar", "size"):
                 writer.exprs[n] = Expr(self.parameters[op.name, self._key(n)], PRIMARY)
@@ -216,7 +206,6 @@ class HeldColumnWriter(ColumnAccess):
                 self.row_names[n], self.passed[n] = f"index{axis or 0}", self.coordinate(n)
                 code = self.passed[n]
                 writer.exprs[n] = Expr(f"(long long){f'({code})' if ' ' in code else code}", Level.UNARY)
-        return tuple(lines)
 
     def own_loads(self, writer: RowWriter) -> list[str]:
         """Lines that read what has one element for each column, and is needed before all others."""
@@ -233,8 +222,10 @@ class HeldColumnWriter(ColumnAccess):
             else:
                 vector = self.held_name(touch)
                 self.passed[n] = f"{vector}.at[j]"
-                whole = f"const auto {vector} = {self.start_of_load(touch)}{self.base_of(touch)});"
-                lines += [whole] if self.is_grouped(touch) else self.read(touch, held=False)
+                if self.is_grouped(touch):
+                    lines.append(f"const auto {vector} = {self.start_of_load(touch)}{self.base_of(touch)});")
+                else:
+                    lines += gathered(self.read(touch, held=False), self.schedule.group)
             writer.exprs[n] = Expr(self.passed[n], PRIMARY)
         return lines
 
@@ -263,74 +254,65 @@ class HeldColumnWriter(ColumnAccess):
             mine, state = self.states[by]
             state += self.j
             value = self.unique(names.value(label_of(self.step, ops[n])))
-            zero = "0" if self.schedule.index_bits == 32 else "0ll"
-            text = f"{state}.{member}" if member else mine.result.format(a=state, count="layout.height", zero=zero)
+            text = f"{state}.{member}" if member else mine.value(state, "layout.height")
             c_type = register_type(ops[n].dtype)
             lasts = self.j and n in writer.lasting
             lines.append(writer.place(value, c_type, text) if lasts else f"const {c_type} {value} = {text};")
             writer.exprs[n] = Expr(value + ("[j]" if lasts else ""), PRIMARY)
-            writer.helpers += mine.helpers
+            writer.helpers += mine.all_helpers
         return lines
 
     # --- rounds -------------------------------------------------------------------------------------
+
+    def held_rounds(self, writer: ValueWriter) -> tuple[HeldRoundContext, ...]:
+        parts, ops = self.parts, self.step.kernel.ops
+        rounds: list[HeldRoundContext] = []
+        for number, sinks in enumerate(parts.rounds, 1):
+            own = [n for n in sinks if n not in self.known]
+            for n in own:
+                steps = two_steps(ops[n], self.states[n][0])
+                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
+                    rounds.append(self.step_within(number - 1, n, steps, writer))
+            suffix = str(number) if len(parts.rounds) > 1 else ""
+            found = self.held_round(number - 1, f"{self.base}_pass{suffix}", {n: self.states[n] for n in own})
+            results = (*self.results(sinks, writer), *self.values(writer, number))
+            rounds.append(replace(found, arrays=writer.taken(), results=results))
+        return tuple(rounds)
 
     def step_within(self, place: int, number: int, steps: TwoSteps, writer: ValueWriter) -> HeldRoundContext:
         """The first of two steps, within a thread; the state of the second starts from its own."""
         _, state = self.states[number]
         name = self.unique(names.of_reduction(state, steps.word))
         writer.helpers += steps.first.helpers
-        found = self.held_round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)}, writer)
-        start = steps.start.format(x=name + self.j)
-        self.states[number] = replace(steps.second, init=start), state
-        return replace(found, shared=(), within=(), publish=(), merge_start=(), merge=(), merge_end=(), gather=())
+        found = self.held_round(place, f"{self.base}_{steps.word}", {number: (steps.first, name)})
+        self.states[number] = steps.after(name + self.j), state
+        return replace(found, meets=False)
 
-    def held_round(self, place: int, name: str, states: States, writer: RowWriter) -> HeldRoundContext:
+    def held_round(self, place: int, name: str, states: States) -> HeldRoundContext:
         """A round without its results.  The arguments are those of ``RoundsWriter.round``."""
-        schedule = self.schedule
         states = {n: (directly(mine), state) for n, (mine, state) in states.items()}
         self.active = states
         self.states |= states
         section = self.section(place, name, list(states), states)
-        text: dict[str, list[str]] = {key: [] for key in HeldRoundContext.__dataclass_fields__}
-        for mine, state in states.values():
-            own, part, all_of = state + self.j, names.of_reduction(state, "part"), names.of_reduction(state, "whole")
-            if self.j:
-                text["declare"].append(f"{mine.type} {state}[{schedule.group}];")
-                text["init"].append(f"{own} = {mine.initial};")
-            else:
-                text["declare"].append(f"{mine.type} {state} = {mine.init};")
-            if mine.mode == "part":
-                text["parts"].append(f"{mine.value} {part} = {mine.start.format(a=own)};")
-                text["fold"].append(mine.fold.format(a=own, x=part, group=1))
-            elif mine.mode == "group":
-                text["parts"].append(f"{mine.value} {part}[1];")
-                text["fold"].append(mine.fold.format(a=own, x=part))
-            if schedule.threads > 1:
-                writer.helpers += mine.merge_helpers
-                if self.nearest:
-                    text["within"].append(mine.merge.format(a=own, b=mine.shuffled.format(a=own)))
-                    writer.helpers += mine.shuffle_helpers
-                shared = names.of_reduction(state, "of_warps" if self.nearest else "of_threads")
-                entry = "threadIdx.x / 32" if self.nearest else "share"
-                column = f"{f'({entry} * {schedule.group} + j)' if self.j else entry} * {self.lanes} + lane"
-                text["shared"].append(f"__shared__ {mine.type} {shared}[{self.entries * schedule.rows}];")
-                text["publish"].append(f"{shared}[{column}] = {own};")
-                text["merge_start"].append(f"{mine.type} {all_of} = {shared}[c];")
-                text["merge"].append(mine.merge.format(a=all_of, b=f"{shared}[c + n * {schedule.rows}]"))
-                text["merge_end"].append(f"{shared}[c] = {all_of};")
-                text["gather"].append(f"{own} = {shared}[{f'j * {self.lanes} + ' if self.j else ''}lane];")
-        text["reads"] = self.again(self.reads_of(section))
-        text["call"] = list(self.call(section))
-        return HeldRoundContext(**{key: tuple(lines) for key, lines in text.items()})
+        parts = [part_of(mine, state, thread_state(mine, state) + self.j, 1) for mine, state in states.values()]
+        word = "of_warps" if self.nearest else "of_threads"
+        return HeldRoundContext(
+            tuple(column_state(mine, state, names.of_reduction(state, word)) for mine, state in states.values()),
+            reads=tuple(self.again(self.reads_of(section))),
+            parts=tuple(part for part in parts if part is not None),
+            call=self.call(section),
+            meets=self.schedule.threads > 1,
+        )
 
     # --- one element a column -----------------------------------------------------------------------
 
-    def column_stores(self, writer: RowWriter) -> tuple[list[str], list[str], list[str]]:
-        """Packs of what has one element a column, lines that fill them or write, and lines that write them."""
+    def column_stores(self, writer: RowWriter) -> tuple[tuple[Stored, ...], list[str]]:
+        """Packs of what has one element a column, and lines that fill them or write."""
         ops, last = self.step.kernel.ops, self.parts.last()
-        lines = [self.load_one(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
-        packs, writes = self.store_ones(writer)
-        return packs, [*lines, *writer.lines(last)], writes
+        loads = [self.load_one(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
+        lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]
+        packs = self.store_ones(writer)
+        return packs, [*lines, *writer.lines(last)]
 
     def counted_off(self) -> FieldContext:
         each = f"of {self.schedule.group} neighbouring columns" if self.schedule.group > 1 else "of one column each"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.context import ColumnContext, FieldContext, HeldContext, LayoutContext, ReduceContext, RoundContext
+from kgen.codegen.context import FieldContext, LayoutContext
 from kgen.codegen.element import PRIMARY, Statement
 from kgen.codegen.helpers import CLUSTER
 from kgen.codegen.layouts import decomposition, divisor_fields, sum_lines, touch_labels
-from kgen.codegen.reduction import cluster
 from kgen.codegen.reduction.access import Declare, States
+from kgen.codegen.reduction.column_context import ColumnContext, HeldContext
 from kgen.codegen.reduction.comment import row_comment
+from kgen.codegen.reduction.context import Declared, Final, Persistent, Round, RowsContext, Stored, Value
 from kgen.codegen.reduction.peel import Singles
 from kgen.codegen.reduction.rounds import RoundsWriter
 from kgen.codegen.reduction.sections import Parts, RowWriter, label_of, touch_of
@@ -33,14 +34,9 @@ MOST_KEPT = 36
 class Described:
     """A kernel: its context, the scalars and sizes that are its parameters (op numbers), and what its text needs."""
 
-    context: ReduceContext | ColumnContext | HeldContext
+    context: RowsContext | ColumnContext | HeldContext
     headers: tuple[str, ...]
     helpers: tuple[str, ...]
-
-
-def block_place(block: str) -> str:
-    """Where a block leaves its results."""
-    return f"row * gridDim.y + {block}"
 
 
 @dataclass(slots=True)
@@ -48,119 +44,164 @@ class RowsWriter(RoundsWriter):
     """A kernel that goes along rows."""
 
     def write(self, name: str, parameters: Sequence[str]) -> Described:
-        schedule, parts, ops = self.schedule, self.parts, self.step.kernel.ops
-        held = schedule.vectors > 0
+        schedule, parts = self.schedule, self.parts
         parts_of_row = [*parts.rounds, *([parts.wide_stores] if parts.wide_stores else [])]
-        if held and schedule.vectors * schedule.group <= MOST_KEPT:
+        if 0 < schedule.vectors * schedule.group <= MOST_KEPT:
             self.kept = parts.kept(parts_of_row)
         row_writer = RowWriter(self.step, self.statements, unique=self.unique)
-        start = self.start(row_writer)
+        fetched = self.fetched(row_writer)
         row_writer.wanted = parts.common
-        before = [*row_writer.lines(parts.of_row(0)), *self.named(row_writer)]
-        rounds: list[RoundContext] = []
-        for number, sinks in enumerate(parts.rounds, 1):
-            own = [n for n in sinks if n not in self.known]
-            suffix = str(number) if len(parts.rounds) > 1 else ""
-            for n in own if held else ():
-                steps = two_steps(ops[n], self.states[n][0])
-                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
-                    rounds.append(self.first_step(number - 1, n, steps, row_writer))
-            results: list[str] = []
-            for n in sinks:
-                by, member = self.known.get(n, (n, ""))
-                mine, state = self.states[by]
-                value = self.unique(names.value(label_of(self.step, ops[n])))
-                result = f"{{a}}.{member}" if member else mine.result
-                if member == "mean" and (not held or schedule.sharers * schedule.vectors == 1):  # rows may be empty
-                    result = "mean_of({a})"
-                    row_writer.helpers.append("mean_of")
-                text = result.format(a=state, count="layout.width", zero="0" if schedule.index_bits == 32 else "0ll")
-                results.append(f"const {register_type(ops[n].dtype)} {value} = {text};")
-                row_writer.exprs[n] = Expr(value, PRIMARY)
-                row_writer.helpers += mine.helpers
-                row_writer.helpers += [] if held else mine.loop_helpers
-            results += [*row_writer.lines(parts.of_row(number)), *self.named(row_writer)]
-            rounds.append(
-                self.round(
-                    number - 1,
-                    f"{self.base}_pass{suffix}",
-                    {n: self.states[n] for n in own},
-                    tuple(results),
-                    row_writer,
-                )
-            )
-        meet: tuple[str, ...] = ()
-        around = staging(self)
-        if schedule.near is not None:
-            # The first of two steps tells other blocks nothing.
-            around = cluster.staying(self, rounds[-1], self.loop(fills=self.fills)[:2])
-            rounds[-1] = cluster.stayed(rounds[-1])
-        elif schedule.cluster > 1:
-            meet = cluster.meeting(rounds)
-            rounds = cluster.met(rounds)
-        final = (
-            self.section(len(parts.rounds), f"{self.base}_element", parts.wide_stores) if parts.wide_stores else None
-        )
+        values = (*row_writer.lines(parts.of_row(0)), *self.named(row_writer))
+        rounds = self.rounds(row_writer)
+        final = self.final()
         row_writer.wanted = frozenset()
         stores = self.stores(row_writer)
-        looped = [] if final is None else self.again(self.reads_of(final))
-        packs, writes = self.final_writes()
-        loads = [t for t in self.reads_anywhere() if self.is_held(t)]
-        singles = Singles.of(self)
         return Described(
-            ReduceContext(
-                template=f"{schedule.template}.cu.j2",
-                name=name,
-                comment=row_comment(self, fills=self.fills),
-                parameters=tuple(parameters),
-                bounds=f"{schedule.block}" + (f", {STAYING_BLOCKS}" if schedule.near is not None else ""),
-                threads=schedule.threads,
-                staging=around,
-                cluster=schedule.cluster,
-                group=schedule.group,
-                layout=self.layout(f"{name}_layout"),
-                packs=moves_packs(self) or (schedule.group > 1 and any(self.wide)),
-                start=(*start, *before),
-                meet=meet,
-                load_open=self.loop(fills=self.fills and not self.loads_first)[0],
-                open=self.loop(fills=self.fills)[0],
-                close=self.loop(fills=self.fills)[1],
-                depth=self.loop(fills=self.fills)[2],
-                lanes=min(schedule.threads, WARP),
-                entries=schedule.sharers // WARP,
-                halves=min(schedule.sharers // WARP, WARP) // 2,
-                held=(
-                    *map(self.held_declaration, loads),
-                    *map(self.kept_declaration, self.kept),
-                    *singles.declarations(loads),
-                ),
-                loads=tuple(line for t in loads for line in self.read(t, held=True)),
-                single_loads=singles.loads(loads),
-                rounds=tuple(rounds),
-                final_reads=tuple(looped),
-                final_packs=tuple(packs) if final else (),
-                final_call=self.call(final) if final else (),
-                divided=self.divided(final) if final else None,
-                final_writes=tuple(writes) if final else (),
-                final_singles=singles.writes(final) if final else (),
-                store_if="lane == 0" if schedule.rows == 1 else "lane == 0 && live" if schedule.threads > 1 else "live",
-                stores=stores,
-                split=schedule.split,
-                leave=tuple(f"{names.left(a)}[{block_place('blockIdx.y')}] = {a};" for _, a in self.states.values()),
-                reset=tuple(f"{a} = {m.initial};" for m, a in self.states.values()),
-                take=tuple(
-                    m.merge.format(a=a, b=f"{names.left(a)}[{block_place('b')}]") for m, a in self.states.values()
-                ),
-            ),
+            self.context(name, parameters, fetched, values, rounds, final, stores),
             tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
-            tuple(h for e in self.sections for h in e.helpers)
-            + tuple(row_writer.helpers)
-            + (CLUSTER if schedule.cluster > 1 else ())
-            + (("hold",) if any(self.is_packed(t) for t in loads) else ())
-            + (("pick",) if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else ())
-            + self.loads_of(self.reads_anywhere())
-            + staged_helpers(self),
+            (*self.helpers(row_writer), *staged_helpers(self)),
         )
+
+    def helpers(self, row_writer: RowWriter) -> tuple[str, ...]:
+        """The device functions that the kernel calls, and those that its element functions do."""
+        return (
+            *(h for e in self.sections for h in e.helpers),
+            *row_writer.helpers,
+            *(CLUSTER if self.schedule.cluster > 1 else ()),
+            *(["hold"] if any(map(self.is_packed, self.loads)) else []),
+            *(["pick"] if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else []),
+            *self.loads_of(self.reads_anywhere()),
+        )
+
+    @property
+    def loads(self) -> list[int]:
+        """The touches that are read into registers once."""
+        return [t for t in self.reads_anywhere() if self.is_held(t)]
+
+    def context(
+        self, name: str, parameters: Sequence[str], fetched: tuple[Value, ...], values: tuple[str, ...],
+        rounds: tuple[Round, ...], final: Final | None, stores: tuple[str, ...],
+    ) -> RowsContext:  # fmt: skip
+        schedule, singles, loads = self.schedule, Singles.of(self), self.loads
+        within = "first + " if schedule.split else self.from_row
+        return RowsContext(
+            template="reduction/rows.cu.j2",
+            name=name,
+            comment=row_comment(self, fills=self.fills),
+            parameters=tuple(parameters),
+            block=schedule.block,
+            blocks_per_sm=STAYING_BLOCKS,
+            threads=schedule.threads,
+            rows=schedule.rows,
+            group=schedule.group,
+            vectors=schedule.vectors,
+            cluster=schedule.cluster,
+            is_exact=self.is_exact,
+            is_wide=schedule.index_bits == 64,
+            split=schedule.split,
+            layout=self.layout(f"{name}_layout"),
+            packs=moves_packs(self) or (schedule.group > 1 and any(self.wide)),
+            width=self.width,
+            end=self.end,
+            begin=within + self.place(""),
+            last="last" if schedule.split else self.end,
+            group_start=self.from_row + self.place("v"),
+            checks_last=self.fills,
+            loads_check_all=self.loads_first,
+            entries=schedule.sharers // WARP,
+            row_coordinates=self.row_coordinates(),
+            place_coordinates=self.place_coordinates(),
+            pointers=self.pointers(),
+            peel=singles.facts(schedule.group),
+            staged=staging(self),
+            persistent=self.persistent(),
+            fetched=fetched,
+            values=values,
+            held=(
+                *map(self.held_declaration, loads),
+                *map(self.kept_declaration, self.kept),
+                *singles.declarations(loads),
+            ),
+            loads=tuple(self.read(t, held=True) for t in loads),
+            single_loads=singles.loads(loads),
+            rounds=rounds,
+            final=final,
+            stores=stores,
+        )
+
+    # --- rounds, and the outputs of whole rows --------------------------------------------------------
+
+    def rounds(self, row_writer: RowWriter) -> tuple[Round, ...]:
+        parts, ops = self.parts, self.step.kernel.ops
+        found: list[Round] = []
+        for number, sinks in enumerate(parts.rounds, 1):
+            own = [n for n in sinks if n not in self.known]
+            for n in own if self.schedule.vectors > 0 else ():
+                steps = two_steps(ops[n], self.states[n][0])
+                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
+                    found.append(self.first_step(number - 1, n, steps, row_writer))
+            results = tuple(self.result(n, row_writer) for n in sinks)
+            follows = (*row_writer.lines(parts.of_row(number)), *self.named(row_writer))
+            suffix = str(number) if len(parts.rounds) > 1 else ""
+            states = {n: self.states[n] for n in own}
+            one = self.round(number - 1, f"{self.base}_pass{suffix}", states, row_writer)
+            found.append(replace(one, results=results, follows=follows))
+        first = next((i for i, r in enumerate(found) if r.meets), None)
+        return tuple(replace(r, waits=i == first) for i, r in enumerate(found))
+
+    def result(self, number: int, row_writer: RowWriter) -> Value:
+        """What a round has found of a row."""
+        op = self.step.kernel.ops[number]
+        by, member = self.known.get(number, (number, ""))
+        mine, state = self.states[by]
+        value = self.unique(names.value(label_of(self.step, op)))
+        held = self.schedule.vectors > 0
+        if member == "mean" and (not held or self.schedule.sharers * self.schedule.vectors == 1):  # rows may be empty
+            member = "mean_or_nan()"
+        row_writer.exprs[number] = Expr(value, PRIMARY)
+        row_writer.helpers += mine.all_helpers
+        text = f"{state}.{member}" if member else mine.value(state, "layout.width")
+        return Value(register_type(op.dtype), value, text)
+
+    def final(self) -> Final | None:
+        """How the elements of outputs of whole rows are written."""
+        stores = self.parts.wide_stores
+        if not stores:
+            return None
+        section = self.section(len(self.parts.rounds), f"{self.base}_element", stores)
+        quick = next((a.name for a in section.arguments if a.kind == "quick"), "")
+        reads = tuple(self.again(self.reads_of(section)))
+        call, divided, single = self.call(section), self.divided(section), Singles.of(self).writes(section)
+        return Final(reads, self.final_packs(), call, divided, single, quick)
+
+    # --- facts of a row ---------------------------------------------------------------------------------
+
+    def persistent(self) -> Persistent | None:
+        near = self.schedule.near
+        if near is None:
+            return None
+        return Persistent(self.pack(near), names.near(self.labels[near]), self.from_memory(near))
+
+    def row_coordinates(self) -> tuple[str, ...]:
+        schedule = self.schedule
+        if schedule.kept > 1 and (schedule.patterns or schedule.coordinates or not schedule.stages):
+            return tuple(decomposition(schedule.kept, set(range(schedule.kept)), schedule.index_bits == 64, "row"))
+        return ()
+
+    def pointers(self) -> tuple[Value, ...]:
+        """Where rows begin."""
+        found: list[Value] = []
+        for touch, is_wide in enumerate(self.wide):
+            if is_wide and self.planned(touch).pattern is not None:
+                found.append(self.pointer(touch, self.row_offset(touch)))
+        return tuple(found)
+
+    def pointer(self, touch: int, terms: Sequence[str]) -> Value:
+        read_only = "" if self.step.touches[touch].writes else "const "
+        c_type, name = f"{read_only}{self.type_of(touch)}* const", self.base_of(touch)
+        start = f"{c_type} {name} = "
+        lines = sum_lines(f"{start}{names.pointer(self.operand(touch).name)} + ", terms)
+        return Value(c_type, name, "\n    ".join(lines)[len(start) : -1])
 
     def named(self, writer: RowWriter) -> list[str]:
         """Take over the names of values of a row; lines that invert those that elements are divided by."""
@@ -173,50 +214,11 @@ class RowsWriter(RoundsWriter):
                     lines.append(f"const float {self.inverses[n]} = {self.inverted(n, self.row_names[n])};")
         return lines
 
-    def start(self, writer: RowWriter) -> tuple[str, ...]:
-        """What this thread works on, where its row begins, and what it reads once a row."""
-        schedule = self.schedule
-        threads, rows, wide = schedule.threads, schedule.rows, schedule.index_bits == 64
-        index = "unsigned int" if not wide else "long long"
-        many = f"{rows}{'ll' if wide else 'u'}"
-        lines: list[str] = []
-        if schedule.stages:
-            lines += staging(self).start
-        elif schedule.near is not None:
-            lines += cluster.turn(schedule)
-        elif schedule.cluster > 1:
-            lines += [*cluster.place(schedule), f"const {index} row = blockIdx.x / {schedule.cluster};"]
-        elif rows == 1:
-            lines.append("const int lane = threadIdx.x;")
-            lines.append(f"const {index} row = blockIdx.x;")
-        else:
-            mine = "threadIdx.x" if threads == 1 else f"threadIdx.x / {threads}"
-            if threads > 1:
-                lines.append(f"const int lane = threadIdx.x % {threads};")
-            place = f"blockIdx.x * {many} + {mine}"
-            lines.append(f"const bool live = {place} < n;  // the last block may have fewer rows")
-            lines.append(f"const {index} row = live ? {place} : 0;")
-            lines.append(f"const {self.signed} width = live ? layout.width : 0;")
-        if schedule.kept > 1 and (schedule.patterns or schedule.coordinates or not schedule.stages):
-            lines += decomposition(schedule.kept, set(range(schedule.kept)), wide, "row")
-        for touch, is_wide in enumerate(self.wide):
-            if is_wide and self.planned(touch).pattern is not None:
-                read_only = "" if self.step.touches[touch].writes else "const "
-                pointer = names.pointer(self.operand(touch).name)
-                first = f"{read_only}{self.type_of(touch)}* const {self.base_of(touch)} = {pointer} + "
-                lines += sum_lines(first, self.row_offset(touch))
-        lines += Singles.of(self).start(schedule.group)
-        if schedule.split:
-            lines.append(
-                f"const {self.signed} first = {self.from_row}blockIdx.y * layout.span;"
-                "  // of what this block takes of the row"
-            )
-            lines.append(f"const {self.signed} last = first + min(layout.span, {self.end} - first);")
+    def fetched(self, writer: RowWriter) -> tuple[Value, ...]:
+        """What this thread reads, or computes of its indices, once a row."""
+        found: list[Value] = []
         if self.is_exact:
-            self.at = self.place("v" if schedule.vectors > 1 else "")
-        elif schedule.vectors == 1:
-            lines.append(f"const {self.signed} i = {self.from_row}{self.place('')};")
-            lines += self.along_lines()
+            self.at = self.place("v" if self.schedule.vectors > 1 else "")
         for number, op in enumerate(self.step.kernel.ops):
             if op.name in ("scalar", "size"):
                 writer.exprs[number] = Expr(self.parameters[op.name, self._key(number)], PRIMARY)
@@ -226,21 +228,21 @@ class RowsWriter(RoundsWriter):
                 if number in self.parts.common or any(
                     number in self.step.kernel.ops[n].args for n in self.parts.last()
                 ):
-                    lines.append(f"const long long {name} = {self.coordinate(number)};")
+                    found.append(Value("long long", name, self.coordinate(number)))
             elif op.name == "load" and not self.parts.wide[number] and number in self.parts.common:
-                lines.append(self.row_load(writer, number))
-        return tuple(lines)
+                found.append(self.row_load(writer, number))
+        return tuple(found)
 
     def _key(self, number: int) -> int | str:
         key = self.step.kernel.ops[number].attr
         assert isinstance(key, int | str)
         return key
 
-    def row_load(self, writer: RowWriter, number: int) -> str:
+    def row_load(self, writer: RowWriter, number: int) -> Value:
         touch = touch_of(self.step, number)
         value = self.unique(names.value(self.operand(touch).name))
         writer.exprs[number] = Expr(value, PRIMARY)
-        return f"const {register_type(self.operand(touch).dtype)} {value} = {self.row_element(touch)};"
+        return Value(register_type(self.operand(touch).dtype), value, self.row_element(touch))
 
     def row_element(self, touch: int) -> str:
         return f"{names.pointer(self.operand(touch).name)}[{' + '.join(self.row_offset(touch)) or '0'}]"
@@ -250,16 +252,17 @@ class RowsWriter(RoundsWriter):
         threads, group = self.schedule.sharers, self.schedule.group
         if threads == 1 and not v:
             return "0"
-        number = f"{v} * {threads} + lane" if v and threads > 1 else v or "lane"
+        number = f"{v} * {threads} + thread" if v and threads > 1 else v or "thread"
         if group == 1:
             return number
         return f"{group} * ({number})" if " " in number else f"{group} * {number}"
 
-    def along_lines(self) -> list[str]:
+    def place_coordinates(self) -> tuple[str, ...]:
+        """The coordinates of an element along the reduced dimensions."""
         reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
         if reduced == 1:
-            return []
-        return decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_")
+            return ()
+        return tuple(decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_"))
 
     @property
     def fills(self) -> bool:
@@ -279,73 +282,39 @@ class RowsWriter(RoundsWriter):
         written = sum(self.operand(touch_of(self.step, n)).dtype.size for n in self.parts.wide_stores)
         return alone and schedule.vectors > 2 and written >= read
 
-    def loop(self, *, fills: bool) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """The loop over a thread's groups: its head, its end, and the columns of its body.
-
-        ``fills``: whether only the last group is asked whether it lies within the row.
-        """
-        schedule, signed = self.schedule, self.signed
-        if self.is_exact and schedule.vectors == 1:
-            return ("{",), ("}",), 8
-        if self.is_exact:
-            return ("#pragma unroll", f"for (int v = 0; v < {schedule.vectors}; ++v) {{"), ("}",), 8
-        if schedule.vectors == 1:
-            return (f"if (i < {self.end}) {{",), ("}",), 8
-        inner = [f"    {line}" for line in self.along_lines()]
-        if schedule.vectors == 0:
-            step = schedule.group * schedule.threads
-            first, last = self.from_row + self.place(""), self.end
-            if schedule.split:
-                first, last = f"first + {self.place('')}", "last"
-            return (
-                ("#pragma unroll 4", f"for ({signed} i = {first}; i < {last}; i += {step}) {{", *inner),
-                ("}",),
-                8,
-            )
-        head = (
-            "#pragma unroll",
-            f"for (int v = 0; v < {schedule.vectors}; ++v) {{",
-            f"    const {signed} i = {self.from_row}{self.place('v')};",
-            f"    if ({f'v < {schedule.vectors - 1} || ' if fills else ''}i < {self.end}) {{",
-            *(f"    {line}" for line in inner),
-        )
-        return head, ("    }", "}"), 12
-
     def reads_anywhere(self) -> list[int]:
         found = {t for s in self.sections for t in self.reads_of(s)} | self.whole_groups
         return sorted(found, key=lambda t: self.step.touches[t].operand)
 
-    def held_declaration(self, touch: int) -> str:
+    def held_declaration(self, touch: int) -> Declared:
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
         if self.schedule.group == 1:
-            return f"{self.type_of(touch)} {self.held_name(touch)}{array};"
+            return Declared(self.type_of(touch), f"{self.held_name(touch)}{array}")
         pack = self.pack(touch) if self.is_grouped(touch) else self.gather_pack(touch)
-        return f"{pack} {self.held_name(touch)}{array};"
+        return Declared(pack, f"{self.held_name(touch)}{array}")
 
-    def kept_declaration(self, number: int) -> str:
+    def kept_declaration(self, number: int) -> Declared:
         vectors, group = self.schedule.vectors, self.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
-        return f"{register_type(self.step.kernel.ops[number].dtype)} {self.kept_array(number)}{array};"
+        return Declared(register_type(self.step.kernel.ops[number].dtype), f"{self.kept_array(number)}{array}")
 
-    def final_writes(self) -> tuple[list[str], list[str]]:
-        """Packs that outputs are gathered in, and the lines that write them."""
-        packs: list[str] = []
-        writes: list[str] = []
+    def final_packs(self) -> tuple[Stored, ...]:
+        """Packs that outputs are gathered in."""
+        found: list[Stored] = []
         for n in self.parts.wide_stores:
             touch = touch_of(self.step, n)
             if self.is_grouped(touch) and self.schedule.group > 1:
-                pack, value = self.pack(touch), self.written(touch)
-                packs.append(f"{pack} {value};")
                 place = f"{self.base_of(touch)} + {self.along(touch, '')}"
-                writes.append(f"*reinterpret_cast<{pack}*>({place}) = {value};")
-        return packs, writes
+                found.append(Stored(self.pack(touch), self.written(touch), place))
+        return tuple(found)
 
     def stores(self, writer: RowWriter) -> tuple[str, ...]:
         """One element a row."""
         ops = self.step.kernel.ops
         lines: list[str] = []
         last = self.parts.last()
-        lines += [self.row_load(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
+        loads = [self.row_load(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
+        lines += [f"const {value.type} {value.name} = {value.code};" for value in loads]
         for n in self.parts.row_stores:
             attr = ops[n].attr
             assert isinstance(attr, Access)
@@ -371,22 +340,35 @@ class RowsWriter(RoundsWriter):
         return LayoutContext(name, "Where the rows lie; strides and steps in elements.", tuple(fields), ())
 
 
-def describe_rows(
-    kind: type[RowsWriter], step: RowStep, schedule: RowSchedule, name: str, base: str,
-    statements: Sequence[Statement], declare: Declare,
-    parameters: Sequence[str], values: dict[tuple[str, int | str], str], states: States,
-    known: dict[int, tuple[int, str]],
-) -> Described:  # fmt: skip
-    """The context of a kernel with reductions.
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the kernel of a step is written from.
 
+    ``name`` is the kernel's, ``base`` begins the names of its device functions, which ``declare`` makes unique.
     ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
     results that another state knows.
     """
+
+    step: RowStep
+    schedule: RowSchedule
+    name: str
+    base: str
+    statements: Sequence[Statement]
+    declare: Declare
+    parameters: Sequence[str]
+    values: Mapping[tuple[str, int | str], str]
+    states: States
+    known: Mapping[int, tuple[int, str]]
+
+
+def describe_rows(kind: type[RowsWriter], facts: Facts) -> Described:
+    """The context of a kernel with reductions."""
+    step, schedule = facts.step, facts.schedule
     parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
     writer = kind(
-        step, schedule, parts, base, statements, declare, labels=touch_labels(step), wide=wide_touches(step),
-        parameters=values, states=states, known=known,
+        step, schedule, parts, facts.base, facts.statements, facts.declare, labels=touch_labels(step),
+        wide=wide_touches(step), parameters=dict(facts.values), states=dict(facts.states), known=dict(facts.known),
     )  # fmt: skip
-    for value in values.values():
+    for value in facts.values.values():
         writer.unique(value)
-    return writer.write(name, parameters)
+    return writer.write(facts.name, facts.parameters)

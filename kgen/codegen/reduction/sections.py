@@ -6,13 +6,13 @@ that writes an element.  What is the same along a row is computed between them, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
-from kgen.codegen.expressions import Level, Spelling, at_least, call, infix
+from kgen.codegen.expressions import Spelling, call, infix
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
@@ -241,65 +241,102 @@ class SectionWriter(Writer):
                 x = self.exprs[op.args[0]]
                 if op.args[0] in self.raised:
                     x = infix("*", Expr("0x1p-24f", PRIMARY), x)
-                if accumulator.update.count("{p}") > 1 and x.level < PRIMARY:
-                    self._name(op.args[0], x, self._label(self.step.kernel.ops[op.args[0]], []))
-                    x = self.exprs[op.args[0]]
-                self.body.append(accumulator.update.format(a=name, x=x.code, p=at_least(x, Level.UNARY)))
+                place = ", place" if accumulator.places else ""
+                collects = accumulator.mode == "group"
+                self.body.append(f"{name} = {x.code};" if collects else f"{name}.{accumulator.add}({x.code}{place});")
             else:
                 super(SectionWriter, self)._store([number])
 
 
-def write_section(
-    parts: Parts,
-    name: str,
-    sinks: Sequence[int],
-    states: dict[int, tuple[Accumulator, str]],
-    rows: dict[int, str],
-    statements: Sequence[Statement],
-    title: str,
-    given: Set[int] = frozenset(),
-    kept: Sequence[int] = (),
-    *,
-    by_group: bool = False,
-    picks: bool = False,
-) -> Element:
-    """The function that takes one element into some reductions, or writes it.
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What a device function of one element does: take it into some reductions, or write it (``sinks``).
 
-    ``rows``: names of values of a row.  ``given``: values that an earlier function has ``kept``.  ``by_group``: whether
-    a group of elements can be done again, without the quick way of dividing.  ``picks``: whether elements are parts of
-    words.
+    ``states``: for each reduction, its accumulator and its state's name; ``rows``: names of values of a row.
+    ``given``: values that an earlier function has ``kept``.  ``by_group``: whether a group of elements can be done
+    again, without the quick way of dividing.  ``picks``: whether elements are parts of words.
     """
-    step = parts.step
-    ops = step.kernel.ops
-    raised = parts.raised & {*kept, *given} if states else parts.raised
+
+    name: str
+    title: str
+    sinks: Sequence[int]
+    states: Mapping[int, tuple[Accumulator, str]]
+    rows: Mapping[int, str]
+    given: Set[int] = frozenset()
+    kept: Sequence[int] = ()
+    by_group: bool = False
+    picks: bool = False
+
+
+def write_section(parts: Parts, section: Section, statements: Sequence[Statement]) -> Element:
+    """The function that takes one element into some reductions, or writes it."""
+    raised = parts.raised & {*section.kept, *section.given} if section.states else parts.raised
     terms = parts.terms | (parts.raised - raised)
     writer = SectionWriter(
-        step, statements, states=states, wholes=parts.wholes, terms=terms, raised=raised, picks=picks
+        parts.step, statements, states=dict(section.states), wholes=parts.wholes, terms=terms, raised=raised,
+        picks=section.picks,
+    )  # fmt: skip
+    selected = parts.behind([*section.sinks, *section.kept], section.given)
+    arguments = [
+        *_reads(writer, parts.step, selected),
+        *_values(writer, parts, section, selected),
+        *_by_value(writer, parts.step, selected),
+        *_sinks(writer, parts.step, section),
+    ]
+    writer.wanted = frozenset(section.kept)
+    writer.write(selected)
+    writer.body += [f"{a.name} = {writer.exprs[int(a.key)].code};" for a in arguments if a.kind == "keep"]
+    mine = [section.states[n][0] for n in section.sinks if n in section.states]
+    helpers = [h for m in mine for h in (*m.part_helpers, *m.all_helpers)]
+    parameters = tuple(a.declaration for a in arguments)
+    one_line = len(section.name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
+    title, quick = names.comment(section.title), writer.quick is not None
+    return Element(
+        ElementContext(section.name, (title,), parameters, one_line, tuple(writer.body), quick),
+        tuple(arguments),
+        tuple(dict.fromkeys(writer.headers)),
+        tuple(dict.fromkeys([*writer.helpers, *helpers])),
     )
-    selected = parts.behind([*sinks, *kept], given)
-    arguments: list[Argument] = []
-    for touch, number in sorted((touch_of(step, n), n) for n in selected if ops[n].name == "load"):
-        operand = step.kernel.operands[step.touches[touch].operand]
-        known = [a for a in arguments if a.kind == "read" and a.key == touch]
-        if not known:
+
+
+def _reads(writer: SectionWriter, step: RowStep, selected: Sequence[int]) -> list[Argument]:
+    """Elements that are read: one parameter for each access, whichever ops load it."""
+    found: dict[int, Argument] = {}
+    loads = sorted((touch_of(step, n), n) for n in selected if step.kernel.ops[n].name == "load")
+    for touch, number in loads:
+        if touch not in found:
+            operand = step.kernel.operands[step.touches[touch].operand]
             value = writer.unique(names.value(operand.name))
-            known = [Argument("read", touch, f"const {register_type(operand.dtype)} {value}")]
-            arguments += known
+            found[touch] = Argument("read", touch, f"const {register_type(operand.dtype)} {value}")
             writer.headers += headers_of(operand.dtype)
-        writer.exprs[number] = Expr(known[0].name, PRIMARY)
+        writer.exprs[number] = Expr(found[touch].name, PRIMARY)
+    return list(found.values())
+
+
+def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Sequence[int]) -> list[Argument]:
+    """Values of a row, with inverses of those that elements are divided by; and what earlier functions have kept."""
+    step, ops = parts.step, parts.step.kernel.ops
+    arguments: list[Argument] = []
     outside = {a for n in selected for a in ops[n].args if a not in selected}
     for number in sorted(outside):
-        kind = "given" if number in given else "row"
-        value = writer.unique(rows[number] if kind == "row" else names.value(kept_name(step, number)))
+        kind = "given" if number in section.given else "row"
+        value = writer.unique(section.rows[number] if kind == "row" else names.value(kept_name(step, number)))
         if any(number in ops[n].args and not parts.is_raised_share(n, number) for n in selected):
             arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
             writer.inverses[number] = writer.unique(names.inverse(value))
             arguments.append(Argument("inverse", number, f"const float {writer.inverses[number]}"))
-    if by_group and not parts.wholes.issuperset(writer.inverses):
+    if section.by_group and not parts.wholes.issuperset(writer.inverses):
         writer.quick = writer.unique("quick")
         arguments.append(Argument("quick", 0, f"bool& {writer.quick}"))
+    return arguments
+
+
+def _by_value(writer: SectionWriter, step: RowStep, selected: Sequence[int]) -> list[Argument]:
+    """Scalars, sizes and indices."""
+    ops = step.kernel.ops
+    arguments: list[Argument] = []
     for number in selected:
         if ops[number].name in ("scalar", "size", "index"):
             c_type, value = by_value(step, number, writer.unique)
@@ -307,14 +344,19 @@ def write_section(
             assert isinstance(key, int | str)
             arguments.append(Argument(ops[number].name, key, f"const {c_type} {value}"))
             writer.exprs[number] = Expr(value, PRIMARY)
-    places = [states[n][0].places for n in sinks if n in states and states[n][0].places]
-    if places:
-        arguments.append(Argument("place", 0, f"const {places[0]} place"))
-    for number in sinks:
-        if number in states:
-            accumulator, state = states[number]
-            c_type = accumulator.type if accumulator.mode == "direct" else accumulator.value
-            arguments.append(Argument("state", number, f"{c_type}& {state}"))
+    return arguments
+
+
+def _sinks(writer: SectionWriter, step: RowStep, section: Section) -> list[Argument]:
+    """What elements go into: the place if a state wants it, states, outputs, and what is kept."""
+    arguments: list[Argument] = []
+    places = [section.states[n][0].places for n in section.sinks if n in section.states]
+    if any(places):
+        arguments.append(Argument("place", 0, f"const {next(filter(None, places))} place"))
+    for number in section.sinks:
+        if number in section.states:
+            accumulator, state = section.states[number]
+            arguments.append(Argument("state", number, f"{accumulator.of_element}& {state}"))
         else:
             touch = touch_of(step, number)
             operand = step.kernel.operands[step.touches[touch].operand]
@@ -323,26 +365,10 @@ def write_section(
             writer.places[step.touches[touch].operand] = result
             arguments.append(Argument("write", touch, f"{storage_type(operand.dtype)}& {result}"))
             writer.headers += headers_of(operand.dtype)
-    for number in kept:
+    for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))
-        arguments.append(Argument("keep", number, f"{register_type(ops[number].dtype)}& {value}"))
-    writer.wanted = frozenset(kept)
-    writer.write(selected)
-    for argument in arguments:
-        if argument.kind == "keep":
-            writer.body.append(f"{argument.name} = {writer.exprs[int(argument.key)].code};")
-    helpers = [h for n in sinks if n in states for h in states[n][0].helpers]
-    parameters = tuple(a.declaration for a in arguments)
-    one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    context = ElementContext(
-        name, (names.comment(title),), parameters, one_line, tuple(writer.body), writer.quick is not None
-    )
-    return Element(
-        context,
-        tuple(arguments),
-        tuple(dict.fromkeys(writer.headers)),
-        tuple(dict.fromkeys([*writer.helpers, *helpers])),
-    )
+        arguments.append(Argument("keep", number, f"{register_type(step.kernel.ops[number].dtype)}& {value}"))
+    return arguments
 
 
 def kept_name(step: RowStep, number: int) -> str:

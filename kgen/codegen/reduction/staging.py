@@ -1,54 +1,42 @@
-"""Rows that a block reads and writes by way of shared memory: the lines around the work on them."""
+"""Rows that a block reads and writes by way of shared memory."""
 
 from __future__ import annotations
 
 from kgen.codegen import names
-from kgen.codegen.context import Staging
 from kgen.codegen.reduction.access import RowAccess
+from kgen.codegen.reduction.context import Declared, Staged, StagedOperand
 from kgen.schedule.reduction.schedule import WARP
 
 
-def staging(access: RowAccess) -> Staging:
-    """The lines for a kernel's staged operands, if it has any."""
+def staging(access: RowAccess) -> Staged | None:
+    """How a kernel's rows move by way of shared memory, if they do."""
     schedule, step = access.schedule, access.step
     staged = [i for i, t in enumerate(schedule.touches) if t.access == "staged"]
     if not staged:
-        return Staging()
-    rows, threads, block, width = schedule.rows, schedule.threads, schedule.block, access.width
-    wide = schedule.index_bits == 64
-    index, many = ("long long", f"{rows}ll") if wide else ("unsigned int", f"{rows}u")
+        return None
     arrays, declared = _arrays(access, staged)
-    at = "rows_before" if wide else "(long long)rows_before"
-    before = [
-        *declared,
-        f"const {index} rows_before = blockIdx.x * {many};  // those of other blocks",
-        f"const int elements = (int)min({many}, n - rows_before) * layout.width;  // of this block's rows",
-    ]
-    after = ["__syncthreads();"]
+    operands: list[StagedOperand] = []
     for i in staged:
-        pointer = f"{names.pointer(access.operand(i).name)} + {at} * layout.width"
-        if step.touches[i].reads:
-            each = -(-rows * schedule.held * access.operand(i).dtype.size // (16 * block))
-            read = f"{_reader(access, i)}<{block}, {each}, {_access(access, i)}>"
-            before.append(f"{read}({arrays[i]}, {pointer}, elements, {rows} * {width});")
-        if step.touches[i].writes:
-            after.append(f"write_rows<{block}, {_access(access, i)}>({pointer}, {arrays[i]}, elements);")
-    before.append("__syncthreads();")
-    start = [f"const int lane = threadIdx.x % {threads};"] if threads > 1 else []
-    loop = ""
-    if schedule.repeat > 1:
-        loop = f"for (int mine = threadIdx.x; mine < {rows}; mine += {block}) {{"
-    else:
-        start += _row(access)
-    if schedule.patterns or schedule.coordinates or access.parts.row_stores:
-        start.append("const bool live = rows_before + mine < n;  // the last block may have fewer rows")
-    if schedule.patterns or schedule.coordinates:
-        start.append(f"const {index} row = live ? rows_before + mine : 0;")
-    for i in staged:
-        read_only = "" if step.touches[i].writes else "const "
-        start.append(f"{read_only}{access.type_of(i)}* const {access.base_of(i)} = {arrays[i]} + mine * {width};")
-    writes = any(step.touches[i].writes for i in staged)
-    return Staging(tuple(before), tuple(start), loop, tuple(after) if writes else ())
+        reads, writes = step.touches[i].reads, step.touches[i].writes
+        each = -(-schedule.rows * schedule.held * access.operand(i).dtype.size // (16 * schedule.block))
+        operands.append(
+            StagedOperand(
+                f"{'' if writes else 'const '}{access.type_of(i)}",
+                access.base_of(i),
+                arrays[i],
+                names.pointer(access.operand(i).name),
+                f"{_reader(access, i)}<{schedule.block}, {each}, {_access(access, i)}>" if reads else "",
+                f"write_rows<{schedule.block}, {_access(access, i)}>" if writes else "",
+            )
+        )
+    warps = schedule.block // WARP
+    # So many rows further on, an odd multiple of what the threads of a row take at once lies behind.
+    apart = min(schedule.threads if schedule.lead is None else 2 * schedule.threads, warps)
+    needs_row = bool(schedule.patterns or schedule.coordinates)
+    return Staged(
+        tuple(declared), tuple(operands), apart, warps, schedule.repeat > 1,
+        needs_row or bool(access.parts.row_stores), needs_row,
+    )  # fmt: skip
 
 
 def staged_helpers(access: RowAccess) -> tuple[str, ...]:
@@ -70,24 +58,9 @@ def staged_operands(access: RowAccess) -> list[str]:
     staged = [(access.operand(i).name, t.alignment) for i, t in touches if t.access == "staged"]
     if not staged:
         return []
-    text = [f"One row after the other, by way of shared memory: {names.listed(name for name, _ in staged)}."]
+    text = [f"Contiguous rows, staged through shared memory: {names.listed(name for name, _ in staged)}."]
     aligned = [name for name, alignment in staged if alignment == 16]
     return text + ([f"Aligned to 16 bytes: {names.listed(aligned)}."] if aligned else [])
-
-
-def _row(access: RowAccess) -> list[str]:
-    """Lines that say which of its block's rows a thread works on."""
-    schedule = access.schedule
-    threads, warps = schedule.threads, schedule.block // WARP
-    if threads == 1:
-        return ["const int mine = threadIdx.x;  // of the block's rows"]
-    # So many rows further on, an odd multiple of what the threads of a row take at once lies behind.
-    apart = min(threads if schedule.lead is None else 2 * threads, warps)
-    row = f"threadIdx.x / {WARP}{f' % {apart}' if apart < warps else ''} + {apart} * (threadIdx.x % {WARP} / {threads})"
-    if apart < warps:
-        row += f" + {apart * WARP // threads} * (threadIdx.x / {WARP * apart})"
-    comment = "// Of the block's rows; those that a warp has are apart, so that they are in different banks."
-    return [comment, f"const int mine = {row};"]
 
 
 def _reader(access: RowAccess, touch: int) -> str:
@@ -100,14 +73,14 @@ def _access(access: RowAccess, touch: int) -> str:
     return "uint4" if alignment == 16 else f"Pack<{access.type_of(touch)}, {16 // size}, {alignment}>"
 
 
-def _arrays(access: RowAccess, staged: list[int]) -> tuple[dict[int, str], list[str]]:
+def _arrays(access: RowAccess, staged: list[int]) -> tuple[dict[int, str], list[Declared]]:
     """The array in shared memory that each operand has, and their declarations.
 
     A row that is only written takes the place of one that is only read: its thread has taken the elements before.
     """
     schedule, touches = access.schedule, access.step.touches
     arrays: dict[int, str] = {}
-    declared: list[str] = []
+    declared: list[Declared] = []
     free: list[int] = []
     for i in sorted(staged, key=lambda i: not touches[i].reads):
         c_type = access.type_of(i)
@@ -117,7 +90,7 @@ def _arrays(access: RowAccess, staged: list[int]) -> tuple[dict[int, str], list[
             free.remove(place)
             continue
         arrays[i] = names.shared(access.labels[i])
-        declared.append(f"alignas(16) __shared__ {c_type} {arrays[i]}[{schedule.rows * schedule.held}];")
+        declared.append(Declared(c_type, f"{arrays[i]}[{schedule.rows * schedule.held}]"))
         if not touches[i].writes:
             free.append(i)
     return arrays, declared

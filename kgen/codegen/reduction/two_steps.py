@@ -10,21 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kgen.codegen.c_types import register_type
-from kgen.codegen.literals import constant
-from kgen.codegen.reduction.accumulators import Accumulator, accumulator
-from kgen.ir.kernel import Op, Reduction, to_bits
+from kgen.codegen.helpers import accumulator_struct as struct
+from kgen.codegen.reduction.accumulators import Accumulator, Local, accumulator
+from kgen.ir.kernel import Op, Reduction
 
 
 @dataclass(frozen=True, slots=True)
 class TwoSteps:
-    """``word``: what the ``first`` step finds of a warp's elements; the ``second`` starts from it, as ``start`` says of
-    ``{x}``.
-    """
+    """``word``: what the ``first`` step finds of a warp's elements; the ``second`` starts from it."""
 
     word: str
     first: Accumulator
     second: Accumulator
-    start: str
+
+    def after(self, found: str) -> Accumulator:
+        """The second step, where the first one's state is called ``found``."""
+        local = self.second.local
+        assert local is not None
+        return replace(self.second, local=replace(local, init=f"{local.type}::of({found})"))
 
 
 def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
@@ -33,47 +36,17 @@ def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
         return None
     if op.dtype.is_complex:
         return None
-    dtype = op.dtype
-    zero = constant(to_bits(0.0, dtype), dtype).code
+    c_type = register_type(op.dtype)
     if op.attr.kind in ("exp_sum", "logsumexp"):
-        return TwoSteps(
-            "peak",
-            accumulator(replace(op.attr, kind="max"), dtype, dtype),
-            replace(
-                whole,
-                update="{a}.sum += term({p} - origin({a}));",
-                mode="part",
-                value=whole.type,
-                start=f"{{{{{{a}}.peak, {zero}}}}}",
-                fold="{a}.sum += {x}.sum;",
-                within="{a}.sum += __shfl_xor_sync(0xffffffffu, {a}.sum, d);",
-                helpers=("log_sum", f"log_sum_term_{dtype.short}", *whole.helpers[1:]),
-            ),
-            f"{{{{{{x}}, {zero}}}}}",
-        )
-    c_type = register_type(dtype)
+        first = accumulator(replace(op.attr, kind="max"), op.dtype, op.dtype)
+        return TwoSteps("peak", first, _second(whole, f"Exponentials<{c_type}>", "terms", "log_sum()", "exponentials"))
     first = Accumulator(
-        f"Counted<{c_type}>",
-        "{}",
-        "{a} += {x};",
-        "merge({a}, {b});",
-        "",
-        mode="part",
-        value=c_type,
-        start=zero,
-        fold="merge({a}, {{{group}, {x}}});",
-        helpers=("counted",),
-        is_struct=True,
-    )
-    second = replace(
-        whole,
-        update="{a}.distance += ({p} - {a}.mean) * ({p} - {a}.mean);",
-        mode="part",
-        value=whole.type,
-        start=f"{{{{{zero}, {{a}}.mean, {zero}}}}}",
-        fold="{a}.distance += {x}.distance;",
-        within="{a}.distance += __shfl_xor_sync(0xffffffffu, {a}.distance, d);",
-        helpers=("moments",),
-    )
-    one = constant(to_bits(1.0, dtype), dtype).code
-    return TwoSteps("total", first, second, f"{{{{{{x}}.count, {{x}}.sum / max({{x}}.count, {one}), {zero}}}}}")
+        f"Total<{c_type}>", (c_type,) * 2, (struct("total"),),
+        part=f"Sum<{c_type}>", start=f"Sum<{c_type}>::identity()", take="add({x}, {group})",
+    )  # fmt: skip
+    return TwoSteps("total", first, _second(whole, f"Distances<{c_type}>", "distances", "moments()", "distances"))
+
+
+def _second(whole: Accumulator, c_type: str, word: str, total: str, file: str) -> Accumulator:
+    local = Local(word, c_type, "", "merge({x})", total, (struct(file),), by_warp=True)
+    return replace(whole, local=local, collects="", part=c_type, start="{a}.part()", take="merge({x})")

@@ -59,20 +59,20 @@ CASES = (
 )  # fmt: skip
 
 
-def state(mine: Accumulator, source: DType, name: str, values: str) -> str:
+def state(mine: Accumulator, name: str, values: str) -> str:
     """Lines that make a state of up to :data:`EACH` elements, as kernels do."""
     x, place = f"{values}[i * {EACH} + j]", f"{'0' if name == 'one' else EACH} + j"
-    of = {"a": name, "x": x, "p": x}
     loop = f"for (int j = 0; j < {EACH} && !skip[i * {EACH} + j]; ++j) {{"
-    lines = [f"{mine.type} {name} = {mine.init};"]
+    lines = [f"auto {name} = {mine.initial};", loop]
     if mine.mode == "direct":
-        lines += [loop, f"const long long place = {place};", mine.update.format(**of), "}"]
+        lines.append(f"{name}.{mine.add}({x}{f', {place}' if mine.places else ''});")
     elif mine.mode == "part":
-        lines += [loop, f"{mine.value} part = {mine.start.format(a=name)};", mine.update.format(**{**of, "a": "part"})]
-        lines += [mine.fold.format(a=name, x="part", group=1), "}"]
+        lines += [f"auto part = {mine.start.format(a=name)};", f"part.{mine.add}({x});"]
     else:
-        lines += [loop, f"{mine.value} part[1] = {{{x}}};", mine.fold.format(a=name, x="part"), "}"]
-    return "\n".join(lines)
+        lines.append(f"{mine.collects} part[1] = {{{x}}};")
+    if mine.take:
+        lines.append(f"{name}.{mine.take.format(x='part', group=1)};")
+    return "\n".join([*lines, "}"])
 
 
 def c_type(dtype: DType) -> str:
@@ -84,13 +84,13 @@ def kernel(name: str, mine: Accumulator, source: DType, result: str) -> str:
     """Merges both ways; what each gives is written as ``result`` says."""
     body = f"""
         {{
-{state(mine, source, "one", "x")}
-{state(mine, source, "two", "y")}
-        {mine.type} other = two;
-        {mine.merge.format(a="two", b="one")}
-        {mine.merge.format(a="one", b="other")}
-        ab[i] = {result.format(a="one", count="7")};
-        ba[i] = {result.format(a="two", count="7")};
+{state(mine, "one", "x")}
+{state(mine, "two", "y")}
+        const auto other = two;
+        two.merge(one);
+        one.merge(other);
+        ab[i] = one.{result.format(count="7")};
+        ba[i] = two.{result.format(count="7")};
         }}"""
     pointers = f"const {c_type(source)}* const x, const {c_type(source)}* const y, const bool* const skip"
     return for_each(name, f"{pointers}, {{0}}* const ab, {{0}}* const ba", body)
@@ -114,7 +114,7 @@ def built(request: pytest.FixtureRequest) -> CpuModule:
     kernels: dict[str, str] = {}
     for case in CASES:
         mine = case.accumulator
-        helpers += [*mine.helpers, *mine.merge_helpers]
+        helpers += [*mine.helpers, *mine.part_helpers]
         kernels[case.name] = kernel(case.name, mine, case.source, mine.result).replace("{0}", c_type(case.target))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGEN_CXXFLAGS", request.param)
@@ -123,7 +123,7 @@ def built(request: pytest.FixtureRequest) -> CpuModule:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_either_way(built: CpuModule, case: Case) -> None:
-    assert not case.accumulator.agree, "what depends on the order is made to agree"
+    assert not case.accumulator.agrees, "what depends on the order is made to agree"
     x, y = elements(case.source, 1), elements(case.source, 5)
     skip = np.random.default_rng(2).random((STATES, EACH)) < 0.2
     ab, ba = (np.empty(STATES, numpy_dtype(case.target)) for _ in range(2))
@@ -138,10 +138,10 @@ def test_moments_depend_on_the_order(kind: str, dtype: DType) -> None:
     """Which is why lanes agree on the first one's; the totals of the first of two steps do not."""
     attr = Reduction(kind, (0,), False)
     mine = accumulator(attr, dtype, dtype)
-    assert mine.agree == "{a} = of_first<{n}>({a});"
+    assert mine.agrees
     steps = two_steps(Op("reduce", (0,), dtype, (), attr), mine)
     assert steps is not None
-    text = kernel("merges", steps.first, dtype, "{a}.sum").replace("{0}", register_type(dtype))
+    text = kernel("merges", steps.first, dtype, "result()").replace("{0}", register_type(dtype))
     x, y = elements(dtype, 1), elements(dtype, 5)
     ab, ba = (np.empty(STATES, numpy_dtype(dtype)) for _ in range(2))
     run(

@@ -1,0 +1,36 @@
+// The least of some elements, and where the first of that value is; the first NaN wins.
+template <typename T, typename Place>
+struct ArgMin {
+    T value;
+    Place at;
+
+    static __device__ __forceinline__ ArgMin identity() { return {highest<T>(), 0}; }
+
+    // Takes an element that comes later in the row than all before.
+    __device__ __forceinline__ void add(T x, Place place)
+    {
+        if (!(x >= value) && value == value) {
+            value = x;
+            at = place;
+        }
+    }
+
+    // Without branches.
+    __device__ __forceinline__ void merge(const ArgMin& other)
+    {
+        const bool is_nan = value != value, other_is_nan = other.value != other.value;
+        const bool better = (other.value < value) | (other_is_nan & !is_nan);
+        const bool as_good = (other.value == value) | (other_is_nan & is_nan);
+        if (better | (as_good & (other.at < at))) {
+            *this = other;
+        }
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ ArgMin shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
+    }
+
+    __device__ __forceinline__ long long result() const { return at; }
+};

@@ -1,0 +1,25 @@
+// The squared distances of elements from a mean that a first step has found: fewer instructions than moments take, and
+// more accurate.
+template <typename T>
+struct Distances {
+    T count, mean, distance;
+
+    static __device__ __forceinline__ Distances of(const Total<T>& all)
+    {
+        return {all.count, all.sum / max(all.count, (T)1), 0};
+    }
+
+    // What a group of the same elements begins with.
+    __device__ __forceinline__ Distances part() const { return {0, mean, 0}; }
+
+    __device__ __forceinline__ void add(T x) { distance += (x - mean) * (x - mean); }
+    __device__ __forceinline__ void merge(const Distances& other) { distance += other.distance; }
+
+    // The state of a thread that has the same mean, whose number differs by the bit `d`.
+    __device__ __forceinline__ Distances shuffled(int d) const
+    {
+        return {count, mean, __shfl_xor_sync(0xffffffffu, distance, d)};
+    }
+
+    __device__ __forceinline__ Moments<T> moments() const { return {count, mean, distance}; }
+};

@@ -1,0 +1,15 @@
+// The greatest of some integers, which take 4 bytes at least.
+template <typename T>
+struct IntegerMax {
+    decltype(+T()) value;
+
+    static __device__ __forceinline__ IntegerMax identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = max(value, x); }
+    __device__ __forceinline__ void merge(const IntegerMax& other) { value = max(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ IntegerMax shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return (T)value; }
+};

@@ -1,0 +1,15 @@
+// The least of some integers, which take 4 bytes at least.
+template <typename T>
+struct IntegerMin {
+    decltype(+T()) value;
+
+    static __device__ __forceinline__ IntegerMin identity() { return {highest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = min(value, x); }
+    __device__ __forceinline__ void merge(const IntegerMin& other) { value = min(value, other.value); }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ IntegerMin shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return (T)value; }
+};

@@ -1,0 +1,18 @@
+// A product of integers, which wraps: unsigned arithmetic does.
+template <typename T>
+struct IntegerProduct {
+    unsigned long long product;
+
+    static __device__ __forceinline__ IntegerProduct identity() { return {1}; }
+
+    __device__ __forceinline__ void add(T x) { product *= (unsigned long long)x; }
+    __device__ __forceinline__ void merge(const IntegerProduct& other) { product *= other.product; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ IntegerProduct shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, product, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return (T)product; }
+};

@@ -1,0 +1,15 @@
+// A sum of integers, which wraps: unsigned arithmetic does.
+template <typename T>
+struct IntegerSum {
+    unsigned long long sum;
+
+    static __device__ __forceinline__ IntegerSum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += (unsigned long long)x; }
+    __device__ __forceinline__ void merge(const IntegerSum& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ IntegerSum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return (T)sum; }
+};

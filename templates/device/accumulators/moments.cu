@@ -1,0 +1,77 @@
+// How many elements there are, their mean, and the sum of their squared distances from it.
+template <typename T>
+struct Moments {
+    T count, mean, distance;
+
+    static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
+
+    // Takes a group of elements, about the group's own mean.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        Moments group{N, 0, 0};
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.mean += x[j];
+        }
+        group.mean *= 1 / (T)N;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.distance += (x[j] - group.mean) * (x[j] - group.mean);
+        }
+        merge(group);
+    }
+
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    __device__ __forceinline__ void merge(const Moments& other)
+    {
+        const T total = count + other.count, apart = other.mean - mean;
+        const T quotient =
+            sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
+        const T share = count == 0 ? 1 : quotient;
+        distance += other.distance + apart * (apart * (count * share));
+        mean += isfinite(apart) ? apart * share : other.mean;
+        count = total;
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Moments shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
+                __shfl_xor_sync(0xffffffffu, distance, d)};
+    }
+
+    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
+    // shows in the last bits.
+    template <int Lanes>
+    __device__ __forceinline__ Moments of_first() const
+    {
+        return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
+    }
+
+    // NaN where there are no elements.
+    __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements) const { return distance / (T)elements; }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, int correction) const
+    {
+        return distance / (T)max(elements - correction, (Count)0);
+    }
+
+    template <typename Count>
+    __device__ __forceinline__ T variance(Count elements, double correction) const
+    {
+        return distance / (T)fmax((double)elements - correction, 0.0);
+    }
+
+    // The square root of the variance.
+    template <typename Count, typename... Correction>
+    __device__ __forceinline__ T deviation(Count elements, Correction... correction) const
+    {
+        return sqrt(variance(elements, correction...));
+    }
+};

@@ -1,0 +1,30 @@
+// The mean of some elements, and the sum of their squared distances from it; their number is known elsewhere: a thread
+// that takes as many elements of several columns counts them once for all.
+template <typename T>
+struct Spread {
+    T mean, distance;
+
+    static __device__ __forceinline__ Spread identity() { return {0, 0}; }
+
+    // Takes a group of elements, about the group's own mean: they are `weight` of all, after `seen` others.
+    template <int N, typename Count>
+    __device__ __forceinline__ void add(const T (&x)[N], Count seen, Count weight)
+    {
+        Spread group{0, 0};
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.mean += x[j];
+        }
+        group.mean *= 1 / (T)N;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group.distance += (x[j] - group.mean) * (x[j] - group.mean);
+        }
+        const T apart = group.mean - mean;
+        distance += group.distance + apart * (apart * (T)(seen * weight));
+        mean += apart * (T)weight;
+    }
+
+    template <typename Count>
+    __device__ __forceinline__ Moments<T> moments(Count seen) const { return {(T)seen, mean, distance}; }
+};

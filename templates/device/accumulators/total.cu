@@ -1,0 +1,24 @@
+// How many elements there are, and their sum: the first of two steps to the moments of a warp's elements.
+template <typename T>
+struct Total {
+    T count, sum;
+
+    static __device__ __forceinline__ Total identity() { return {0, 0}; }
+
+    // Takes the sum of a group of so many elements.
+    __device__ __forceinline__ void add(const Sum<T>& group, int elements) { merge({(T)elements, group.sum}); }
+
+    __device__ __forceinline__ void merge(const Total& other)
+    {
+        count += other.count;
+        sum += other.sum;
+    }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Total shuffled(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return sum; }
+};

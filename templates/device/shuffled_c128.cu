@@ -1,5 +1,0 @@
-// The number of the thread whose number differs by the bit `d`.
-static __device__ __forceinline__ double2 shuffled(double2 a, int d)
-{
-    return make_double2(__shfl_xor_sync(0xffffffffu, a.x, d), __shfl_xor_sync(0xffffffffu, a.y, d));
-}

@@ -1,6 +1,0 @@
-// The state of the thread whose number differs by the bit `d`.
-template <typename T>
-static __device__ __forceinline__ Counted<T> shuffled(const Counted<T>& a, int d)
-{
-    return {__shfl_xor_sync(0xffffffffu, a.count, d), __shfl_xor_sync(0xffffffffu, a.sum, d)};
-}

@@ -1,9 +1,0 @@
-// Takes a later element of the row, where it is lesser than what was found so far; the first NaN wins.
-template <typename T, typename Place>
-static __device__ __forceinline__ void take_least(Found<T, Place>& found, T x, Place place)
-{
-    if (!(x >= found.value) && found.value == found.value) {
-        found.value = x;
-        found.at = place;
-    }
-}

@@ -1,0 +1,84 @@
+"""CONTRIBUTING.md's "Add an accumulator", followed in a copy of kgen: `cubes(x)`, a sum of cubes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+STRUCT = """\
+// A sum of cubes.
+template <typename T>
+struct Cubes {
+    T sum;
+
+    static __device__ __forceinline__ Cubes identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x * x * x; }
+    __device__ __forceinline__ void merge(const Cubes& other) { sum += other.sum; }
+
+    // The state of the thread whose number differs by the bit `d`.
+    __device__ __forceinline__ Cubes shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+};
+"""
+
+#: File, what stands there, and what stands there then.
+CHANGES = (
+    ("kgen/codegen/helpers.py", '"product", "complex_product", "sum"', '"product", "complex_product", "sum", "cubes"'),
+    (
+        "kgen/codegen/reduction/accumulators.py",
+        '    "norm": _norm,\n',
+        '    "norm": _norm,\n    "cubes": lambda attr, source, to: _plain("Cubes", "cubes", register_type(to)),\n',
+    ),
+    ("kgen/ir/kernel.py", '"count_nonzero", "norm",', '"count_nonzero", "norm", "cubes",'),
+    (
+        "kgen/ir/reductions.py",
+        '    "sum": lambda rows, _: np.sum(rows, axis=-1),\n',
+        '    "sum": lambda rows, _: np.sum(rows, axis=-1),\n    "cubes": lambda rows, _: np.sum(rows**3, axis=-1),\n',
+    ),
+    ("kgen/functions.py", "count_nonzero norm logsumexp", "count_nonzero norm cubes logsumexp"),
+    ("kgen/functions.py", '"norm", "logsumexp")', '"norm", "cubes", "logsumexp")'),
+    ("kgen/check/reductions.py", '"norm", "logsumexp"})', '"norm", "cubes", "logsumexp"})'),
+)
+
+#: Rows in registers, long rows, columns, columns in registers, and a chain of two rounds.
+PROGRAM = """
+import numpy as np
+import kgen
+for shape, axis in (((5, 1000), 1), ((3, 100001), 1), ((1000, 64), 0), ((40, 30, 16), 1)):
+    x = np.random.default_rng(1).integers(-3, 4, shape).astype(np.float32)
+    got = kgen.jit(f"out = cubes(x, axis={axis})", device="cpu")(x)
+    assert np.array_equal(got, (x.astype(np.float64) ** 3).sum(axis)), shape
+x = np.random.default_rng(2).random((40, 300), np.float32)
+got = kgen.jit("out = x / cubes(x, axis=1, keepdims=true)", device="cpu")(x)
+assert np.allclose(got, x / (x.astype(np.float64) ** 3).sum(1, keepdims=True), rtol=1e-5)
+print("fine")
+"""
+
+
+def test_an_accumulator_is_a_struct_and_a_row(tmp_path: Path) -> None:
+    """The struct, two rows for the text, and what the language and the oracle say of a new reduction."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "_data")
+    for folder in ("kgen", "templates", "grammar"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    (tmp_path / "templates/device/accumulators/cubes.cu").write_text(STRUCT, encoding="utf-8")
+    for name, there, then in CHANGES:
+        path = tmp_path / name
+        whole = path.read_text(encoding="utf-8")
+        assert whole.count(there) == 1, f"{name} has {there!r} {whole.count(there)} times"
+        path.write_text(whole.replace(there, then), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "KGEN_CACHE_DIR": str(tmp_path / "cache")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "fine\n", done.stderr
