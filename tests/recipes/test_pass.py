@@ -1,0 +1,75 @@
+"""CONTRIBUTING.md's "Add a pass", followed in a copy of kgen: a magnitude does not depend on its argument's sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.recipes.harness import Copy, files_of
+
+PASS = '''"""The magnitude of a negation is that of its operand, except for unsigned integers: their negation wraps.
+
+%1 = neg %0 : f32[n0]
+%2 = abs %1 : f32[n0]    ->    %2 = abs %0 : f32[n0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.ir.builder import Builder
+from kgen.ir.kernel import Kernel, Op
+from kgen.passes.rewrite import rewrite
+
+
+def magnitudes(kernel: Kernel) -> Kernel:
+    return rewrite(kernel, _of_negation)
+
+
+def _of_negation(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    if op.name != "abs" or args[0].name != "neg" or not op.dtype.signed:
+        return None
+    return builder.op("abs", args[0].args, shape=op.shape, span=op.span)
+'''
+
+CASE = """# The negation stays where something else reads it.
+kernel(x: i32[n0]) -> (a: i32[n0], b: i32[n0])
+  %0 = load x : i32[n0]
+  %1 = neg %0 : i32[n0]
+  %2 = abs %1 : i32[n0]
+  store %1, a
+  store %2, b
+"""
+RESULT = """
+---> magnitudes
+
+kernel(x: i32[n0]) -> (a: i32[n0], b: i32[n0])
+  %0 = load x : i32[n0]
+  %1 = neg %0 : i32[n0]
+  %2 = abs %0 : i32[n0]
+  store %1, a
+  store %2, b
+"""
+
+#: Run with the kgen that has it.
+PROGRAM = """
+import re, kgen
+text = kgen.jit("out = abs(-x)").source(dtypes="f32", layout="contiguous")
+print(*set(re.findall(r"fabsf\\(.*?\\)", text)))
+"""
+
+
+def test_a_pass_is_a_rule_and_a_case(tmp_path: Path) -> None:
+    """Its case holds bit for bit, and the text of a program has what is left."""
+    copy = Copy(tmp_path)
+    cases = "tests/cases/passes/magnitudes_negation.ir"
+    copy.create("kgen/passes/magnitudes.py", PASS)
+    copy.insert("kgen/passes/__init__.py", "from kgen.passes.powers", "from kgen.passes.magnitudes import magnitudes\n")
+    copy.insert("kgen/passes/__init__.py", ", cse, dce)", ", magnitudes")
+    copy.create(cases, CASE)
+    tests = "tests/golden/test_passes.py"
+    assert copy.pytest("--bless", tests, "-k", "magnitudes_negation or every_pass") == 2
+    assert (tmp_path / cases).read_text(encoding="utf-8") == CASE + RESULT
+    assert copy.python("-c", PROGRAM) == "fabsf(x_v)\n"
+    changed = {"kgen/passes/magnitudes.py", "kgen/passes/__init__.py", cases}
+    assert copy.changed() == changed
+    assert changed <= files_of("Add a pass", name="magnitudes", case="negation")
