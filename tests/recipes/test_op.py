@@ -64,7 +64,7 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     copy.pytest(
         "--bless",
         "tests/test_documents.py::test_function_table_is_current",
-        "tests/syntax/test_elsewhere.py::test_no_name_is_a_function_here",
+        "tests/resolve/test_elsewhere.py::test_no_name_is_a_function_here",
         "tests/ir/test_exact_ops.py::test_one_meaning_per_op",
         "tests/ir/test_functions.py::test_every_function_is_covered",
         "tests/codegen/test_spelling.py::test_one_spelling_per_op",
