@@ -1,0 +1,116 @@
+"""CONTRIBUTING.md's "Add a kernel family", followed in a copy of kgen: as ``strided``, in two blocks that loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.recipes.harness import Copy, files_of
+
+FAMILY = '''"""``looped``: as ``strided``, in a few blocks, whose threads take element after element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.codegen.elementwise.linear import StridedWriter
+from kgen.codegen.family import Family, Unit, Written
+from kgen.schedule.classes import classes
+from kgen.schedule.elementwise.launch import linear_rule
+from kgen.schedule.elementwise.strided import strided
+from kgen.schedule.expressions import minimum
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.launch import Labels, Rule
+from kgen.schedule.schedule import Schedule, ranked_suffix
+
+BLOCKS = 2
+
+
+def choose(facts: Facts) -> Choice | None:
+    """More elements than threads."""
+    found = strided(facts)
+    if facts.space.numel <= BLOCKS * found.schedule.block:
+        return None
+    reason = f"looped: {BLOCKS} blocks take all elements"
+    return Choice(replace(found.schedule, template="looped"), found.space, (reason, *found.reasons))
+
+
+def launch(schedule: Schedule, labels: Labels) -> Rule:
+    rule = linear_rule(schedule, labels)
+    return replace(rule, grid=(minimum(rule.grid[0], BLOCKS), *rule.grid[1:]))
+
+
+class Writer(StridedWriter):
+    template = "looped.cu.j2"
+
+    def launch(self) -> str:
+        block = self.schedule.block
+        return f"Launch: min(ceil(n / {block}), {BLOCKS}) blocks of {block} threads, for n elements."
+
+
+def write(unit: Unit[Schedule]) -> Written:
+    return Writer(unit).write()
+
+
+LOOPED = Family("looped", Facts, choose=choose, launch=launch, write=write, suffix=ranked_suffix, classes=classes)
+'''
+
+#: What ``templates/strided.cu.j2`` has, and what the copy of it has instead.
+ONCE = """    const {{ k.index }} i = {{ k.first }};
+    if (i >= n) {
+        return;
+    }
+{{ coordinates.offsets_at(k.layout, k.offsets, 'i', 4) -}}
+{% for line in k.direct_at_i %}
+    {{ line }}
+{% endfor %}
+"""
+LOOP = """    for ({{ k.index }} i = {{ k.first }}; i < n; i += gridDim.x * {{ k.block }}u) {
+{{ coordinates.offsets_at(k.layout, k.offsets, 'i', 8) -}}
+{% for line in k.direct_at_i %}
+        {{ line }}
+{% endfor %}
+    }
+"""
+
+CASE = """target: portable
+out = a - b
+a: f32[5, 30, 7]
+b: f32[5, 30, 7] strides 450 1 60
+out: f32[5, 30, 7] strides 600 14 2
+---
+"""
+
+#: Run with the kgen that has it.
+PROGRAM = """
+import numpy as np
+import kgen
+
+a = np.arange(5 * 30 * 7, dtype=np.float32).reshape(5, 30, 7)
+b = np.ones((7, 5, 30), np.float32).cumsum(axis=2).transpose(1, 2, 0)
+out = np.zeros((5, 30, 14), np.float32)[:, :, ::2]
+k = kgen.jit("out = a - b", device="cpu")
+np.testing.assert_array_equal(k(a, b, out=out), a - b)
+print("looped: 2 blocks take all elements" in str(k.explain(a, b, out=out)))
+"""
+
+
+def test_a_kernel_family_is_a_record_and_a_template(tmp_path: Path) -> None:
+    """It is chosen where it says, each element is computed once, and its case holds."""
+    copy = Copy(tmp_path)
+    copy.create("kgen/families/looped.py", FAMILY)
+    strided = (tmp_path / "templates/strided.cu.j2").read_text(encoding="utf-8")
+    assert ONCE in strided
+    copy.create("templates/looped.cu.j2", strided.replace(ONCE, LOOP))
+    families, case = "kgen/families/__init__.py", "tests/cases/schedule/looped.txt"
+    copy.insert(families, "from kgen.families.row_reduce", "from kgen.families.looped import LOOPED\n")
+    copy.insert(families, "STRIDED,\n)", "LOOPED, ")
+    copy.create(case, CASE)
+    copy.insert(
+        "docs/kernels.md", "| [strided](#strided) |", "| looped | everything else, where it is large | once |\n"
+    )
+    assert copy.pytest("--bless", "tests/schedule/test_goldens.py", "-k", "looped or every_decision") == 2
+    assert '"template": "looped"' in (tmp_path / case).read_text(encoding="utf-8")
+    assert copy.python("-c", PROGRAM) == "True\n"
+    changed = {"kgen/families/looped.py", "templates/looped.cu.j2", families, case, "docs/kernels.md"}
+    assert copy.changed() == changed
+    assert changed <= files_of("Add a kernel family", name="looped")
