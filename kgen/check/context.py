@@ -132,6 +132,17 @@ class Context:
             mode = TO_INTEGER if dtype.is_int else DEFAULT_ROUNDING
         return self.builder.op("cast", (id,), dtype=dtype, attr=mode, span=span)
 
+    def whole(self, value: Typed) -> Typed:
+        """The value with ops of its own shape, which count its elements; those it has may be the same along axes."""
+        imag = None if value.imag is None else self._spread(value.imag, value.shape)
+        return replace(value, id=self._spread(value.id, value.shape), imag=imag)
+
+    def _spread(self, id: int, shape: Shape) -> int:
+        op = self.builder.ops[id]
+        if self.dims.same(op.shape, shape):
+            return id
+        return self.builder.op("cast", (id,), dtype=op.dtype, shape=shape, attr=DEFAULT_ROUNDING, span=op.span)
+
     def stored(self, value: Typed, dtype: DType) -> Typed:
         """The value after a store to ``dtype`` and a load: rounded once, then in the compute dtype again."""
         value = self.convert(value, dtype)

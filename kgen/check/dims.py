@@ -61,6 +61,11 @@ class Dims:
             out[-offset] = dim
         return tuple(out)
 
+    def same(self, a: Shape, b: Shape) -> bool:
+        """Whether two shapes are known to be equal."""
+        one, other = (tuple(1 if dim == 1 else self.find(dim) for dim in shape) for shape in (a, b))
+        return one == other
+
     def show(self, shape: Shape) -> str:
         """``(4, 3)``; an extent that is not known prints as ``?``."""
         extents = ["?" if (n := self.extent(d)) is None else str(n) for d in shape]

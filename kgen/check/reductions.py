@@ -44,7 +44,7 @@ def reduction(ctx: Context, node: Call, operand: Value) -> Value | None:
         return None
     if not _possible(ctx, node, kind, value, dtype, over):
         return None
-    source = value if _reads_unconverted(kind, value.dtype, dtype) else ctx.convert(value, dtype)
+    source = ctx.whole(value if _reads_unconverted(kind, value.dtype, dtype) else ctx.convert(value, dtype))
     attr = Reduction(kind, over, keepdims, degrees)
     reduced = _Reduced(ctx, node, attr, reduced_shape(value.shape, attr))
     if source.imag is None:
@@ -118,10 +118,7 @@ class _Reduced:
         """The real and imaginary parts reduced each on its own."""
         assert source.imag is not None
         per_part, joins = _BY_PARTS[kind]
-        own = [source.id, source.imag]
-        if any(self.ctx.builder.ops[part].shape != source.shape for part in own):  # one part may have fewer axes
-            own = self.parts(self.joined(source, dtype), dtype)
-        parts = [self.op(part, per_part, dtype.real) for part in own]
+        parts = [self.op(part, per_part, dtype.real) for part in (source.id, source.imag)]
         if not joins:
             return self.typed(dtype, *parts)
         number = self.ctx.builder.op(joins[0], parts, span=self.node.span)

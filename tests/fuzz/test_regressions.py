@@ -36,6 +36,29 @@ def test_gives(text: str, args: tuple[Any, ...], expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("inout p\np = 2.0\nout = sum(p)", np.float32(24)),
+        ("inout p\ninput b\np = b\nout = sum(p, axis=0)", np.arange(4, dtype=np.float32) * 3),
+        ("inout p\ninput b\np = max(b)\nout = count_nonzero(expand(p, axis=1), axis=(0, 1))", np.full(4, 3)),
+        ("input p\nz: c64 = p\nout = sum(z ** 0, axis=1)", np.full(3, 4 + 0j, np.complex64)),
+        ("input p\nz: c64 = p\nout = all(z ** 0, axis=1, keepdims=true)", np.ones((3, 1), np.bool_)),
+    ],
+)
+def test_what_is_the_same_along_an_axis_counts_each_element(text: str, expected: Any) -> None:
+    """Updates that broadcast, and ``z ** 0``, have as many elements as their shape says."""
+    given = {"p": np.ones((3, 4), np.float32)} | ({"b": np.arange(4, dtype=np.float32)} if "input b" in text else {})
+    found = jit(text, device="cpu", fmad=False)(**given)
+    np.testing.assert_array_equal(found[-1] if isinstance(found, tuple) else found, expected, strict=True)
+
+
+def test_a_shape_that_is_asked_for_counts_each_element() -> None:
+    """An output without arrays is as large as ``shape=`` says for what reduces it."""
+    out, total = jit("out = 2.0\ntotal = sum(out, axis=0)", device="cpu")(shape=(3, 4))
+    np.testing.assert_array_equal(total, np.broadcast_to(out.sum(axis=0), (3, 4)))
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         # A float literal as an order is an error, not truncated.
