@@ -47,7 +47,7 @@ def test_gives(text: str, args: tuple[Any, ...], expected: Any) -> None:
 )
 def test_what_is_the_same_along_an_axis_counts_each_element(text: str, expected: Any) -> None:
     """Updates that broadcast, and ``z ** 0``, have as many elements as their shape says."""
-    given = {"p": np.ones((3, 4), np.float32)} | ({"b": np.arange(4, dtype=np.float32)} if "input b" in text else {})
+    given: dict[str, Any] = {"p": np.ones((3, 4), np.float32)} | ({"b": np.arange(4, dtype=np.float32)} if "input b" in text else {})
     found = jit(text, device="cpu", fmad=False)(**given)
     np.testing.assert_array_equal(found[-1] if isinstance(found, tuple) else found, expected, strict=True)
 
@@ -94,3 +94,11 @@ def test_an_output_that_does_not_fit_is_read_again() -> None:
     with pytest.raises(KgenError) as caught:
         jit("out = x\nsecond = out\nthird = second", device="cpu")(np.ones(3, np.float32), out=outs)
     assert [d.code for d in caught.value.diagnostics] == ["lossy-cast"]
+
+
+def test_one_byte_of_each_column_beside_what_is_in_registers() -> None:
+    """Four columns' bytes are read as one word, by a device function that the text has."""
+    x, bias = np.arange(160, dtype=np.float32).reshape(5, 8, 4), np.array([1, 0, -1, 1], np.int8)
+    kernel = jit("out = max(x, axis=1, keepdims=true) - x - bias", device="cpu", fmad=False)
+    assert "load_words" in kernel.source(x, bias)
+    np.testing.assert_array_equal(kernel(x, bias), x.max(axis=1, keepdims=True) - x - bias)

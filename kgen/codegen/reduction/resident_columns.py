@@ -175,8 +175,13 @@ class HeldColumnWriter(ColumnAccess):
                 stores=tuple(singles),
             ),
             tuple(h for e in self.sections for h in e.headers) + tuple(writer.headers),
-            self.helpers(writer),
+            (*self.helpers(writer), *self.loads_of(self.reads_once())),
         )
+
+    def reads_once(self) -> set[int]:
+        """Operands of which each column has one element."""
+        ops = self.step.kernel.ops
+        return {touch_of(self.step, n) for n in self.parts.common if ops[n].name == "load"}
 
     @property
     def nearest(self) -> int:
