@@ -177,7 +177,7 @@ class Generator:
         """An argument that the last line updates, from what the lines before have."""
         x, value = pool[0], pool[-1]
         recipe = self.recipes["x"]
-        if not UPDATES or self.rng.random() < 0.6 or 0 in recipe.steps or not recipe.dtype.is_float:
+        if not UPDATES or self.rng.random() < 0.6 or not (recipe.writable and recipe.dtype.is_float):
             return ()
         sides = zip(reversed(x.shape), reversed(value.shape), strict=False)
         if value.is_complex or len(value.shape) > len(x.shape) or any(n not in (1, m) for m, n in sides):
