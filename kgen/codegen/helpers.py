@@ -69,6 +69,7 @@ _UNSIGNED = (
 
 _ROWS = (
     *_per_width("wrap_add", "wrap_sub", "wrap_mul", "wrap_neg", "wrap_abs", suffixes="i32 i64"),
+    Helper("wrap_neg_i16"),
     *_per_width("floor_div", "floor_mod", suffixes="i32 i64"),
     *_per_width("shift_left", "shift_right", suffixes="i32 u32 i64 u64"),
     *_per_width("int_pow", suffixes="u32 u64"),

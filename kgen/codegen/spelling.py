@@ -14,7 +14,7 @@ from kgen.codegen.casts import make_complex, spell_bitcast, spell_cast
 from kgen.codegen.expressions import Expr, Level, Spelling, call, conditional, convert, infix, member, prefix
 from kgen.codegen.helpers import HELPERS
 from kgen.codegen.literals import constant, literal_value
-from kgen.dtypes import UINT16, DType
+from kgen.dtypes import INT16, UINT16, DType
 from kgen.ir.kernel import Attr, CastMode, to_bits
 
 __all__ = ["Expr", "Spelling", "constant", "headers_of", "register_type", "spell", "storage_type"]
@@ -110,6 +110,8 @@ def _wrapping(symbol: str, helper: str) -> Row:
 def _int_neg(use: Use) -> Spelling:
     if use.of.signed and use.of.size >= 4:
         return _overloaded("wrap_neg")(use)
+    if use.of is INT16:
+        return Spelling(call("wrap_neg_i16", use.args), ("wrap_neg_i16",))
     return Spelling(_narrowed(use, prefix("-", use.args[0])))
 
 

@@ -4,6 +4,7 @@ x * 1, x / 1, x - 0.0, x + -0.0      ->  x
 x / 2^k                              ->  x * 2^-k     (both are the correctly rounded quotient)
 x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 not not b, neg neg x                 ->  b, x
+0 - x, x * -1                        ->  neg x        (signed integers)
 where(c, x, x)                       ->  x
 cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and narrowed again)
 complex(real z, imag z)              ->  z
@@ -51,7 +52,12 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
         case "exp" if _is_zero(builder, args[0]):
             one = builder.const(1.0, op.dtype)
             return builder.op("add", (op.args[0], one), shape=op.shape, span=op.span)
-    return _neutral_operand(op, args) if len(op.args) == 2 else None
+    if len(op.args) != 2:
+        return None
+    negated = _negated(op, constant(args[0]), constant(args[1]))
+    if negated is not None:
+        return builder.op("neg", (negated,), shape=op.shape, span=op.span)
+    return _neutral_operand(op, args)
 
 
 def _neutral_operand(op: Op, args: Sequence[Op]) -> int | None:
@@ -79,6 +85,15 @@ def _is_neutral(name: str, dtype: DType, value: bool | int | float | None) -> bo
     if dtype.is_bool:
         return name in ("or", "xor") and value is False
     return name in _INT_RIGHT_ZERO and value == 0
+
+
+def _negated(op: Op, left: bool | int | float | None, right: bool | int | float | None) -> int | None:
+    """The ``x`` of ``0 - x`` and ``x * -1``."""
+    if not op.dtype.signed or not op.dtype.is_int:
+        return None
+    if op.name == "sub" and left == 0:
+        return op.args[1]
+    return None if op.name != "mul" else op.args[0] if right == -1 else op.args[1] if left == -1 else None
 
 
 def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> int | None:

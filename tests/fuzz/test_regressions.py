@@ -14,6 +14,18 @@ X = np.array([0.72032195, 1.1, 3.3], np.float32)
 TENTHS = np.full(40, 0.1)
 Z = np.full(3, 1 + 2j, np.complex64)
 
+LEAST = np.full(40, -32768, np.int16)
+#: Programs of LEAST, and what each element is.
+NEGATED = [
+    ("out = cast<int>(-x)", -32768),
+    ("out = cast<i64>(0 - x)", -32768),
+    ("out = cast<int>(x * -1)", -32768),
+    ("out = cast<i8, sat>(-x)", -128),
+    ("out = -x > 0", 0),
+    ("out = x < 0 ? -x : x", -32768),
+    ("out = cast<int>(abs(x))", -32768),
+]
+
 
 @pytest.mark.parametrize(
     ("text", "args", "expected"),
@@ -47,8 +59,9 @@ def test_gives(text: str, args: tuple[Any, ...], expected: Any) -> None:
 )
 def test_what_is_the_same_along_an_axis_counts_each_element(text: str, expected: Any) -> None:
     """Updates that broadcast, and ``z ** 0``, have as many elements as their shape says."""
-    given: dict[str, Any] = {"p": np.ones((3, 4), np.float32)} | ({"b": np.arange(4, dtype=np.float32)} if "input b" in text else {})
-    found = jit(text, device="cpu", fmad=False)(**given)
+    given: dict[str, Any] = {"p": np.ones((3, 4), np.float32), "b": np.arange(4, dtype=np.float32)}
+    kernel = jit(text, device="cpu", fmad=False)
+    found = kernel(**{name: given[name] for name in kernel.inputs})
     np.testing.assert_array_equal(found[-1] if isinstance(found, tuple) else found, expected, strict=True)
 
 
@@ -102,3 +115,11 @@ def test_one_byte_of_each_column_beside_what_is_in_registers() -> None:
     kernel = jit("out = max(x, axis=1, keepdims=true) - x - bias", device="cpu", fmad=False)
     assert "load_words" in kernel.source(x, bias)
     np.testing.assert_array_equal(kernel(x, bias), x.max(axis=1, keepdims=True) - x - bias)
+
+
+@pytest.mark.parametrize(("text", "expected"), NEGATED)
+def test_the_least_short_is_its_own_negative(text: str, expected: int) -> None:
+    """Negated in a way that every ptxas compiles right: tests/gpu runs the same."""
+    kernel = jit(text, device="cpu")
+    np.testing.assert_array_equal(kernel(LEAST), np.full(len(LEAST), expected))
+    assert "abs(" in text or "wrap_neg_i16(x_v)" in kernel.source(LEAST)

@@ -1,0 +1,21 @@
+"""Programs that once failed, on a GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgen import jit
+from kgen.runtime.cuda.driver import probe
+from tests.fuzz.test_regressions import LEAST, NEGATED
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), NEGATED)
+def test_the_least_short_is_its_own_negative(text: str, expected: int) -> None:
+    """ptxas of CUDA 13.0 widens a negated short without cutting it to 16 bits."""
+    np.testing.assert_array_equal(jit(text, device="cuda")(LEAST), np.full(len(LEAST), expected))
