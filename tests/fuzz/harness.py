@@ -70,9 +70,14 @@ def prepare(call: Call, name: str, device: str = "cpu", exact_size: bool = False
     )
 
 
+#: Ops that hand the bits of a float on.
+_MOVES = frozenset({"load", "store", "where", "bitcast", "const", "scalar", "real", "imag", "complex"})
+
+
 def _floats(kernel: IR) -> bool:
-    """Whether anything is computed in floats."""
-    return any(op.dtype.is_float and op.args and op.name not in ("cast", "store", "where") for op in kernel.ops)
+    """Whether anything is computed in floats, or compares or converts them: ``fast`` takes subnormals as 0."""
+    computed = (op for op in kernel.ops if op.name not in _MOVES)
+    return any(o.dtype.is_float for op in computed for o in (op, *(kernel.ops[a] for a in op.args)))
 
 
 def invoke(prepared: Prepared) -> Any:
