@@ -172,7 +172,7 @@ def _nans(negative: bool) -> Nudge:
             return value
         kind = np.dtype(f"u{value.dtype.itemsize}")
         bits = np.array(value).view(kind)
-        payload = (1 << max(op.dtype.mantissa - 2, 0)) if negative and op.dtype.size > 1 else 0
+        payload = (1 << max(op.dtype.mantissa - 2, 0)) if negative else 0
         one = np.array(np.nan).astype(value.dtype).view(kind) & kind.type((1 << (op.dtype.bits - 1)) - 1)
         other = one | kind.type((negative << (op.dtype.bits - 1)) | payload)
         return np.asarray(np.where(np.isnan(value), other, bits), kind).view(value.dtype).reshape(value.shape)
