@@ -207,7 +207,7 @@ class Generator:
         if value.exact and kind not in ("prod", *PLACES) and rng.random() < 0.4:
             forms: tuple[str, ...] = (
                 "{0} * {0}",
-                "abs({0} - 1)",
+                "abs({0}) + 1",  # differences of uint64 wrap to what is large when it is squared
                 "({0} + {0}) * 0.5",
                 "max({0}, 0)",
                 "{0} > 0 ? {0} : {0} + 1",

@@ -69,8 +69,11 @@ def assert_close(program: Program, got: Any, want: Sequence[Array]) -> None:
         wide = np.complex128 if one.dtype.kind == "c" else np.float64
         a, b = (np.ascontiguousarray(each, wide).view(np.float64) for each in (one, other))
         unit = float(np.finfo(np.float32).eps) if one.dtype.itemsize >= 4 else 2.0**-8
-        scale = float(np.abs(b[np.isfinite(b)]).max(initial=1.0))
-        close = np.isclose(a, b, rtol=64 * unit, atol=64 * unit * min(scale, 64.0), equal_nan=True)
+        scale = np.asarray(min(float(np.abs(b[np.isfinite(b)]).max(initial=1.0)), 64.0))
+        if wide is np.complex128:  # errors are relative to the magnitude of both parts
+            size = np.abs(np.where(np.isfinite(other), other, 0))
+            scale = np.maximum(scale, np.repeat(size, 2, axis=-1).reshape(b.shape))
+        close = np.isclose(a, b, rtol=64 * unit, atol=64 * unit * scale, equal_nan=True)
         if wide is np.complex128:  # a product with 1 + 0j keeps a NaN in one part, or spreads it
             close |= np.repeat(np.isnan(one) & np.isnan(other), 2, axis=-1).reshape(close.shape)
         assert close.all(), f"{program}\n{a[~close]}\n{b[~close]}"
