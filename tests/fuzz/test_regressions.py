@@ -123,3 +123,12 @@ def test_the_least_short_is_its_own_negative(text: str, expected: int) -> None:
     kernel = jit(text, device="cpu")
     np.testing.assert_array_equal(kernel(LEAST), np.full(len(LEAST), expected))
     assert "abs(" in text or "wrap_neg_i16(x_v)" in kernel.source(LEAST)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 0x7D00), ("float32", 0x7FA00000), ("float64", 0x7FF4 << 48)])
+def test_a_signalling_nan_that_does_not_matter(dtype: str, bits: int) -> None:
+    """``x ** 0``, ``1 ** x`` and ``hypot(inf, x)`` are numbers on the CPU target, as on a GPU, whatever ``x`` is."""
+    x = np.full(3, bits, f"u{np.dtype(dtype).itemsize}").view(dtype)
+    zero, one, far = (np.full(3, value, dtype) for value in (0, 1, -np.inf))
+    text = "input x, zero, one, far\na = x ** zero\nb = one ** x\nc = hypot(far, x)\nd = hypot(x, far)"
+    assert [float(r[0]) for r in jit(text, device="cpu")(x, zero, one, far)] == [1, 1, np.inf, np.inf]

@@ -25,6 +25,20 @@ inline float greater_float(float x, float y) { return greater(x, y); }
 #define fmin(...) kgen::lesser(__VA_ARGS__)
 #define fmax(...) kgen::greater(__VA_ARGS__)
 
+// What one argument decides; glibc's give NaN where the other one is a signalling NaN.
+namespace kgen {
+inline double power(double x, double y) { return x == 1 || y == 0 ? 1 : pow(x, y); }
+inline float power(float x, float y) { return x == 1 || y == 0 ? 1 : powf(x, y); }
+inline float power_float(float x, float y) { return power(x, y); }
+inline double root_of_squares(double x, double y) { return isinf(x) || isinf(y) ? INFINITY : hypot(x, y); }
+inline float root_of_squares(float x, float y) { return isinf(x) || isinf(y) ? INFINITY : hypotf(x, y); }
+inline float root_of_squares_float(float x, float y) { return root_of_squares(x, y); }
+}  // namespace kgen
+#define pow(...) kgen::power(__VA_ARGS__)
+#define powf(...) kgen::power_float(__VA_ARGS__)
+#define hypot(...) kgen::root_of_squares(__VA_ARGS__)
+#define hypotf(...) kgen::root_of_squares_float(__VA_ARGS__)
+
 // glibc's own of double are off by up to 3 ulp, CUDA's by 1.
 #define KGEN_ROUNDED(NAME)                                                                  \
   namespace kgen {                                                                          \
