@@ -73,8 +73,7 @@ def gpus() -> list[str]:
 
 
 def begin(number: Any, devices: list[str]) -> None:
-    """In each process, before CUDA starts: one GPU, one thread."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # for torch: there are as many processes as cores
+    """In each process, before CUDA starts: one GPU."""
     with number.get_lock():
         mine = number.value
         number.value += 1
@@ -104,9 +103,11 @@ def campaign(chosen: argparse.Namespace, size: int) -> int:
     end = chosen.seed + chosen.count
     waiting = (range(first, min(first + size, end)) for first in range(chosen.seed, end, size))
     under_way: dict[Future[Done], range] = {}
-    spawn = multiprocessing.get_context("spawn")
+    os.environ["OMP_NUM_THREADS"] = "1"  # for torch: there are as many processes as cores
+    server = multiprocessing.get_context("forkserver")  # imports take longer than a batch
+    server.set_forkserver_preload(["tests.fuzz.warm"])
     devices = gpus() if chosen.device == "cuda" else []
-    pool = ProcessPoolExecutor(chosen.processes, spawn, begin, (spawn.Value("i"), devices), max_tasks_per_child=64)
+    pool = ProcessPoolExecutor(chosen.processes, server, begin, (server.Value("i"), devices), max_tasks_per_child=64)
 
     def submit() -> None:
         late = time.perf_counter() - start > chosen.seconds or len(total.reports) >= MOST_FAILURES
