@@ -35,6 +35,8 @@ Sort = Literal["plain", "special", "exact"]
 UPDATES = True
 EXPANDS = True
 
+MOST_ELEMENTS = 1 << 20  # a long row and the same as a column broadcast to billions
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -258,6 +260,8 @@ class Generator:
         try:
             shape = np.broadcast_shapes(value.shape, other.shape)
         except ValueError:
+            return value
+        if np.prod(shape) > MOST_ELEMENTS:
             return value
         forms = ["{0} + {1}", "({1} - {0}) * 0.5", "{0} * 0.25 + {1}"]
         if "p" in self.params:
