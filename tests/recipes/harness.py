@@ -25,12 +25,13 @@ class Copy:
 
     def insert(self, path: str, before: str, text: str) -> None:
         """Puts ``text`` in front of ``before``, which the file has to contain exactly once."""
-        self._replace(path, before, text + before)
+        self.replace(path, before, text + before)
 
     def remove(self, path: str, text: str) -> None:
-        self._replace(path, text, "")
+        self.replace(path, text, "")
 
-    def _replace(self, path: str, old: str, new: str) -> None:
+    def replace(self, path: str, old: str, new: str) -> None:
+        """``old`` has to occur exactly once."""
         whole = (self.root / path).read_text(encoding="utf-8")
         assert whole.count(old) == 1, f"{path} has {old!r} {whole.count(old)} times"
         (self.root / path).write_text(whole.replace(old, new), encoding="utf-8")

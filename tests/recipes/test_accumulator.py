@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.recipes.harness import Copy
 
 STRUCT = """\
 // A sum of cubes.
@@ -64,21 +60,10 @@ print("fine")
 
 def test_an_accumulator_is_a_struct_and_a_row(tmp_path: Path) -> None:
     """The struct, two rows for the text, and what the language and the oracle say of a new reduction."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.so", "_data")
-    for folder in ("kgen", "templates", "grammar"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
-    (tmp_path / "templates/device/accumulators/cubes.cu").write_text(STRUCT, encoding="utf-8")
-    for name, there, then in CHANGES:
-        path = tmp_path / name
-        whole = path.read_text(encoding="utf-8")
-        assert whole.count(there) == 1, f"{name} has {there!r} {whole.count(there)} times"
-        path.write_text(whole.replace(there, then), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "KGEN_CACHE_DIR": str(tmp_path / "cache")},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "fine\n", done.stderr
+    copy = Copy(tmp_path)
+    struct = "templates/device/accumulators/cubes.cu"
+    copy.create(struct, STRUCT)
+    for path, there, then in CHANGES:
+        copy.replace(path, there, then)
+    assert copy.python("-c", PROGRAM) == "fine\n"
+    assert copy.changed() == {struct, *(path for path, _, _ in CHANGES)}
