@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.recipes.harness import Copy
+from tests.recipes.harness import Copy, files_of
 
 STRUCT = """\
 // A sum of cubes.
@@ -67,3 +67,4 @@ def test_an_accumulator_is_a_struct_and_a_row(tmp_path: Path) -> None:
         copy.replace(path, there, then)
     assert copy.python("-c", PROGRAM) == "fine\n"
     assert copy.changed() == {struct, *(path for path, _, _ in CHANGES)}
+    assert copy.changed() <= files_of("Add an accumulator", name="cubes")
