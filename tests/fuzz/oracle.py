@@ -165,14 +165,14 @@ def _one_nan(a: Array) -> Array:
 
 
 def _nans(negative: bool) -> Nudge:
-    """The same values, but that every NaN is this one."""
+    """The same values, but that every NaN is the ordinary one, or the one whose bits are all 1."""
 
     def nudge(op: Op, args: Sequence[Array], value: Array) -> Array:
         if not op.dtype.is_float:
             return value
         kind = np.dtype(f"u{value.dtype.itemsize}")
         bits = np.array(value).view(kind)
-        payload = (1 << max(op.dtype.mantissa - 2, 0)) if negative else 0
+        payload = (1 << op.dtype.mantissa) - 1 if negative else 0  # an odd number: powers of an even one are soon 0
         one = np.array(np.nan).astype(value.dtype).view(kind) & kind.type((1 << (op.dtype.bits - 1)) - 1)
         other = one | kind.type((negative << (op.dtype.bits - 1)) | payload)
         return np.asarray(np.where(np.isnan(value), other, bits), kind).view(value.dtype).reshape(value.shape)

@@ -9,6 +9,9 @@ import pytest
 
 from kgen import KgenError, jit
 
+from .generate import generate
+from .runs import check_alone
+
 ONES = np.ones(3, np.float32)
 X = np.array([0.72032195, 1.1, 3.3], np.float32)
 TENTHS = np.full(40, 0.1)
@@ -132,3 +135,9 @@ def test_a_signalling_nan_that_does_not_matter(dtype: str, bits: int) -> None:
     zero, one, far = (np.full(3, value, dtype) for value in (0, 1, -np.inf))
     text = "input x, zero, one, far\na = x ** zero\nb = one ** x\nc = hypot(far, x)\nd = hypot(x, far)"
     assert [float(r[0]) for r in jit(text, device="cpu")(x, zero, one, far)] == [1, 1, np.inf, np.inf]
+
+
+@pytest.mark.parametrize("seed", [727, 60_013_023, 91_000_261])
+def test_seeds_whose_nans_decide(seed: int) -> None:
+    """The oracle compares no number that is made of the bits of a NaN, and NaNs that decide nothing are in no way."""
+    check_alone(generate(seed))
