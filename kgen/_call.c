@@ -1,4 +1,4 @@
-/* A recognised call in C: what kgen/call/fastpath/exact.py writes out as Python text, at a third of its cost.
+/* A recognised call in C: what kgen/call/fastpath/same_layout.py writes out as Python text, at a third of its cost.
  *
  * A Call is made from a description (kgen/call/fastpath/native.py) of one call: what its arguments have to be, where their
  * memory has to lie, what is allocated, and which kernels are launched with which parameters.  Called as

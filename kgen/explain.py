@@ -34,7 +34,7 @@ class OperandFact:
 
 
 @dataclass(frozen=True, slots=True)
-class StepFact:
+class KernelFact:
     """One kernel: its schedule and the reasons for it.  ``space`` is the iteration space, fastest dimension first."""
 
     kernel: str
@@ -57,7 +57,7 @@ class Explanation:
 
     program: str
     types: tuple[tuple[str, str], ...]
-    steps: tuple[StepFact, ...]
+    steps: tuple[KernelFact, ...]
     lints: tuple[str, ...]
     assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # what a shape with `?` stands for here
 
@@ -67,7 +67,7 @@ class Explanation:
         types = [(o.name, f"{o.role} {o.dtype}") for o in kernel.operands]
         types += [(s.name, f"by value {s.dtype}") for s in kernel.scalars]
         steps = [
-            StepFact(
+            KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, step.placed.space.shape,
                 (*step.reasons, str(entry.rule)), tuple(_operands(lowered, step)), step.schedule.to_dict(),
                 usage.get(entry.name),
@@ -130,7 +130,7 @@ class Explanation:
                 lines.append(f"  {'':<{wide}}  {'; '.join([f'{o.kind}: {o.access}', *o.limits])}")
             lines += [f"  - {reason}" for reason in step.reasons]
             if step.usage is not None:
-                lines.append(f"  - {_taken(step.usage)}")
+                lines.append(f"  - {_resource_usage(step.usage)}")
         return "\n".join([*lines, *(["", *self.lints] if self.lints else [])])
 
     def _repr_html_(self) -> str:
@@ -156,7 +156,7 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         )
 
 
-def _taken(usage: Usage) -> str:
+def _resource_usage(usage: Usage) -> str:
     text = f"on {usage.arch}: {usage.registers} registers a thread, {usage.shared:,} bytes of shared memory a block"
     if usage.spilled:
         return f"SPILLS {text}, {usage.spilled} bytes moved to local memory and back: please report this"

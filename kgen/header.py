@@ -11,10 +11,10 @@ from kgen.dtypes import Kind
 from kgen.version import VERSION
 
 if TYPE_CHECKING:
+    from kgen.compile_spec import CompileSpec
     from kgen.ir.kernel import Kernel
     from kgen.options import Options
     from kgen.program import Program
-    from kgen.stated import Stated
 
 
 def header(
@@ -38,25 +38,25 @@ def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
 
 
 # branches: one for each option of the command line
-def command_line(program: Program, base: str, options: Options, stated: Stated) -> list[str]:
+def command_line(program: Program, base: str, options: Options, spec: CompileSpec) -> list[str]:
     """The ``kgen compile`` that makes the same file again, byte for byte, from what is spelt out."""
     name = "-" if _is_text(program) else program.source.name
     command = ["kgen", "compile", f"./{name}" if name.startswith("-") and name != "-" else name, "-o", f"{base}.cu"]
-    if stated.dtypes:
-        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in stated.dtypes.items())]
-    if stated.scalars:
-        command += ["--scalar", ",".join(f"{n}={kind.name.lower()}" for n, kind in stated.scalars.items())]
-    if stated.shapes:
-        shapes = (f"{n}={joined(s)}" if n else joined(s) for n, s in stated.shapes.items())
+    if spec.dtypes:
+        command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in spec.dtypes.items())]
+    if spec.scalars:
+        command += ["--scalar", ",".join(f"{n}={kind.name.lower()}" for n, kind in spec.scalars.items())]
+    if spec.shapes:
+        shapes = (f"{n}={extents_text(s)}" if n else extents_text(s) for n, s in spec.shapes.items())
         command += ["--shape", ",".join(shapes)]
-        if stated.strides:
-            command += ["--strides", ",".join(f"{n}={joined(s)}" for n, s in stated.strides.items())]
+        if spec.strides:
+            command += ["--strides", ",".join(f"{n}={extents_text(s)}" for n, s in spec.strides.items())]
     else:
-        command += ["--layout", stated.layout, *(["--rank", str(stated.rank)] if stated.rank != 4 else [])]
+        command += ["--layout", spec.layout, *(["--rank", str(spec.rank)] if spec.rank != 4 else [])]
     if base != default_base(program):
         command += ["--name", base]
-    if stated.arch is not None:
-        command += ["--arch", stated.arch]
+    if spec.arch is not None:
+        command += ["--arch", spec.arch]
     return [*command, *options.command_flags]
 
 
@@ -69,7 +69,7 @@ def _is_text(program: Program) -> bool:
     return program.source.name in ("<string>", "<stdin>")
 
 
-def joined(extents: Sequence[int | None]) -> str:
+def extents_text(extents: Sequence[int | None]) -> str:
     """A shape or strides as the command line takes them: ``4x?``."""
     return "x".join("?" if n is None else str(n) for n in extents) or "()"
 

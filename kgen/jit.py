@@ -136,7 +136,7 @@ class Kernel:
         self.name = name
         self.options = options
         self._engine = Engine(program, name, device, options)
-        self._quick = self._engine.quick  # the same list
+        self._fast_calls = self._engine.fast_calls  # the same list
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -173,8 +173,8 @@ class Kernel:
         """
         try:
             if shape is None:
-                for quick in self._quick:
-                    result = quick(args, out, stream, named)
+                for fast_call in self._fast_calls:
+                    result = fast_call(args, out, stream, named)
                     if result is not NotImplemented:
                         return result
             keep_out()
@@ -224,9 +224,9 @@ class Kernel:
     @public
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""
-        from kgen.call import offline
+        from kgen.call import inspection
 
-        specs = offline.meta(self._engine, args, named, shape)
+        specs = inspection.meta(self._engine, args, named, shape)
         return specs[0] if len(specs) == 1 else specs
 
     @public
@@ -256,14 +256,14 @@ class Kernel:
                     "source() takes arrays, or dtypes=, layout= and rank=, not both",
                     "arrays say their own dtypes and layouts",
                 )
-            from kgen.call import offline
+            from kgen.call import inspection
 
-            return offline.source(self._engine, args, named, shape, arch)
-        from kgen.aot import module_ahead
-        from kgen.stated import Stated
+            return inspection.source(self._engine, args, named, shape, arch)
+        from kgen.aot import aot_module
+        from kgen.compile_spec import CompileSpec
 
-        stated = Stated(dtypes, layout=layout, rank=rank, arch=arch)
-        return module_ahead(self.program, self.name, self.options, stated).text
+        spec = CompileSpec(dtypes, layout=layout, rank=rank, arch=arch)
+        return aot_module(self.program, self.name, self.options, spec).text
 
     @public
     def explain(
@@ -275,25 +275,25 @@ class Kernel:
         registers and memory.
         """
         _check_arch(arch)
-        from kgen.call import offline
+        from kgen.call import inspection
 
-        return offline.explain(self._engine, args, named, shape, out, arch)
+        return inspection.explain(self._engine, args, named, shape, out, arch)
 
     @public
     def cubin(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> bytes:
         """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         _check_arch(arch)
-        from kgen.call import offline
+        from kgen.call import inspection
 
-        return offline.compiled(self._engine, args, named, shape, "cubin", arch)
+        return inspection.compiled(self._engine, args, named, shape, "cubin", arch)
 
     @public
     def ptx(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> str:
         """The PTX text for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         _check_arch(arch)
-        from kgen.call import offline
+        from kgen.call import inspection
 
-        return offline.compiled(self._engine, args, named, shape, "ptx", arch).decode()
+        return inspection.compiled(self._engine, args, named, shape, "ptx", arch).decode()
 
     def __repr__(self) -> str:
         returned = ", ".join(self.outputs) or "None"

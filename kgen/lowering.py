@@ -26,8 +26,8 @@ class Specialised:
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
     chained: bool = True  # whether a kernel may use what it reduces for a whole row
-    joined: Specialised | None = None  # with reductions: the same in fewer rounds, for long rows
-    apart: Specialised | None = None  # with reductions: the same for few, long rows
+    online: Specialised | None = None  # with reductions: the same in fewer_rounds rounds, for long rows
+    split: Specialised | None = None  # with reductions: the same for few, long rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
                 operand = cut.kernel.operands[touch.operand]
                 strides = allocated_strides(cut.kernel, touch.operand, arrays, sizes.extents)
                 full[touch.operand] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
-    nowhere = Array((), (), 1)
+    unused = Array((), (), 1)
     return Layouts(
-        tuple(a if a is not None else nowhere for a in full), tuple((False,) * len(s.touches) for s in cut.steps)
+        tuple(a if a is not None else unused for a in full), tuple((False,) * len(s.touches) for s in cut.steps)
     )
 
 

@@ -14,7 +14,7 @@ from kgen.schedule.bind import Array, Extents, concrete, extents_of
 from kgen.spec import c_strides, counted
 
 Extent = int | None  #: None: not known
-STAND_INS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for extents that are not known: no two divide
+ASSUMED_EXTENTS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for extents that are not known: no two divide
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,15 @@ class Operands:
         return {n: o.dtype for n, o in self.outputs.items()}
 
     @property
-    def type_class(self) -> Hashable:
+    def typing_key(self) -> Hashable:
         """What the IR depends on: of extents, only which ones are 1."""
-        types = [(a.dtype.name, _ones(a.shape)) if isinstance(a, ArrayOperand) else a for a in self.arguments.values()]
+        types = [
+            (a.dtype.name, _unit_extents(a.shape)) if isinstance(a, ArrayOperand) else a
+            for a in self.arguments.values()
+        ]
         return (
             tuple(types),
-            _ones(self.shape),
+            _unit_extents(self.shape),
             tuple([(n, o.dtype.name) for n, o in self.outputs.items()]),
         )
 
@@ -78,7 +81,7 @@ class Operands:
         for operand in kernel.operands:
             for dim in reversed(operand.shape):
                 if dim != 1 and dim not in found:
-                    found[dim] = STAND_INS[len(found) % len(STAND_INS)]
+                    found[dim] = ASSUMED_EXTENTS[len(found) % len(ASSUMED_EXTENTS)]
         return Sizes(found, frozenset(list(found)[known:]))
 
     def arrays(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
@@ -104,7 +107,7 @@ class Operands:
 
     def inputs(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
         """What the cut may depend on: the arrays that are read, and of these not where they lie."""
-        read = Operands({n: _anywhere(a) for n, a in self.arguments.items()})
+        read = Operands({n: _without_address(a) for n, a in self.arguments.items()})
         return read.arrays(kernel, sizes)
 
 
@@ -118,7 +121,7 @@ class Sizes:
     def are_known(self, dims: Iterable[Dim]) -> bool:
         return not self.assumed or self.assumed.isdisjoint(dims)
 
-    def worded(self, reasons: Sequence[str]) -> tuple[str, ...]:
+    def hide_assumed(self, reasons: Sequence[str]) -> tuple[str, ...]:
         """Reasons with ``?`` where they name an extent that is not known."""
         if not self.assumed:
             return tuple(reasons)
@@ -133,11 +136,11 @@ def check_output(name: str, given: tuple[Extent, ...], shape: tuple[int, ...]) -
         raise error("shape-mismatch", message, "out= is never broadcast or resized")
 
 
-def _ones(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
+def _unit_extents(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
     return tuple([1 if n == 1 else None for n in shape])
 
 
-def _anywhere(argument: Argument) -> Argument:
+def _without_address(argument: Argument) -> Argument:
     if isinstance(argument, ArrayOperand) and argument.address:
         return ArrayOperand(argument.dtype, argument.shape, argument.strides)
     return argument

@@ -1,7 +1,7 @@
 """The whole compiler on one page: text in, standalone CUDA out.
 
     text --load--> program
-    program + operands + target --specialise, sizes, fit, allocate, decide--> Lowered
+    program + operands + target --specialise, sizes, select_variant, allocate, decide--> Lowered
     Lowered --source--> .cu
 
 :func:`lower` has the order of the stages, and nothing else repeats it.  Everything here is pure; compiling, loading and
@@ -28,7 +28,7 @@ from kgen.partition.cut import RowStep, cut, refuse_empty
 from kgen.partition.reasons import order_reasons
 from kgen.partition.step import Step
 from kgen.passes import PIPELINE, optimise
-from kgen.passes.rounds import join_rounds
+from kgen.passes.online import online_reductions
 from kgen.program import Program
 from kgen.resolve import resolve
 from kgen.schedule.bind import Placed, place
@@ -61,7 +61,7 @@ def lower(program: Program, operands: Operands, target: Target = PORTABLE, stage
     stages = stages or Stages()
     typed = stages.specialise(program, operands)
     sizes = find_sizes(program, operands, typed)
-    whole = fit(typed, sizes, operands, program.source, target)
+    whole = select_variant(typed, sizes, operands, program.source, target)
     layouts = stages.allocate(whole, sizes, operands)
     return stages.decide(whole, sizes, layouts, target)
 
@@ -94,14 +94,14 @@ def specialise(
     kernel = optimise(checked.kernel)
     if not any(op.name == "reduce" for op in kernel.ops):
         return Specialised(kernel, cut(kernel)[1], checked.lints)
-    fewer = join_rounds(kernel)
+    fewer_rounds = online_reductions(kernel)
 
     def steps_of(whole: Kernel, *, chained: bool) -> Specialised:
         operands, steps = cut(whole, chained=chained)
         return Specialised(replace(whole, operands=operands), steps, checked.lints, chained)
 
-    joined = None if fewer is kernel else steps_of(fewer, chained=True)
-    return replace(steps_of(kernel, chained=True), joined=joined, apart=steps_of(fewer, chained=False))
+    online = None if fewer_rounds is kernel else steps_of(fewer_rounds, chained=True)
+    return replace(steps_of(kernel, chained=True), online=online, split=steps_of(fewer_rounds, chained=False))
 
 
 #: What :func:`ir_after` knows: typing, the passes, and the joining of rounds, of which not every cut makes use.
@@ -113,7 +113,7 @@ def ir_after(program: Program, operands: Operands, stage: str) -> Kernel:
     kernel = check(program, operands.types, shape=operands.shape, out_dtypes=operands.out_dtypes).kernel
     if stage == "check":
         return kernel
-    return join_rounds(optimise(kernel)) if stage == "rounds" else optimise(kernel, stage)
+    return online_reductions(optimise(kernel)) if stage == "rounds" else optimise(kernel, stage)
 
 
 def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
@@ -126,33 +126,33 @@ def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Size
     return found
 
 
-def fit(typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target) -> Specialised:
+def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target) -> Specialised:
     """The cut for these extents and layouts, on this target.  ``source``: the program's text, for diagnostics.
 
     Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
     """
-    if typed.apart is None:  # nothing is reduced
+    if typed.split is None:  # nothing is reduced
         return typed
     if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
-        return typed.joined or typed  # rows of any length are read again for each round
+        return typed.online or typed  # rows of any length are read again for each round
     refuse_empty(typed.kernel, sizes.extents, source)
     given = operands.inputs(typed.kernel, sizes)
     rows = [s for s in typed.steps if isinstance(s, RowStep)]
     if any(better_apart(s, sizes.extents, given, target) for s in rows):
-        return typed.apart
-    if typed.joined is not None and any(better_joined(s, sizes.extents, target) for s in rows):
-        return typed.joined
+        return typed.split
+    if typed.online is not None and any(better_joined(s, sizes.extents, target) for s in rows):
+        return typed.online
     return typed
 
 
 def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
     """Choose a schedule for every step."""
     steps: list[LoweredStep] = []
-    for step, aliased, why in zip(whole.steps, layouts.aliased, order(whole), strict=True):
+    for step, aliased, why in zip(whole.steps, layouts.aliased, kernel_order_reasons(whole), strict=True):
         placed = place(step, layouts.arrays, sizes.extents, aliased)
         bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
         choice = schedule(step, placed, target, bounded=bounded, along=along)
-        reasons = sizes.worded((*choice.reasons, *why))
+        reasons = sizes.hide_assumed((*choice.reasons, *why))
         steps.append(LoweredStep(len(steps), step, replace(placed, space=choice.space), choice.schedule, reasons))
     return Lowered(whole, sizes, layouts.arrays, tuple(steps), target)
 
@@ -183,7 +183,7 @@ def schedule(
     return choose(facts_of(step, placed, target, bounded=bounded, along=along))
 
 
-def order(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
+def kernel_order_reasons(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
     """For each step, why it is a kernel of its own and where it stands; nothing where there is one."""
     return order_reasons(specialised.steps, chained=specialised.chained)
 
@@ -213,7 +213,7 @@ def statements(program: Program) -> tuple[Statement, ...]:
 
 
 __all__ = [
-    "IR_STAGES", "Allocate", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate",
-    "cover", "decide", "fit", "ir_after", "load", "lower", "order", "place", "schedule", "source", "specialise",
-    "specialise_for", "statements",
+    "IR_STAGES", "Allocate", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate", "cover",
+    "decide", "ir_after", "kernel_order_reasons", "load", "lower", "place", "schedule", "select_variant", "source",
+    "specialise", "specialise_for", "statements",
 ]  # fmt: skip

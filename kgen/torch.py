@@ -169,10 +169,10 @@ def _symbolic_shapes(
     Comparing symbols makes torch guard on what this relies on.
     """
     from kgen.arrays import adapter_of
-    from kgen.call.offline import described
+    from kgen.call.inspection import lower_call
 
     adapter: Any = adapter_of(args[0])
-    laid = described(kernel._engine, [_spec(x, _hint) for x in args], named)
+    laid = lower_call(kernel._engine, [_spec(x, _hint) for x in args], named)
     given = dict(zip(kernel.inputs, args, strict=False))
     extents: dict[str, Any] = {}
     for operand in laid.specialised.kernel.operands:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.call.lowering import CachedLowering
+from kgen.call.cached_lowering import CachedLowering
 
 ROOT = Path(__file__).parents[1]
 SQUARE = np.ones((3, 3), np.float32)

@@ -65,7 +65,7 @@ _LIBRARIES: tuple[tuple[str, tuple[str, ...], Callable[[], Adapter]], ...] = (
 )
 
 # Objects that are often passed instead of arrays: (top package, class or "" for any) -> hint.
-_NEARLY = {
+_HINTS = {
     ("pandas", ""): "pass x.to_numpy()",
     ("polars", ""): "pass x.to_numpy()",
     ("scipy", ""): "pass x.toarray(): sparse arrays have no strides",
@@ -78,7 +78,7 @@ _NEARLY = {
     ("builtins", "NoneType"): "check that the variable is set",
 }
 
-_made: dict[Callable[[], Adapter], Adapter] = {}
+_adapters: dict[Callable[[], Adapter], Adapter] = {}
 _of_type: dict[type, Adapter | None] = {bool: None, int: None, float: None, complex: None}
 
 
@@ -102,9 +102,9 @@ def _find(x: Any) -> Adapter | None:
         if isinstance(x, bool | int | float | complex):  # a subclass, such as an IntEnum
             return None
         raise _not_an_array(kind)
-    found = _made.get(make)
+    found = _adapters.get(make)
     if found is None:
-        found = _made[make] = make()
+        found = _adapters[make] = make()
     _of_type[kind] = found
     return found
 
@@ -126,13 +126,13 @@ def _package(kind: type) -> str:
 
 def _protocol(x: Any) -> Callable[[], Adapter] | None:
     try:
-        return _spoken(x)
+        return _by_protocol(x)
     except MALFORMED as problem:
         message = f"the {type(x).__name__} does not say which protocol it has ({type(problem).__name__}: {problem})"
         raise error("not-an-array", message, "pass an array of a library that kgen knows") from problem
 
 
-def _spoken(x: Any) -> Callable[[], Adapter] | None:
+def _by_protocol(x: Any) -> Callable[[], Adapter] | None:
     """By the protocols that an object has."""
     if hasattr(x, "__cuda_array_interface__") or (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         return _generic
@@ -149,7 +149,7 @@ def _spoken(x: Any) -> Callable[[], Adapter] | None:
 
 def _not_an_array(kind: type) -> KgenError:
     top = _package(kind)
-    hint = _NEARLY.get((top, kind.__name__)) or _NEARLY.get((top, ""))
+    hint = _HINTS.get((top, kind.__name__)) or _HINTS.get((top, ""))
     name = kind.__qualname__ if top == "builtins" else f"{top}.{kind.__name__}"
     accepted = (
         "arrays of torch, CuPy, JAX, Numba and NumPy, and other libraries with DLPack or __cuda_array_interface__"

@@ -34,7 +34,7 @@ def cuda(index: int) -> Device:
     return found
 
 
-class Fact(NamedTuple):
+class AttributeGuard(NamedTuple):
     """A guard: the attribute at the end of ``path`` of an array, called if ``call``, has to equal ``expected``.
 
     ``array`` is the name of an array or, if it is not a str, the object itself.
@@ -46,7 +46,7 @@ class Fact(NamedTuple):
     call: bool = False
 
 
-class Look(NamedTuple):
+class Guards(NamedTuple):
     """How a repeated call checks that its arrays are like those of an earlier call, except for data and address.
 
     Arrays are named; their exact types are always compared.  ``alike`` is a function and the arrays to call it with;
@@ -59,7 +59,7 @@ class Look(NamedTuple):
     DLPack functions and the descriptor of an attribute that is False for each array.
     """
 
-    facts: tuple[Fact, ...]
+    attributes: tuple[AttributeGuard, ...]
     pointer: tuple[str, ...] | Callable[[Any], int]
     pointer_call: bool
     stream: Callable[[], int] | None
@@ -157,14 +157,14 @@ class Adapter(Protocol):
         """The value of a 0-d array; waits for it."""
         ...
 
-    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+    def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         """How to recognise calls with arrays like these; None if every call has to be analysed.
 
         ``arrays``: for each its name in the text, the array, and whether it is written.
         """
         ...
 
-    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         """The same for arrays in C order of the same rank, with any extents."""
         ...
 
@@ -173,7 +173,7 @@ class Adapter(Protocol):
         ...
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
-        """:meth:`empty` as a function without arguments; for arrays with a :meth:`look`."""
+        """:meth:`empty` as a function without arguments; for arrays with a :meth:`guards`."""
         ...
 
 
@@ -211,17 +211,17 @@ class Defaults:
     def ready(self, x: Any, stream: int) -> None:
         return
 
-    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+    def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         return None
 
-    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         return None
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        raise NotImplementedError  # not called where look_dense() returns None
+        raise NotImplementedError  # not called where dense_guards() returns None
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
-        raise NotImplementedError  # not called where look() returns None
+        raise NotImplementedError  # not called where guards() returns None
 
 
 #: Exceptions of objects with a faulty array protocol.  Others, such as those of a signal handler, pass through.
@@ -231,10 +231,10 @@ MALFORMED = (ArithmeticError, AttributeError, BufferError, LookupError, RuntimeE
 class SpecCache(dict[Any, Spec]):
     """Specs by dtype, shape and strides: a lookup takes a third of the time of a new one.  Cleared when it is full."""
 
-    _MOST = 4096
+    _MAX_ENTRIES = 4096
 
     def keep(self, key: Any, spec: Spec) -> Spec:
-        if len(self) >= self._MOST:
+        if len(self) >= self._MAX_ENTRIES:
             self.clear()
         self[key] = spec
         return spec
@@ -271,7 +271,7 @@ def check_memory(spec: Spec, address: int) -> None:
         raise error("bad-array", f"the array claims {last - first} bytes of memory from {max(first, 0):#x} on")
 
 
-MOST_DIMENSIONS = 64  #: of an array, as in NumPy
+MAX_DIMENSIONS = 64  #: of an array, as in NumPy
 _MEMORY = 1 << 63  #: more than any address
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from kgen.arrays.base import Defaults, Device, Fact, Look, as_python, cuda, is_c_order, span
+from kgen.arrays.base import AttributeGuard, Defaults, Device, Guards, as_python, cuda, is_c_order, span
 from kgen.arrays.numpy_ import TO_NUMPY, dtype_of
 from kgen.diagnostics import error
 from kgen.dtypes import DType
@@ -66,28 +66,32 @@ class CupyAdapter(Defaults):
     def stream(self, device: Device) -> int:
         return int(self._cupy.cuda.get_current_stream(device.index).ptr)
 
-    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        facts: list[Fact] = []
+    def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        attributes: list[AttributeGuard] = []
         for name, x, _ in arrays:
             # Reading numbers and flags takes a third of the time of tuples of extents and strides.
             if x.ndim == 1 and getattr(x, "_c_contiguous", False):
-                facts += [Fact(name, ("_c_contiguous",), True), Fact(name, ("ndim",), 1), Fact(name, ("size",), x.size)]
+                attributes += [
+                    AttributeGuard(name, ("_c_contiguous",), True),
+                    AttributeGuard(name, ("ndim",), 1),
+                    AttributeGuard(name, ("size",), x.size),
+                ]
             else:
-                facts += [Fact(name, ("shape",), x.shape), Fact(name, ("strides",), x.strides)]
-        return self._look(arrays, facts)
+                attributes += [AttributeGuard(name, ("shape",), x.shape), AttributeGuard(name, ("strides",), x.strides)]
+        return self._guards(arrays, attributes)
 
-    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         if not all(hasattr(x, "_c_contiguous") for _, x, _ in arrays):
             return None
-        flags = [Fact(name, ("_c_contiguous",), True) for name, _, _ in arrays]
-        return self._look(arrays, [*flags, *(Fact(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
+        flags = [AttributeGuard(name, ("_c_contiguous",), True) for name, _, _ in arrays]
+        return self._guards(arrays, [*flags, *(AttributeGuard(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
 
-    def _look(self, arrays: Sequence[tuple[str, Any, bool]], facts: Sequence[Fact]) -> Look:
-        dtypes = [Fact(name, ("dtype",), x.dtype) for name, x, _ in arrays]
+    def _guards(self, arrays: Sequence[tuple[str, Any, bool]], attributes: Sequence[AttributeGuard]) -> Guards:
+        dtypes = [AttributeGuard(name, ("dtype",), x.dtype) for name, x, _ in arrays]
         several = self._cupy.cuda.runtime.getDeviceCount() > 1
-        devices = [Fact(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays if several]
+        devices = [AttributeGuard(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays if several]
         stream = self.current_stream(cuda(arrays[0][1].data.device_id))
-        return Look((*dtypes, *devices, *facts), ("data", "ptr"), False, stream)
+        return Guards((*dtypes, *devices, *attributes), ("data", "ptr"), False, stream)
 
     def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
         streams = self._cupy.cuda

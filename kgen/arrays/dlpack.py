@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from kgen.arrays.base import CPU, MOST_DIMENSIONS, Device, check_memory, cuda
+from kgen.arrays.base import CPU, MAX_DIMENSIONS, Device, check_memory, cuda
 from kgen.diagnostics import error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec, c_strides
@@ -79,7 +79,7 @@ def read_capsule(capsule: Any) -> tuple[Spec, int, Device, bool]:
     dtype = _FROM_CODE.get((code, bits)) if lanes == 1 else None
     if dtype is None:
         raise error("unsupported-dtype", f"kgen has no dtype for DLPack's (code {code}, {bits} bits, {lanes} lanes)")
-    if not 0 <= tensor.rank <= MOST_DIMENSIONS or (tensor.rank and not tensor.shape):
+    if not 0 <= tensor.rank <= MAX_DIMENSIONS or (tensor.rank and not tensor.shape):
         raise error("bad-array", f"the DLPack tensor claims {tensor.rank} dimensions")
     shape = tuple(tensor.shape[i] for i in range(tensor.rank))
     strides = tuple(tensor.strides[i] for i in range(tensor.rank)) if tensor.strides else c_strides(shape)

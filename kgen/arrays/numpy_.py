@@ -11,10 +11,10 @@ import numpy as np
 
 from kgen.arrays.base import (
     MALFORMED,
+    AttributeGuard,
     Defaults,
     Device,
-    Fact,
-    Look,
+    Guards,
     SpecCache,
     as_python,
     is_c_order,
@@ -96,23 +96,23 @@ class NumpyAdapter(Defaults):
     ) -> np.ndarray[Any, Any]:
         return empty(shape, strides, dtype)
 
-    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
+    def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         exact = [
-            fact
+            guard
             for name, x, _ in arrays
-            for fact in (Fact(name, ("shape",), x.shape), Fact(name, ("strides",), x.strides))
+            for guard in (AttributeGuard(name, ("shape",), x.shape), AttributeGuard(name, ("strides",), x.strides))
         ]
-        return self._look(arrays, exact)
+        return self._guards(arrays, exact)
 
-    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        flags = [Fact(name, ("flags", "c_contiguous"), True) for name, _, _ in arrays]
-        return self._look(arrays, [*flags, *(Fact(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
+    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        flags = [AttributeGuard(name, ("flags", "c_contiguous"), True) for name, _, _ in arrays]
+        return self._guards(arrays, [*flags, *(AttributeGuard(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
 
     @staticmethod
-    def _look(arrays: Sequence[tuple[str, Any, bool]], facts: Sequence[Fact]) -> Look:
-        dtypes = [Fact(name, ("dtype",), x.dtype) for name, x, _ in arrays]
-        writable = [Fact(name, ("flags", "writeable"), True) for name, _, written in arrays if written]
-        return Look((*dtypes, *facts, *writable), address_of, False, None, views=_has_known_struct() or None)
+    def _guards(arrays: Sequence[tuple[str, Any, bool]], attributes: Sequence[AttributeGuard]) -> Guards:
+        dtypes = [AttributeGuard(name, ("dtype",), x.dtype) for name, x, _ in arrays]
+        writable = [AttributeGuard(name, ("flags", "writeable"), True) for name, _, written in arrays if written]
+        return Guards((*dtypes, *attributes, *writable), address_of, False, None, views=_has_known_struct() or None)
 
     def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
         return partial(np.empty, dtype=TO_NUMPY[dtype])

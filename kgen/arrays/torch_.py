@@ -8,7 +8,17 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
-from kgen.arrays.base import CPU, Defaults, Device, Fact, Look, SpecCache, as_python, cuda, unsupported_dtype
+from kgen.arrays.base import (
+    CPU,
+    AttributeGuard,
+    Defaults,
+    Device,
+    Guards,
+    SpecCache,
+    as_python,
+    cuda,
+    unsupported_dtype,
+)
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
 from kgen.spec import Spec
@@ -142,26 +152,26 @@ class TorchAdapter(Defaults):
             return public
         return private if agrees else public
 
-    def look(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        return self._look(arrays, dense=False)
+    def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        return self._guards(arrays, dense=False)
 
-    def look_dense(self, arrays: Sequence[tuple[str, Any, bool]]) -> Look | None:
-        return self._look(arrays, dense=True)
+    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        return self._guards(arrays, dense=True)
 
-    def _look(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Look | None:
+    def _guards(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Guards | None:
         if self._forward._current_level >= 0:
             return None  # every tensor has to be checked for a tangent
         distinct, same = _distinct(arrays)
-        check = _guards([x for _, x in distinct], dense)  # torch's guards accept each tensor only once
-        facts = [Fact(self._forward, ("_current_level",), -1)]
+        check = _torch_guards([x for _, x in distinct], dense)  # torch's guards accept each tensor only once
+        attributes = [AttributeGuard(self._forward, ("_current_level",), -1)]
         for name, x in distinct:
             if check is None:
-                facts += _facts(name, x, dense)
+                attributes += _attribute_guards(name, x, dense)
             if dense:
-                facts.append(Fact(name, ("is_contiguous",), True, call=True))
+                attributes.append(AttributeGuard(name, ("is_contiguous",), True, call=True))
         tensor = distinct[0][1]
-        return Look(
-            tuple(facts),
+        return Guards(
+            tuple(attributes),
             ("data_ptr",),
             True,
             self.current_stream(cuda(tensor.get_device())) if tensor.is_cuda else None,
@@ -175,7 +185,7 @@ class TorchAdapter(Defaults):
         )
 
     def _views(self, tensors: Sequence[Any]) -> tuple[Any, Any] | None:
-        """``Look.views``; None for tensors that may be lazy views or need gradients, which DLPack does not show.
+        """``Guards.views``; None for tensors that may be lazy views or need gradients, which DLPack does not show.
 
         A lazy view of real dtype is the imaginary part of a conjugate, whose strides are even.
         """
@@ -204,7 +214,7 @@ class TorchAdapter(Defaults):
 _PROVEN = ((2, 11), (2, 13))
 
 
-def _guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | None:
+def _torch_guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | None:
     """``check(*tensors)`` in C++, from torch.compile's machinery: type, dispatch keys, dtype, device, sizes, strides.
 
     A quarter of the time of the same in Python.  ``any_extents``: compare only the number of sizes and strides.
@@ -228,15 +238,18 @@ def _distinct(arrays: Sequence[tuple[str, Any, bool]]) -> tuple[list[tuple[str, 
     return distinct, tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name)
 
 
-def _facts(name: str, x: Any, dense: bool) -> list[Fact]:
-    """What :func:`_guards` compares, as facts that Python compares."""
-    facts = [
-        Fact(name, ("dtype",), x.dtype), Fact(name, ("device",), x.device),
-        Fact(name, ("requires_grad",), x.requires_grad), Fact(name, ("ndim",), x.ndim),
+def _attribute_guards(name: str, x: Any, dense: bool) -> list[AttributeGuard]:
+    """What :func:`_torch_guards` compares, as attributes that Python compares."""
+    attributes = [
+        AttributeGuard(name, ("dtype",), x.dtype), AttributeGuard(name, ("device",), x.device),
+        AttributeGuard(name, ("requires_grad",), x.requires_grad), AttributeGuard(name, ("ndim",), x.ndim),
     ]  # fmt: skip
     if not dense:
-        facts += [Fact(name, ("shape",), x.shape), Fact(name, ("stride",), x.stride(), call=True)]
-    return facts
+        attributes += [
+            AttributeGuard(name, ("shape",), x.shape),
+            AttributeGuard(name, ("stride",), x.stride(), call=True),
+        ]
+    return attributes
 
 
 def _same_keys(tensors: Sequence[Any]) -> Callable[..., bool]:

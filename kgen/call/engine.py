@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgen import pipeline
-from kgen.call.lowering import MOST_DECIDED, CachedLowering
+from kgen.call.cached_lowering import MAX_CACHED_LAYOUTS, CachedLowering
 from kgen.codegen.emit import Module
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
@@ -20,18 +20,18 @@ from kgen.spec import Shape
 
 if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.call.arguments import ArrayValue, Value
-    from kgen.call.fastpath import Quick, Seen
+    from kgen.call.fastpath import FastCall, ObservedCall
     from kgen.call.outputs import Outputs
     from kgen.call.session import Session
     from kgen.runtime.backend import CudaBackend, HostBackend
-    from kgen.runtime.bound import Bound, Loaded
-    from kgen.runtime.frame import Variable
+    from kgen.runtime.launcher import Launcher, LoadedKernels
+    from kgen.runtime.parameters import Variable
 
-MOST_QUICK = 8  # kinds of call that are recognised at once
+MAX_FAST_CALLS = 8  # kinds of call that are recognised at once
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """A call with everything decided, allocated and compiled, and nothing launched."""
 
     engine: Engine
@@ -40,7 +40,7 @@ class Prepared:
     out: Any
     outputs: Outputs
     lowered: Lowered
-    bound: Bound
+    launcher: Launcher
 
     @property
     def session(self) -> Session:
@@ -56,7 +56,7 @@ class Prepared:
 
     def launch(self) -> None:
         self.mark_written()
-        self.bound.run(self.session.stream, self.variables())
+        self.launcher.run(self.session.stream, self.variables())
 
     def mark_written(self) -> None:
         """Tell libraries which of the caller's arrays change."""
@@ -83,7 +83,7 @@ class Prepared:
                 message = f"`{value.name}` is unaligned or in another byte order, so every call copies it"
                 raise error("bad-plan", message, "pass an aligned copy in this machine's byte order")
 
-    def placed(self) -> list[tuple[ArrayValue, int]]:
+    def addresses(self) -> list[tuple[ArrayValue, int]]:
         """Those that the kernels read or write, with their addresses."""
         operands = zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
         pointers = {o.name: array.pointer for o, array in operands}
@@ -92,15 +92,15 @@ class Prepared:
     def variables(self) -> list[Any]:
         """The values of pointers and scalars, in the order of the kernels' signature."""
         found: list[Any] = []
-        for variable in self.bound.signature.variables:
+        for variable in self.launcher.signature.variables:
             if variable.operand is not None:
                 found.append(self.outputs.arrays[variable.operand].pointer)
             else:
                 found += _scalar(variable, self.values)
         return found
 
-    def seen(self) -> Seen:
-        from kgen.call.fastpath import Operand, Seen
+    def observed(self) -> ObservedCall:
+        from kgen.call.fastpath import ObservedCall, Operand
 
         writes = {t.operand for s in self.lowered.specialised.steps for t in s.touches if t.writes}
         operands = tuple(
@@ -111,17 +111,17 @@ class Prepared:
             if o.role != "buffer"  # these stand last
         )
         session = self.session
-        return Seen(
+        return ObservedCall(
             self.engine, self.args, self.named, self.out, self.values, self.outs, operands, session.adapter,
-            session.like, self.bound,
+            session.like, self.launcher,
         )  # fmt: skip
 
 
 @dataclass(slots=True)
-class Use:
+class CallRecord:
     """What calls made of a lowered program: its kernels, loaded on each device, and how many there were."""
 
-    bound: dict[object, Bound] = field(default_factory=dict)  # by device
+    launchers: dict[object, Launcher] = field(default_factory=dict)  # by device
     calls: int = 0
 
 
@@ -135,9 +135,9 @@ class Engine:
     options: Options
     lowering: CachedLowering = field(init=False)
     ran_on: str | None = None  # the device of the last call
-    quick: list[Quick] = field(default_factory=list)
-    _uses: dict[Lowered, Use] = field(default_factory=dict)
-    _loaded: dict[object, Loaded] = field(default_factory=dict)
+    fast_calls: list[FastCall] = field(default_factory=list)
+    _records: dict[Lowered, CallRecord] = field(default_factory=dict)
+    _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
     _shapes: dict[object, int] = field(default_factory=dict)  # that code was called on
 
     def __post_init__(self) -> None:
@@ -147,16 +147,16 @@ class Engine:
     def call(
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
     ) -> Any:
-        with self.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+        with self.prepare(args, named, out=out, stream=stream, shape=shape) as call:
             if shape is None:
-                self._learn(call)  # before the launch: what fails here has changed no array
+                self._add_fast_call(call)  # before the launch: what fails here has changed no array
             call.launch()
         return call.outputs.results()
 
     @contextmanager
-    def prepared(
+    def prepare(
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
-    ) -> Iterator[Prepared]:
+    ) -> Iterator[PreparedCall]:
         """A call but for its launch.  Leaving it downloads results and waits where a library needs that."""
         from kgen.call.arguments import ArrayValue, bind, by_value, describe, operands_of
         from kgen.call.device import choose_backend
@@ -172,64 +172,66 @@ class Engine:
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs(values, outs, session)
             lowered = self.lowering(operands, backend.target, outputs.allocate)
-            bound = self.bind(backend, lowered)
+            launcher = self.launcher(backend, lowered)
             self.ran_on = str(backend.device)
-            yield Prepared(self, args, named, out, outputs, lowered, bound)
+            yield PreparedCall(self, args, named, out, outputs, lowered, launcher)
 
-    def _learn(self, call: Prepared) -> None:
+    def _add_fast_call(self, call: PreparedCall) -> None:
         """Recognise calls like this one at once, from the second time on.
 
         One that is not recognised although it was learnt shares the list with too many others; it is learnt again after
         twice as many calls.
         """
-        use = self._uses[call.lowered]
-        use.calls += 1
+        record = self._records[call.lowered]
+        record.calls += 1
         session = call.outputs.session
         if session.staging is not None or session.adapter.waits:
             return
-        if use.calls == 1:
-            self._learn_any_shape(call)
-        elif use.calls & (use.calls - 1) == 0:
-            from kgen.call.fastpath import exact_call
+        if record.calls == 1:
+            self._add_dense_fast_call(call)
+        elif record.calls & (record.calls - 1) == 0:
+            from kgen.call.fastpath import same_layout_call
 
-            made = exact_call(call.seen())
+            made = same_layout_call(call.observed())
             if made is not None:
-                self.quick[MOST_QUICK - 1 :] = []
-                self.quick.insert(0, made)
+                self.fast_calls[MAX_FAST_CALLS - 1 :] = []
+                self.fast_calls.insert(0, made)
 
-    def _learn_any_shape(self, call: Prepared) -> None:
+    def _add_dense_fast_call(self, call: PreparedCall) -> None:
         """The second shape that the same code is called on will not be the last one."""
         lowered, adapter = call.lowered, call.outputs.session.adapter
         key = (id(lowered.specialised), lowered.schedules, adapter, call.out is None, len(call.named))
         shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
         if shapes == 2:
-            from kgen.call.fastpath import dense_call
+            from kgen.call.fastpath import any_dense_shape_call
 
-            made = dense_call(call.seen())
+            made = any_dense_shape_call(call.observed())
             if made is not None:
-                self.quick[MOST_QUICK - 1 :] = []
-                self.quick.append(made)
+                self.fast_calls[MAX_FAST_CALLS - 1 :] = []
+                self.fast_calls.append(made)
 
-    def bind(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Bound:
+    def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Launcher:
         """The kernels, loaded on a device; those without anything to do are left out."""
-        use = self._uses.get(lowered)
-        if use is None:
-            if len(self._uses) >= MOST_DECIDED:
-                self._uses.clear()
-            use = self._uses[lowered] = Use()
-        found = use.bound.get(backend.key)
+        record = self._records.get(lowered)
+        if record is None:
+            if len(self._records) >= MAX_CACHED_LAYOUTS:
+                self._records.clear()
+            record = self._records[lowered] = CallRecord()
+        found = record.launchers.get(backend.key)
         if found is None:
-            from kgen.runtime.bound import Bound
+            from kgen.runtime.launcher import Launcher
 
             busy = [s.placed.points > 0 for s in lowered.steps]
             loaded = self.load(backend, lowered) if any(busy) else None
             entries = loaded.entries if loaded else ()
             kernels = [(e, e.rule.launch(lowered.steps[e.step].placed.space)) for e in entries if busy[e.step]]
             cut = lowered.specialised
-            found = use.bound[backend.key] = Bound(loaded, kernels, lowered.sizes.extents, cut.steps, lowered.buffers)
+            found = record.launchers[backend.key] = Launcher(
+                loaded, kernels, lowered.sizes.extents, cut.steps, lowered.buffers
+            )
         return found
 
-    def load(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Loaded:
+    def load(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> LoadedKernels:
         """The compiled kernels, from memory or disk where they are there already."""
         key = (id(lowered.specialised), lowered.schedules, backend.key)  # the lowering keeps what it typed
         found = self._loaded.get(key)

@@ -70,15 +70,15 @@ class Outputs:
         """
         self.specialised, self.extents = cut, sizes.extents
         arrays = self.session.inputs(cut, self.values)
-        self._fill(arrays, buffers(cut.kernel, sizes.extents))
+        self._complete(arrays, buffers(cut.kernel, sizes.extents))
         return Layouts(self.arrays, self.check_overlap())
 
-    def _fill(self, arrays: Sequence[Array | None], between: Mapping[int, Array]) -> None:
+    def _complete(self, arrays: Sequence[Array | None], between: Mapping[int, Array]) -> None:
         kernel = self.specialised.kernel
         full = [between.get(n, a) for n, a in enumerate(arrays)]
         # The layout follows the caller's arrays, which copies on the device need not share.
         memory = self.session.memory
-        seen = [None if a is None else memory[o.name] for o, a in zip(kernel.operands, arrays, strict=True)]
+        caller_arrays = [None if a is None else memory[o.name] for o, a in zip(kernel.operands, arrays, strict=True)]
         by_name = {o.name: o for o in self.outs if o is not None}
         fresh: set[int] = set()
         for number in {t.operand: None for step in self.specialised.steps for t in step.touches}:
@@ -91,7 +91,7 @@ class Outputs:
                 check_output(given.name, given.spec.shape, shape)
                 full[number] = self.session.given(given)
             else:
-                strides = allocated_strides(kernel, number, seen, self.extents)
+                strides = allocated_strides(kernel, number, caller_arrays, self.extents)
                 full[number] = self.session.allocate(operand.name, shape, strides, operand.dtype)
                 fresh.add(number)
         for array in full:
@@ -111,7 +111,7 @@ class Outputs:
             if t.writes and kernel.operands[t.operand].role != "buffer"
         ]
         for _, operand in written:
-            array = self._memory(operand)
+            array = self._caller_array(operand)
             if operand not in self.fresh and self_overlap(array.shape, array.strides):
                 name = kernel.operands[operand].name
                 raise error(
@@ -130,42 +130,42 @@ class Outputs:
         for i, one in enumerate(step.touches):
             for j, other in enumerate(step.touches):
                 if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
-                    met = one.operand == other.operand or self._meet(one.operand, other.operand)
+                    met = one.operand == other.operand or self._overlap(one.operand, other.operand)
                     # Where a whole row reads the element that one of its threads writes, some may read too late.
                     early = (other.operand, other.axes) in by_row
-                    if met and (early or not self._same_walk(step, i, j, shape)):
-                        raise self._refused(one.operand, other.operand)
+                    if met and (early or not self._same_elements(step, i, j, shape)):
+                        raise self._overlap_error(one.operand, other.operand)
                     aliased[i] |= met
                     aliased[j] |= met
             for before in earlier - {one.operand} - self.fresh:
-                if self._meet(before, one.operand):
-                    raise self._too_early(before, one.operand)
+                if self._overlap(before, one.operand):
+                    raise self._overwritten_too_early(before, one.operand)
         return aliased
 
-    def _same_walk(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
+    def _same_elements(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
         """Whether both touches mean the same element at every point: then each thread reads before it writes."""
-        a, b = self._memory(step.touches[i].operand), self._memory(step.touches[j].operand)
+        a, b = self._caller_array(step.touches[i].operand), self._caller_array(step.touches[j].operand)
         if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.touches[i].writes and step.touches[j].writes):
             return False
         first, second = view(step.touches[i], a, shape).strides, view(step.touches[j], b, shape).strides
         return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
 
-    def _meet(self, one: int, other: int) -> bool:
+    def _overlap(self, one: int, other: int) -> bool:
         if "buffer" in (self.specialised.kernel.operands[o].role for o in (one, other)):
             return one == other
-        a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._memory, (one, other)))
+        a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._caller_array, (one, other)))
         return overlap(a, b) is not Overlap.NONE
 
-    def _memory(self, operand: int) -> Array:
+    def _caller_array(self, operand: int) -> Array:
         """An operand where the caller has it: NumPy arrays that run on a GPU overlap there or not at all."""
         return self.session.memory[self.specialised.kernel.operands[operand].name]
 
-    def _too_early(self, written: int, read: int) -> Exception:
+    def _overwritten_too_early(self, written: int, read: int) -> Exception:
         names = [self.specialised.kernel.operands[o].name for o in (written, read)]
         message = f"`{names[0]}` is written over `{names[1]}`, which a later kernel of this call still uses"
         return error("overlap", message, f"pass a copy of `{names[1]}`, or leave out= for `{names[0]}` away")
 
-    def _refused(self, one: int, other: int) -> Exception:
+    def _overlap_error(self, one: int, other: int) -> Exception:
         names = [self.specialised.kernel.operands[o].name for o in (one, other)]
         if names[0] == names[1]:
             message = f"`{names[0]}` is updated in place and also read at other elements"

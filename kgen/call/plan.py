@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.arguments import ArrayValue, bind, describe
-from kgen.call.engine import Engine, Prepared
-from kgen.call.fastpath import Quick, exact_call
+from kgen.call.engine import Engine, PreparedCall
+from kgen.call.fastpath import FastCall, same_layout_call
 from kgen.call.outputs import given_outputs
 from kgen.call.session import check_writable
 from kgen.diagnostics import KgenError, error, public, shorten
@@ -16,7 +16,7 @@ from kgen.runtime.stream import stream_handle
 from kgen.spec import Shape
 
 if TYPE_CHECKING:
-    from kgen.runtime.cuda.graph import Graph
+    from kgen.runtime.cuda.graph import CudaGraph
 
 
 class Plan:
@@ -29,10 +29,10 @@ class Plan:
     library at that moment: inside another library's graph capture, they are captured.
     """
 
-    def __init__(self, call: Prepared, again: Quick | None, stream: int | None) -> None:
+    def __init__(self, call: PreparedCall, fast_call: FastCall | None, stream: int | None) -> None:
         self._call = call
-        self._again = again
-        self._bound = call.bound
+        self._fast_call = fast_call
+        self._launcher = call.launcher
         self._values = call.variables()
         self._stream = stream
         self._out = call.out
@@ -42,7 +42,7 @@ class Plan:
         self._on_cuda = device.kind == "cuda"
         self._moves = any(v.adapter is not None and v.adapter.moves for v in call.arrays())
         # The C extension's calls can be made again as they are; generated Python has to be told how.
-        fix = getattr(again, "again", None)
+        fix = getattr(fast_call, "again", None)
         fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
         self._native: Callable[[Any], Any] | None = None if fixed is NotImplemented else fixed
 
@@ -60,36 +60,36 @@ class Plan:
             elif not self._on_cuda:
                 raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
             if args or out is not None:
-                return self._swapped(args, out, stream)
+                return self._call_on(args, out, stream)
             if self._native is not None and self._native(stream) is None:
                 return self._out
-            self._look()
-            self._bound.run(self._current() if stream is None else stream_handle(stream), self._values)
+            self._check_arrays()
+            self._launcher.run(self._current() if stream is None else stream_handle(stream), self._values)
         except KgenError as problem:
             shorten(problem)
             raise
         return self._out
 
     @public
-    def graph(self) -> Graph:
+    def graph(self) -> CudaGraph:
         """The plan as a CUDA graph of its own: ``plan.graph()()`` launches all its kernels at once."""
         if not self._on_cuda:
             raise error("bad-plan", "a graph is for CUDA, and this plan runs on the CPU", "call the plan itself")
-        from kgen.runtime.cuda.graph import Graph
+        from kgen.runtime.cuda.graph import CudaGraph
 
         device = self._call.session.backend.device.index
-        return Graph.capture(
-            device, lambda stream: self._bound.run(stream, self._values), self._current, self._look, self
+        return CudaGraph.capture(
+            device, lambda stream: self._launcher.run(stream, self._values), self._current, self._check_arrays, self
         )
 
     def __reduce__(self) -> Any:
         hint = "copy or pickle the kernel, and make a plan of the copy"
         raise error("bad-plan", "a plan belongs to its arrays and to this process, so it has no copy", hint)
 
-    def _look(self) -> None:
+    def _check_arrays(self) -> None:
         """See that every array is what and where it was when its address was written down, and say what changes."""
         if self._moves:
-            for value, pointer in self._call.placed():
+            for value, pointer in self._call.addresses():
                 adapter = value.adapter
                 assert adapter is not None
                 array = adapter.normalise(value.original)
@@ -100,27 +100,27 @@ class Plan:
                 check_writable(value)
         self._call.mark_written()
 
-    def _swapped(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
+    def _call_on(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
         call = self._call
         args, out = args or call.args, self._out if out is None else out
-        if self._again is not None:
-            result = self._again(args, out, stream, call.named)
+        if self._fast_call is not None:
+            result = self._fast_call(args, out, stream, call.named)
             if result is not NotImplemented:
                 return result
-        elif self._difference(args, out) is None:  # arrays of a library that is not looked at cheaply
-            with call.engine.prepared(args, call.named, out=out, stream=stream, shape=None) as other:
+        elif self._mismatch(args, out) is None:  # arrays of a library that is not looked at cheaply
+            with call.engine.prepare(args, call.named, out=out, stream=stream, shape=None) as other:
                 if [s.placed for s in other.lowered.steps] == [
                     s.placed for s in call.lowered.steps
                 ] and other.lowered.schedules == call.lowered.schedules:
                     other.launch()
                     return other.outputs.results()
-        message = self._difference(args, out) or (
+        message = self._mismatch(args, out) or (
             "the arrays overlap, or are aligned, in another way than those that the plan was made for"
         )
         raise error("plan-mismatch", message, "make another plan for these arrays")
 
     # branches: one message for each difference
-    def _difference(self, args: tuple[Any, ...], out: Any) -> str | None:
+    def _mismatch(self, args: tuple[Any, ...], out: Any) -> str | None:
         """What the arrays of a call do not share with the plan's, but for where they lie."""
         program = self._call.engine.program
         new = describe(program, bind(program, args, self._call.named))
@@ -145,7 +145,7 @@ def plan_of(
     engine: Engine, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
 ) -> Plan:
     """A call to be repeated; its outputs are allocated, and nothing is launched."""
-    with engine.prepared(args, named, out=out, stream=stream, shape=shape) as call:
+    with engine.prepare(args, named, out=out, stream=stream, shape=shape) as call:
         if call.session.staging is not None or call.session.adapter.waits:
             raise error(
                 "bad-plan",
@@ -155,9 +155,9 @@ def plan_of(
         call.refuse_copies()
         outputs = call.outputs.results()
     shape = None if outputs is not None else shape
-    with engine.prepared(args, named, out=outputs, stream=stream, shape=shape) as call:
-        again = exact_call(call.seen())
-    return Plan(call, again, None if stream is None else stream_handle(stream))
+    with engine.prepare(args, named, out=outputs, stream=stream, shape=shape) as call:
+        fast_call = same_layout_call(call.observed())
+    return Plan(call, fast_call, None if stream is None else stream_handle(stream))
 
 
 def _layout(value: Any) -> str:

@@ -31,10 +31,10 @@ class Session:
     staging: Any = None  # runtime.cuda.memory.Staging, when NumPy arrays run on a GPU
     memory: dict[str, Array] = field(default_factory=dict)  # operands at the caller's addresses, for overlap tests
     _results: dict[str, Any] = field(default_factory=dict)
-    _made: set[str] = field(default_factory=set)
-    _kept: list[Any] = field(default_factory=list)  # host arrays that are being copied
+    _allocated: set[str] = field(default_factory=set)
+    _host_copies: list[Any] = field(default_factory=list)  # host arrays that are being copied
     _downloads: list[tuple[int, int, int]] = field(default_factory=list)  # device address, host address, bytes
-    _copies: list[tuple[Any, Any]] = field(default_factory=list)
+    _copies_back: list[tuple[Any, Any]] = field(default_factory=list)
 
     def inputs(self, specialised: Specialised, values: Mapping[str, Value]) -> list[Array | None]:
         """The arrays that the kernels read (or update), one for each operand; None for outputs."""
@@ -56,11 +56,11 @@ class Session:
 
     def allocate(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Array:
         """A new array of the caller's library."""
-        elsewhere = self.adapter.allocating_on(self.stream, self.backend.device) if self.is_given else nullcontext()
-        with elsewhere:
+        context = self.adapter.allocating_on(self.stream, self.backend.device) if self.is_given else nullcontext()
+        with context:
             made = self.adapter.empty(shape, strides, dtype, self.like)
         self._results[name] = made
-        self._made.add(name)
+        self._allocated.add(name)
         # Not every library supports the requested strides.
         return self._operand(
             ArrayValue(name, made, self.adapter.spec(made), self.adapter, self.adapter.device(made)), True, read=False
@@ -69,7 +69,7 @@ class Session:
     def result(self, name: str) -> Any:
         """A result: the caller's ``out=`` array, or a new one."""
         found = self._results[name]
-        return self.adapter.finish(found, self.stream) if name in self._made else found
+        return self.adapter.finish(found, self.stream) if name in self._allocated else found
 
     def _operand(self, value: ArrayValue, writes: bool, *, read: bool = True) -> Array:
         adapter, array, spec = value.adapter, value.array, value.spec
@@ -98,14 +98,14 @@ class Session:
         )
         compact = array[broadcast] if broadcast else array
         dense = compact if compact.flags.forc else np.array(compact, order="K")
-        self._kept.append(dense)
+        self._host_copies.append(dense)
         size = dense.nbytes
         address = dense.__array_interface__["data"][0]
         pointer = self.staging.upload(address, size) if read else self.staging.allocate(size)
         if writes:
             self._downloads.append((pointer, address, size))
             if dense is not compact:
-                self._copies.append((array, dense))
+                self._copies_back.append((array, dense))
         steps = tuple(
             0 if s == 0 and n > 1 else d // dense.itemsize
             for s, n, d in zip(value.spec.strides, value.spec.shape, dense.strides, strict=True)
@@ -117,11 +117,11 @@ class Session:
         for pointer, address, size in self._downloads:
             self.staging.download(pointer, address, size)
 
-    def scatter(self) -> None:
+    def copy_back(self) -> None:
         """Copy downloaded results into host arrays that are not dense."""
         import numpy as np
 
-        for array, dense in self._copies:
+        for array, dense in self._copies_back:
             np.copyto(array, dense)
 
 
@@ -148,7 +148,7 @@ def open_session(backend: HostBackend | CudaBackend, values: Sequence[ArrayValue
             session = Session(backend, adapter, like, staging.stream, staging=staging)
             yield session
             session.download()
-        session.scatter()
+        session.copy_back()
     else:
         if stream is None:
             session = Session(backend, adapter, like, adapter.stream(device))

@@ -11,7 +11,7 @@ from kgen.call.arguments import bind, describe, operands_of
 from kgen.call.engine import Engine
 from kgen.runtime.backend import default_backend
 
-_MOST_THREADS = 16
+_MAX_THREADS = 16
 T = TypeVar("T")
 
 
@@ -28,7 +28,7 @@ def warm_up(engine: Engine, calls: Sequence[tuple[Sequence[Any], Mapping[str, An
 
 def in_parallel(work: Callable[[T], None], items: Sequence[T], what: str, progress: bool) -> None:
     """``work`` on every item.  The first error is raised once all have ended."""
-    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
         futures = [pool.submit(work, item) for item in items]
         done = as_completed(futures)
         if progress:

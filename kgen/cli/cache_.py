@@ -7,9 +7,9 @@ import time
 
 import click
 
-from kgen.runtime.cache import Kept, clear, kept
+from kgen.runtime.cache import CacheEntry, clear, entries
 from kgen.runtime.folders import cache_dir
-from kgen.runtime.store import MOST_BYTES
+from kgen.runtime.store import MAX_BYTES
 from kgen.spec import counted
 
 
@@ -23,24 +23,24 @@ def command() -> None:
 def info(as_json: bool) -> None:
     """Where the cache is, and how much is in it."""
     folder = cache_dir()
-    found = kept(folder)
+    found = entries(folder)
     total = sum(k.bytes for k in found)
     cubins = sum(k.bytes for k in found if k.kind == "cubin")
     parts = {"cubin_bytes": cubins, "cpu_bytes": total - cubins}
     if as_json:
-        facts = {"folder": str(folder), "kernels": len(found), "bytes": total, **parts, "cap": MOST_BYTES}
+        facts = {"folder": str(folder), "kernels": len(found), "bytes": total, **parts, "cap": MAX_BYTES}
         click.echo(json.dumps(facts, indent=2))
         return
     click.echo(f"{click.format_filename(folder)}\n{counted(len(found), 'kernel')}, {_size(total)}")
     for size, what in zip(parts.values(), ("GPUs", "the CPU"), strict=True):
-        click.echo(f"{_size(size)} of at most {_size(MOST_BYTES)} for {what}")
+        click.echo(f"{_size(size)} of at most {_size(MAX_BYTES)} for {what}")
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
 def list_(as_json: bool) -> None:
     """Every kernel, most recently used first."""
-    found = kept(cache_dir())
+    found = entries(cache_dir())
     if as_json:
         facts = [
             {"name": k.name, "kind": k.kind, "bytes": k.bytes, "used": k.used, "path": str(k.path), "of": k.note()}
@@ -57,7 +57,7 @@ def clear_() -> None:
     click.echo(f"removed {counted(clear(cache_dir()), 'kernel')}")
 
 
-def _print(found: list[Kept]) -> None:
+def _print(found: list[CacheEntry]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

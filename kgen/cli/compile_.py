@@ -61,9 +61,9 @@ def command(
     arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
-    from kgen.aot import module_ahead
+    from kgen.aot import aot_module
     from kgen.cli.stages import Compiled
-    from kgen.stated import Stated
+    from kgen.compile_spec import CompileSpec
 
     program, base = options.read(file, text, name)
     kinds = _kinds(emit or ("cu" if after is None else "ir"), after)
@@ -74,11 +74,11 @@ def command(
     strides = options.parse_strides(strides_text, program, shapes)
     flags = options.options_of(fmad, fast)
     with terminal.working(f"compiling {base}", quiet=as_json) as say:
-        stated = Stated(dtypes, shapes or {}, strides, scalars, layout or "any", 4 if rank is None else rank, arch)
-        module = module_ahead(program, base, flags, stated)
+        spec = CompileSpec(dtypes, shapes or {}, strides, scalars, layout or "any", 4 if rank is None else rank, arch)
+        module = aot_module(program, base, flags, spec)
         places = _places(kinds, arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
-        made = _made(kinds, Compiled(program, stated, module, after), base, flags, say)
+        made = _made(kinds, Compiled(program, spec, module, after), base, flags, say)
     written = _deliver(made, places)
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
@@ -105,7 +105,7 @@ def _made(
             made[kind] = STAGES[kind](compiled)
         else:
             say(f"compiling {base} to {kind}")
-            made[kind] = compile_for(compiled.module.text, base, flags, kind, compiled.stated.arch)
+            made[kind] = compile_for(compiled.module.text, base, flags, kind, compiled.spec.arch)
     return made
 
 

@@ -25,8 +25,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Say what kgen decides for the program FILE (`-`: standard input) or TEXT, and why."""
-    from kgen.aot import explain_ahead
-    from kgen.stated import Stated
+    from kgen.aot import aot_explain
+    from kgen.compile_spec import CompileSpec
 
     program, base = options.read(file, text)
     if not program.arguments and shape_text is None:
@@ -35,7 +35,7 @@ def command(
     strides = options.parse_strides(strides_text, program, shapes)
     dtypes = options.parse_dtypes(dtype_text)
     with terminal.working(f"compiling {base}, to count registers", quiet=as_json):
-        explanation = explain_ahead(program, base, Stated(dtypes, shapes or {}, strides, arch=arch))
+        explanation = aot_explain(program, base, CompileSpec(dtypes, shapes or {}, strides, arch=arch))
     if as_json:
         click.echo(json.dumps(explanation.to_dict(), indent=2))
     else:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgen import pipeline
-from kgen.aot import lower_ahead
+from kgen.aot import aot_lower
 from kgen.codegen.emit import Module
+from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
 from kgen.ir.printer import print_kernel
@@ -17,7 +18,6 @@ from kgen.lowering import Lowered
 from kgen.partition.cut import RowStep
 from kgen.partition.step import Step
 from kgen.program import Parameter, Program
-from kgen.stated import Stated
 from kgen.syntax.parser import parse
 from kgen.syntax.printer import print_tree, show, show_statement
 
@@ -27,7 +27,7 @@ class Compiled:
     """A program, what is stated of its operands, and the file made of it."""
 
     program: Program
-    stated: Stated
+    spec: CompileSpec
     module: Module
     after: str | None = None  # one of pipeline.IR_STAGES
 
@@ -51,7 +51,7 @@ def program(made: Compiled) -> str:
 
 def ir(made: Compiled) -> str:
     """The optimised IR, or as it was after ``--after``."""
-    operands = made.stated.operands(made.program)
+    operands = made.spec.operands(made.program)
     if made.after is not None:
         return print_kernel(pipeline.ir_after(made.program, operands, made.after))
     return print_kernel(pipeline.specialise_for(made.program, operands).kernel)
@@ -59,7 +59,7 @@ def ir(made: Compiled) -> str:
 
 def steps(made: Compiled) -> str:
     """How the IR is cut: for each kernel its space, the operands that it accesses, and its own IR."""
-    cut, _ = lower_ahead(made.program, made.stated)
+    cut, _ = aot_lower(made.program, made.spec)
     return "\n".join(_step(number, step) for number, step in enumerate(cut.specialised.steps, 1))
 
 
@@ -80,7 +80,7 @@ def schedule(made: Compiled) -> str:
 
 
 def _schedules(made: Compiled) -> Iterator[dict[str, Any]]:
-    lowered, _ = lower_ahead(made.program, made.stated)
+    lowered, _ = aot_lower(made.program, made.spec)
     for number, entry in enumerate(made.module.entries):
         facts: dict[str, Any] = {"kernel": entry.name, "step": entry.step + 1}
         if isinstance(lowered, Lowered):

@@ -9,14 +9,14 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS, KEYWORDS, Function
 from kgen.literals import LiteralError, evaluate
-from kgen.resolve.elsewhere import ELSEWHERE, written_here
+from kgen.resolve.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 from kgen.source import Span
 from kgen.syntax.tree import Call, Def, Keyword, Number, Tuple, TypeName
 
 _LONGEST = 60  # characters of a name in a message
 _MOST_LOOKED_UP = 20  # unknown names for which a similar name is searched
 
-_KEYWORDS_ELSEWHERE = {
+_FOREIGN_KEYWORDS = {
     "dim": "axis",
     "axes": "axis",
     "dims": "axis",
@@ -91,7 +91,7 @@ class CallChecker:
     def _nearest(self, name: str) -> str:
         if name in BY_NAME:
             return f"write a conversion as `cast<{name}>(x)`"
-        if (hint := written_here(name)) is not None:
+        if (hint := spelling_in_kgen(name)) is not None:
             return hint
         plain = name.strip("_")
         for candidate in (plain, plain.removesuffix("f"), plain.removesuffix("l"), plain.lower()):
@@ -99,9 +99,9 @@ class CallChecker:
                 return f"write `{candidate}`: the types of its arguments choose the version"
         known = [*self.defs, *FUNCTIONS]
         near = [k for k in known if sorted(k) == sorted(plain)]  # transposed letters: tahn
-        near = near or get_close_matches(name[:_LONGEST], [*known, *ELSEWHERE], n=1, cutoff=0.8)
+        near = near or get_close_matches(name[:_LONGEST], [*known, *FOREIGN_FUNCTIONS], n=1, cutoff=0.8)
         if near and near[0] not in known:
-            return f"for `{near[0]}`: {ELSEWHERE[near[0]]}"
+            return f"for `{near[0]}`: {FOREIGN_FUNCTIONS[near[0]]}"
         return f"did you mean `{near[0]}`?" if near else _define(name)
 
     def _wrong_count(self, node: Call, arity: tuple[int, ...], hint: str | None, marks: list[Span]) -> None:
@@ -158,7 +158,7 @@ class CallChecker:
 
     def _unknown_keyword(self, node: Call, keyword: Keyword, allowed: frozenset[str]) -> None:
         name = keyword.name
-        meant = _KEYWORDS_ELSEWHERE.get(name)
+        meant = _FOREIGN_KEYWORDS.get(name)
         near = [meant] if meant in allowed else get_close_matches(name[:_LONGEST], sorted(allowed), n=1, cutoff=0.6)
         if near:
             hint = f"write `{near[0]}=`"

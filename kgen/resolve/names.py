@@ -16,7 +16,7 @@ from kgen.program import Argument, Output, Parameter, Program
 from kgen.resolve.bindings import WHAT, Binding, Bindings
 from kgen.resolve.calls import CallChecker
 from kgen.resolve.defaults import parameter
-from kgen.resolve.suspects import Suspects
+from kgen.resolve.lints import TreeLints
 from kgen.source import Source, Span
 from kgen.syntax.tree import (
     Assign,
@@ -75,7 +75,7 @@ class _Resolver:
         self.typeofs: list[Name] = []
         self.constants: dict[str, float] = {}
         self.calls: CallChecker
-        self.suspects = Suspects(reporter)
+        self.tree_lints = TreeLints(reporter)
         #: Whether every statement parsed. If not, a missing name may be defined in one that did not.
         self.intact = all(diagnostic.severity != "error" for diagnostic in reporter.diagnostics)
 
@@ -149,7 +149,7 @@ class _Resolver:
                 case Name(id=name):
                     if name not in local:
                         if name == "e":
-                            self.suspects.letter(node)
+                            self.tree_lints.letter(node)
                         self._read(name, node.span, position, inside)
                 case Call():
                     self._call(node, position, local)
@@ -157,9 +157,9 @@ class _Resolver:
                     if type_name.of is not None and type_name.of.id not in local:
                         self._typeof(type_name.of, position, inside)
                 case Binary():
-                    self.suspects.binary(node)
+                    self.tree_lints.binary(node)
                 case Compare():
-                    self.suspects.compare(node)
+                    self.tree_lints.compare(node)
                 case _:
                     pass
 
@@ -295,7 +295,7 @@ class _Resolver:
         self.arguments = [self._with_use(argument) for argument in self.arguments]
         self._lint_unused()
         if "e" not in self.bindings:
-            self.suspects.finish({a.name for a in self.arguments})
+            self.tree_lints.finish({a.name for a in self.arguments})
         self._check_outputs()
 
     def _typeof_targets(self) -> None:

@@ -12,8 +12,8 @@ from kgen.codegen.emit import Module
 from kgen.diagnostics import KgenError, error, shown
 from kgen.options import Options
 from kgen.partition.step import Step
-from kgen.runtime.bound import Loaded
-from kgen.runtime.frame import Signature
+from kgen.runtime.launcher import LoadedKernels
+from kgen.runtime.parameters import Signature
 from kgen.schedule.target import PORTABLE, Target, target_of
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ class HostBackend:
     key: tuple[object, ...] = ("cpu",)
     target: Target = PORTABLE
 
-    def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
+    def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         from kgen.runtime.cpu.module import CpuModule
 
         kernels = [e.name for e in module.entries]
         loaded = CpuModule.load(module.text, kernels, name=f"{name}.cu")
-        return Loaded(module.entries, Signature.of(module.entries, steps), loaded)
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CudaBackend:
     key: tuple[object, ...]
     target: Target
 
-    def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
+    def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         from kgen.runtime.cuda.compiler import compile_cubin, flags
         from kgen.runtime.cuda.device import device_info
         from kgen.runtime.cuda.module import CudaModule
@@ -57,8 +57,8 @@ class CudaBackend:
         )
         loaded = CudaModule.load(cubin, self.device.index)
         for entry in module.entries:
-            loaded.prepare(entry.name)
-        return Loaded(module.entries, Signature.of(module.entries, steps), loaded)
+            loaded.load_kernel(entry.name)
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded)
 
 
 def default_backend(wanted: str | None) -> HostBackend | CudaBackend:

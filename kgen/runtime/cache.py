@@ -10,12 +10,12 @@ from pathlib import Path
 from kgen.runtime.store import SUFFIX, Kind, note_of, sweep
 
 SCHEDULER = "libkgen-scheduler-"  #: the file name of the CPU target's scheduler, which is not a kernel
-_MOST_PROGRAM = 120
-_SAID_ELSEWHERE = ("#", "input ", "inout ", "param ")
+_MAX_PROGRAM = 120
+_NOT_STATEMENTS = ("#", "input ", "inout ", "param ")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CacheEntry:
     """One compiled kernel on disk.  ``used``: seconds since the epoch."""
 
     path: Path
@@ -33,7 +33,7 @@ class Kept:
         return note_of(self.path)
 
 
-def kept(folder: Path) -> list[Kept]:
+def entries(folder: Path) -> list[CacheEntry]:
     """Everything in a cache folder, most recently used first."""
     found = []
     for kind in SUFFIX:
@@ -42,7 +42,7 @@ def kept(folder: Path) -> list[Kept]:
                 continue
             with suppress(OSError):  # removed meanwhile
                 status = path.stat()
-                found.append(Kept(path, kind, status.st_size, status.st_mtime))
+                found.append(CacheEntry(path, kind, status.st_size, status.st_mtime))
     return sorted(found, key=lambda k: k.used, reverse=True)
 
 
@@ -51,7 +51,7 @@ def clear(folder: Path) -> int:
 
     Running processes keep what they have loaded, and compile again what they miss.
     """
-    removed = len(kept(folder))
+    removed = len(entries(folder))
     for kind in SUFFIX:
         for path in _files(folder, kind):
             with suppress(OSError):  # removed by another process
@@ -72,6 +72,6 @@ def summary(text: str) -> str:
     head = text.partition("\n\n")[0]
     lines = [line[2:].rstrip() for line in head.splitlines() if line.startswith("//")]
     program = [line.strip() for line in lines[2:] if line.startswith("     ")]
-    code = "; ".join(line for line in program if line and not line.startswith(_SAID_ELSEWHERE))
+    code = "; ".join(line for line in program if line and not line.startswith(_NOT_STATEMENTS))
     operands = [line.partition(":")[2].strip() for line in lines if line.startswith(" Inputs:")]
-    return " | ".join([code[:_MOST_PROGRAM], *operands])
+    return " | ".join([code[:_MAX_PROGRAM], *operands])

@@ -33,9 +33,9 @@ from kgen.runtime import folders
 Kind = Literal["cubin", "cpu"]
 
 SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so"}
-MOST_BYTES = 512 * 2**20  #: of each kind; the least recently used are removed
-_MOST_NOTE = 200
-_MOST_NAME = 60
+MAX_BYTES = 512 * 2**20  #: of each kind; the least recently used are removed
+_MAX_NOTE = 200
+_MAX_NAME = 60
 _TRAILER = 2 + 32  # the length of the note, and the digest
 _IN_MEMORY = {"cubin": 256, "cpu": 0}  # entries kept in memory; host libraries stay loaded instead
 _PUTS_BETWEEN_SHRINKS = 64
@@ -43,7 +43,7 @@ _ATTEMPTS = 5  # to write while another process removes the folder
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredEntry:
     """An undamaged entry."""
 
     path: Path
@@ -53,7 +53,7 @@ class Found:
 class Store:
     """Files of one kind by key.  ``folder`` None keeps them in memory only (CUBINs)."""
 
-    def __init__(self, folder: Path | None, kind: Kind = "cubin", most: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path | None, kind: Kind = "cubin", most: int = MAX_BYTES) -> None:
         self.kind = kind
         self._folder = folder
         self._most = most
@@ -71,16 +71,16 @@ class Store:
         found = self.find(key)
         return None if found is None else found.payload
 
-    def find(self, key: str) -> Found | None:
+    def find(self, key: str) -> StoredEntry | None:
         """The file of an entry; None if it is absent or damaged."""
         self._check()
-        for folder in (self._folder if self._reads else None, self._aside() if self._problem else None):
+        for folder in (self._folder if self._reads else None, self._temporary_folder() if self._problem else None):
             if folder is not None:
                 path = self._path(folder, key)
                 payload = read(path, key)
                 if payload is not None:
                     self._remember(key, payload)
-                    return Found(path, payload)
+                    return StoredEntry(path, payload)
         return None
 
     def put(self, key: str, payload: bytes, note: str = "") -> Path | None:
@@ -99,9 +99,9 @@ class Store:
                 return path
             except OSError as problem:  # the disk is full or read-only: do not try again
                 self._give_up(problem.strerror or str(problem))
-        return self.put_aside(key, payload)
+        return self.put_temporary(key, payload)
 
-    def put_aside(self, key: str, payload: bytes) -> Path | None:
+    def put_temporary(self, key: str, payload: bytes) -> Path | None:
         """Keep an entry in a folder of this process, which no other process clears; CUBINs in memory."""
         if self.kind == "cubin":
             return None
@@ -112,11 +112,11 @@ class Store:
             raise folders.no_room(problem) from problem
         return path
 
-    def _aside(self) -> Path | None:
+    def _temporary_folder(self) -> Path | None:
         return None if self.kind == "cubin" else folders.of_this_process()
 
     def _check(self) -> None:
-        """Check the folder once, before it is first used."""
+        """Check the folder compile_lock, before it is first used."""
         if self._checked or self._folder is None:
             return
         why = folders.unusable(self._folder, runs=self.kind == "cpu")
@@ -160,7 +160,7 @@ def _store_in(folder: Path, kind: Kind) -> Store:
 
 def entry_name(file: str) -> str:
     """The base name of a text's entries: short, and of characters that every filesystem allows."""
-    return re.sub(r"[^A-Za-z0-9_]", "_", file.removesuffix(".cu"))[:_MOST_NAME] or "_"
+    return re.sub(r"[^A-Za-z0-9_]", "_", file.removesuffix(".cu"))[:_MAX_NAME] or "_"
 
 
 def read(path: Path, key: str) -> bytes | None:
@@ -172,7 +172,7 @@ def read(path: Path, key: str) -> bytes | None:
         return None
     try:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or not folders.is_ours(status) or status.st_size > MOST_BYTES:
+        if not stat.S_ISREG(status.st_mode) or not folders.is_ours(status) or status.st_size > MAX_BYTES:
             return None
         with open(handle, "rb", closefd=False) as file:
             entry = file.read()
@@ -192,16 +192,16 @@ def note_of(path: Path) -> str:
     """The note of an entry, which may be damaged."""
     with suppress(OSError), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        file.seek(max(0, size - _TRAILER - _MOST_NOTE))
+        file.seek(max(0, size - _TRAILER - _MAX_NOTE))
         tail = file.read()[:-32]
         length = int.from_bytes(tail[-2:], "little")
-        if length <= _MOST_NOTE and len(tail) >= length + 2:
+        if length <= _MAX_NOTE and len(tail) >= length + 2:
             return tail[-2 - length : -2].decode("utf-8", "replace")
     return ""
 
 
 def _sealed(key: str, payload: bytes, note: str) -> bytes:
-    short = note.encode("utf-8", "replace")[:_MOST_NOTE].decode("utf-8", "ignore").encode()
+    short = note.encode("utf-8", "replace")[:_MAX_NOTE].decode("utf-8", "ignore").encode()
     body = payload + short + len(short).to_bytes(2, "little")
     return body + _digest(key, body)
 
@@ -235,7 +235,7 @@ def _write(path: Path, entry: bytes) -> None:
     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
 
 
-def shrink(folder: Path, kind: Kind, most: int = MOST_BYTES) -> None:
+def shrink(folder: Path, kind: Kind, most: int = MAX_BYTES) -> None:
     """Remove the least recently used files until the folder is below its limit, and files of killed writers."""
     found: list[tuple[float, int, Path]] = []
     for path in folder.glob(f"*{SUFFIX[kind]}"):
@@ -270,7 +270,7 @@ _locks_lock = threading.Lock()
 
 
 @contextmanager
-def once(key: str) -> Iterator[None]:
+def compile_lock(key: str) -> Iterator[None]:
     """One thread compiles a key; others that need it wait."""
     with _locks_lock:
         lock, users = _locks.get(key, (threading.Lock(), 0))

@@ -53,7 +53,7 @@ def test_copies(how_copied: str) -> None:
     assert (found.name, found.options, repr(found)) == (kernel.name, kernel.options, repr(kernel))
     assert found.program.source == kernel.program.source
     assert found.ran_on is None
-    assert found._engine.quick is not kernel._engine.quick
+    assert found._engine.fast_calls is not kernel._engine.fast_calls
     for _ in range(4):
         assert np.array_equal(found(X, s=3.0), X * 3)
     assert found.source() == kernel.source()

@@ -76,7 +76,7 @@ def test_learning_comes_before_the_launch(monkeypatch: pytest.MonkeyPatch) -> No
     def broken(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("kgen.call.fastpath.exact_call", broken)
+    monkeypatch.setattr("kgen.call.fastpath.same_layout_call", broken)
     with pytest.raises(MemoryError):
         kernel(p)
     assert (p == 1).all()

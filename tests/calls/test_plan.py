@@ -74,7 +74,7 @@ def test_other_arrays_of_calls_that_are_taken_apart_anew() -> None:
     """Where no function recognises the call, here for a NumPy scalar, other arrays are compared the long way."""
     a, b = random(6, 8), random(8)
     plan = kgen.jit("param s\nout = a * b * s", device="cpu").plan(a, b, s=np.float32(2))
-    assert plan._again is None
+    assert plan._fast_call is None
     assert equal(plan(), a * b * 2)
     a2 = random(6, 8) + 1
     assert equal(plan(a2, b), a2 * b * 2)
@@ -268,7 +268,7 @@ def test_a_plan_in_c_sees_at_once_that_nothing_changed(how: str, monkeypatch: py
         asked.append("numpy")
         return int(x.ctypes.data)
 
-    real = torch_._guards
+    real = torch_._torch_guards
 
     def guards(tensors: Any, any_extents: bool) -> Any:
         found = real(tensors, any_extents)
@@ -280,7 +280,7 @@ def test_a_plan_in_c_sees_at_once_that_nothing_changed(how: str, monkeypatch: py
         return check
 
     monkeypatch.setattr(numpy_, "address_of", address_of)
-    monkeypatch.setattr(torch_, "_guards", guards)
+    monkeypatch.setattr(torch_, "_torch_guards", guards)
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this torch has no DLPack functions for C")
     kernel = kgen.jit("out = x * 2", device="cpu")

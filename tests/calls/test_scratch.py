@@ -15,8 +15,8 @@ import pytest
 import kgen
 from kgen.diagnostics import error
 from kgen.jit import Kernel
-from kgen.runtime.bound import PER_THREAD_STREAM
 from kgen.runtime.cpu.module import CpuModule, Scratch
+from kgen.runtime.launcher import PER_THREAD_STREAM
 
 #: A buffer between two kernels; what blocks leave for the last one, which counts them.
 TEXTS = {"buffer": "out = x - sum(x, axis=1) * s", "split": "out = sum(x * s)"}
@@ -73,8 +73,8 @@ def learnt(kernel: Kernel, x: Any) -> Any:
     """What recognises the call from now on."""
     for _ in range(3):
         kernel(x, s=1.0)
-    assert kernel._engine.quick
-    return kernel._engine.quick[0]
+    assert kernel._engine.fast_calls
+    return kernel._engine.fast_calls[0]
 
 
 def test_recognised(case: tuple[Kernel, Any], how: str, allocations: Allocations) -> None:
@@ -172,18 +172,18 @@ def test_one_plan_in_many_threads(case: tuple[Kernel, Any]) -> None:
     assert all(right)
 
 
-def test_slots_are_given_back(case: tuple[Kernel, Any]) -> None:
+def test_parameter_buffers_are_released(case: tuple[Kernel, Any]) -> None:
     """A call keeps no reference to its memory."""
     kernel, x = case
     plan = kernel.plan(x, s=1.0)
     plan()
-    (slot,) = plan._bound.ready[0]
-    before = sys.getrefcount(slot)
+    (parameters,) = plan._launcher.ready[0]
+    before = sys.getrefcount(parameters)
     for _ in range(50):
         plan()
         plan(x)
-    assert plan._bound.ready[0] == [slot]
-    assert sys.getrefcount(slot) == before
+    assert plan._launcher.ready[0] == [parameters]
+    assert sys.getrefcount(parameters) == before
 
 
 def test_a_graph_outlives_its_kernel(case: tuple[Kernel, Any], how: str, allocations: Allocations) -> None:
@@ -205,14 +205,14 @@ def test_each_thread_has_a_stream(case: tuple[Kernel, Any]) -> None:
     """Under the handle that stands for the calling thread's own stream."""
     kernel, x = case
     kernel(x, s=1.0)
-    (bound,) = (b for use in kernel._engine._uses.values() for b in use.bound.values())
-    mine = bound.take(PER_THREAD_STREAM)
-    bound.give_back(PER_THREAD_STREAM, mine)
-    assert bound.take(PER_THREAD_STREAM) is mine
-    bound.give_back(PER_THREAD_STREAM, mine)
+    (launcher,) = (b for record in kernel._engine._records.values() for b in record.launchers.values())
+    mine = launcher.acquire(PER_THREAD_STREAM)
+    launcher.release(PER_THREAD_STREAM, mine)
+    assert launcher.acquire(PER_THREAD_STREAM) is mine
+    launcher.release(PER_THREAD_STREAM, mine)
     theirs: list[Any] = []
-    thread = threading.Thread(target=lambda: theirs.append(bound.take(PER_THREAD_STREAM)))
+    thread = threading.Thread(target=lambda: theirs.append(launcher.acquire(PER_THREAD_STREAM)))
     thread.start()
     thread.join()
     assert theirs[0] is not mine
-    assert bound.take(PER_THREAD_STREAM) is mine
+    assert launcher.acquire(PER_THREAD_STREAM) is mine

@@ -6,7 +6,7 @@ import pytest
 
 import kgen
 from kgen.call.arguments import bind, describe
-from kgen.call.offline import described
+from kgen.call.inspection import lower_call
 from kgen.codegen.emit import emit
 from kgen.codegen.limits import parameter_bytes
 from kgen.families import BY_NAME
@@ -29,7 +29,7 @@ def test_parameter_bytes(layout: str, extra: str) -> None:
     """Counted as packed: each value at a multiple of its own alignment."""
     kernel = kgen.jit(f"param k: f16 = 1.0\nparam c: c128 = 1j\nout = a + k * b{extra}\nz = a * c")
     args = SPECS[layout]
-    lowered = described(kernel._engine, args, {})
+    lowered = lower_call(kernel._engine, args, {})
     values = describe(kernel.program, bind(kernel.program, args, {}))
     steps = lowered.specialised.steps
     module = emit("k", steps, lowered.variants, statements(kernel.program), [], BY_NAME)

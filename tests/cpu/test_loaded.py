@@ -13,7 +13,7 @@ import kgen
 from kgen.diagnostics import KgenError
 from kgen.runtime.cpu import build
 from kgen.runtime.cpu.module import CpuModule
-from kgen.runtime.store import Found
+from kgen.runtime.store import StoredEntry
 
 from .harness import launch
 from .test_cached import text
@@ -58,10 +58,10 @@ def copies(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Texts that differ in a number only are not compiled: each is a copy of one library."""
     made = build.recipe(text(30), ["k"]).build().payload
 
-    def find(recipe: build.Recipe, *, aside: bool = False) -> Found:
+    def find(recipe: build.Recipe, *, temporary: bool = False) -> StoredEntry:
         path = folder / f"{recipe.key}.so"
         path.write_bytes(made)
-        return Found(path, made)
+        return StoredEntry(path, made)
 
     monkeypatch.setattr(build.Recipe, "build", find)
 

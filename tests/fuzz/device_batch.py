@@ -12,8 +12,8 @@ from kgen.codegen.emit import Module
 from kgen.options import Options
 from kgen.partition.step import Step
 from kgen.runtime.backend import CudaBackend
-from kgen.runtime.bound import Loaded
-from kgen.runtime.frame import Signature
+from kgen.runtime.launcher import LoadedKernels
+from kgen.runtime.parameters import Signature
 
 from .batch import Deferred, joined
 
@@ -50,7 +50,7 @@ class DeviceBatch:
             for text, names in parts:
                 self.modules[text] = module
                 for name in names:
-                    module.prepare(name)
+                    module.load_kernel(name)
 
     def _way(self, text: str, options: Options) -> tuple[Options, bool]:
         return options, self.shallow and _NOT_SHALLOW not in text
@@ -69,10 +69,10 @@ _load = CudaBackend.load
 def collecting(batch: DeviceBatch) -> Iterator[None]:
     """Calls in here raise :class:`Collected` where they would launch; later they launch the batch's modules."""
 
-    def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
+    def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         batch.texts[module.text] = options, tuple(e.name for e in module.entries)
         deferred: Any = Deferred(lambda: batch.modules.get(module.text))
-        return Loaded(module.entries, Signature.of(module.entries, steps), deferred)
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), deferred)
 
     with mock.patch.object(CudaBackend, "load", load):
         yield
@@ -82,10 +82,10 @@ def collecting(batch: DeviceBatch) -> Iterator[None]:
 def running(batch: DeviceBatch) -> Iterator[None]:
     """Calls in here find texts of the batch compiled; one that it lacks is compiled by itself."""
 
-    def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> Loaded:
+    def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         if module.text not in batch.texts:
             return _load(self, module, steps, name, options)
-        return Loaded(module.entries, Signature.of(module.entries, steps), batch.modules[module.text])
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), batch.modules[module.text])
 
     with mock.patch.object(CudaBackend, "load", load):
         yield

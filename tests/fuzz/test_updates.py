@@ -19,7 +19,7 @@ from kgen.ir.kernel import Access, Kernel
 from kgen.ir.verifier import check as verify
 from kgen.partition.cut import RowStep, cut
 from kgen.passes import optimise
-from kgen.passes.rounds import join_rounds
+from kgen.passes.online import online_reductions
 from kgen.schedule.bind import extents_of
 from tests.check.typing import type_of
 
@@ -69,7 +69,7 @@ def assert_equal(program: Program, got: dict[str, Array], want: dict[str, Array]
 def cuts(kernel: Kernel) -> dict[str, Kernel]:
     """The optimised kernel, and the same in fewer rounds."""
     best = optimise(kernel)
-    return {"as written": best, "in fewer rounds": join_rounds(best)}
+    return {"as written": best, "in fewer rounds": online_reductions(best)}
 
 
 @pytest.mark.parametrize("group", range(4))

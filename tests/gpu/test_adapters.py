@@ -147,7 +147,7 @@ def test_torch_capture(module: CudaModule) -> None:
     """A prepared kernel may be captured into a graph and replayed."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     x = make("torch", np.zeros(N, np.float32))
-    module.prepare("fill")
+    module.load_kernel("fill")
     params = Params(x.data_ptr(), 5.0, N)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

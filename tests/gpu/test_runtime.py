@@ -96,7 +96,7 @@ def test_cooperative_launch(module: CudaModule) -> None:
 
 def test_attributes(module: CudaModule) -> None:
     """What the compiler made of a kernel can be asked."""
-    attributes = module.prepare("axpy")
+    attributes = module.load_kernel("axpy")
     assert 0 < attributes.registers <= 255
     assert attributes.local_bytes == 0
     assert attributes.max_threads == 1024

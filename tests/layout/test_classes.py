@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.explain import OperandFact, StepFact
+from kgen.explain import KernelFact, OperandFact
 
 WHOLE = "keeps the kernel from one run over all elements"
 
 
-def step(program: str, **specs: kgen.Spec) -> StepFact:
+def step(program: str, **specs: kgen.Spec) -> KernelFact:
     kernel = kgen.jit(program)
     return kernel.explain(*(specs[name] for name in kernel.inputs)).steps[0]
 

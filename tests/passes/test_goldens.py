@@ -14,11 +14,11 @@ from kgen.ir.printer import print_kernel
 from kgen.ir.reader import parse_kernel
 from kgen.ir.verifier import check as verify
 from kgen.passes import PIPELINE
-from kgen.passes.rounds import join_rounds
+from kgen.passes.online import online_reductions
 from tests.cases.headers import files
 from tests.check.test_accept import made_up
 
-PASSES = {one.__name__: one for one in PIPELINE} | {"rounds": join_rounds}
+PASSES = {one.__name__: one for one in PIPELINE} | {"rounds": online_reductions}
 ARROW = "\n---> {}\n\n"  # and the pass
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.aot import explain_ahead, module_ahead
+from kgen.aot import aot_explain, aot_module
+from kgen.compile_spec import CompileSpec
 from kgen.ir.kernel import KINDS
-from kgen.operands import STAND_INS
+from kgen.operands import ASSUMED_EXTENTS
 from kgen.options import Options
 from kgen.pipeline import load
-from kgen.stated import Stated
 
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
 LAYERNORM = (
@@ -22,7 +22,7 @@ LAYERNORM = (
 
 
 def ahead(text: str, dtype: str, arch: str | None = None, **shapes: tuple[int | None, ...]) -> str:
-    return module_ahead(load(text), "k", Options(), Stated(dtype, shapes, arch=arch)).text
+    return aot_module(load(text), "k", Options(), CompileSpec(dtype, shapes, arch=arch)).text
 
 
 def below_banner(text: str) -> str:
@@ -40,14 +40,14 @@ def test_any_number_of_rows(text: str, dtype: str, width: int, arch: str | None)
     for shape in ((None, width), (3, None, width)):
         found = ahead(text, dtype, arch, x=shape, **weights)
         assert below_banner(found) == below_banner(wanted)
-        assert not any(str(n) in line for n in STAND_INS for line in found.splitlines() if "Chosen" in line)
+        assert not any(str(n) in line for n in ASSUMED_EXTENTS for line in found.splitlines() if "Chosen" in line)
 
 
 @pytest.mark.parametrize("shape", [(None, 8192), (None, 100), (None, None), (64, None), (3, None, 1001), (5, 4096)])
 @pytest.mark.parametrize("arch", [None, "sm_90"])
 def test_explained(shape: tuple[int | None, ...], arch: str | None) -> None:
     """What is explained is what is compiled."""
-    found = explain_ahead(load(SOFTMAX), "k", Stated("bf16", {"x": shape}, arch=arch))
+    found = aot_explain(load(SOFTMAX), "k", CompileSpec("bf16", {"x": shape}, arch=arch))
     text = ahead(SOFTMAX, "bf16", arch, x=shape)
     assert re.findall(r"^k_(rows_\w+)\(", text, re.MULTILINE) == [step.kernel for step in found.steps]
     assert len(found.assumed) == (None in shape)

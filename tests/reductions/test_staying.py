@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.explain import StepFact
+from kgen.explain import KernelFact
 
 LAYERNORM = (
     "let d = x - mean(x, axis=-1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
@@ -18,7 +18,7 @@ SOFTMAX = "let h = x + w\nlet e = exp(h - max(h, axis=-1, keepdims=true))\nout =
 SPREAD = "a = var(x, axis=-1)\nb = var(x * 2, axis=-1)\nc = var(x * x, axis=-1)\nd = var(x + 1, axis=-1)\n"
 
 
-def step(text: str, **shapes: tuple[str, tuple[int, ...]]) -> StepFact:
+def step(text: str, **shapes: tuple[str, tuple[int, ...]]) -> KernelFact:
     """What is decided for these dtypes and shapes, with what the compiler says of it."""
     specs: dict[str, Any] = {name: kgen.spec(shape, dtype) for name, (dtype, shape) in shapes.items()}
     kernel = kgen.jit(text)

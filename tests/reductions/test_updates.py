@@ -259,7 +259,7 @@ def test_work_is_linear(form: str) -> None:
         program = pipeline.load(outputs(length) if form == "outputs" else chain(form, length))
         with mock.patch.object(trace, "below", counted):
             found = pipeline.specialise(program, {"x": ArrayArg(FLOAT32, (None, None))})
-        cuts = [c for c in (found, found.joined, found.apart) if c is not None]
+        cuts = [c for c in (found, found.online, found.split) if c is not None]
         return visited, sum(len(step.kernel.ops) for c in cuts for step in c.steps)
 
     short, long = work(50), work(200)

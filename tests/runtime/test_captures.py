@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kgen.runtime.cuda import context, memory
-from kgen.runtime.cuda.graph import Graph
+from kgen.runtime.cuda.graph import CudaGraph
 
 
 class Watching:
@@ -75,7 +75,7 @@ def test_memory_that_is_made(driver: Watching) -> None:
 
 def test_graphs_that_are_collected(driver: Watching) -> None:
     """So with a plan's graph that nobody has any more."""
-    graph = Graph(0, 7, lambda: 0, lambda: None, None)
+    graph = CudaGraph(0, 7, lambda: 0, lambda: None, None)
     del graph
     assert driver.called == ["cuGraphExecDestroy"]
     assert driver.broken == []

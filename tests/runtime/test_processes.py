@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.runtime.cache import clear, kept
+from kgen.runtime.cache import clear, entries
 from kgen.runtime.store import Store, shrink
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
@@ -68,7 +68,7 @@ def test_killed_while_writing(tmp_path: Path) -> None:
     after = start(tmp_path, 1)
     _, errors = after.communicate()
     assert after.returncode == 0, errors
-    assert len(kept(tmp_path)) == 4
+    assert len(entries(tmp_path)) == 4
 
 
 def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
     abandoned.write_bytes(b"half")
     os.utime(abandoned, (1000, 1000))
     shrink(tmp_path / "cubin", "cubin", 3500)
-    assert {k.name for k in kept(tmp_path)} == {"k0.sm_90", "k4.sm_90", "k5.sm_90"}
+    assert {k.name for k in entries(tmp_path)} == {"k0.sm_90", "k4.sm_90", "k5.sm_90"}
     assert not abandoned.exists()
 
 
@@ -91,7 +91,7 @@ def test_clear(tmp_path: Path) -> None:
     store = Store(tmp_path / "cubin")
     store.put("k.sm_90.1", b"x")
     assert clear(tmp_path) == 1
-    assert kept(tmp_path) == []
+    assert entries(tmp_path) == []
     assert clear(tmp_path / "nowhere") == 0
     store.put("k.sm_90.2", b"x")
-    assert len(kept(tmp_path)) == 1
+    assert len(entries(tmp_path)) == 1

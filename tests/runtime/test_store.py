@@ -10,7 +10,7 @@ import pytest
 
 import kgen
 from kgen.runtime.cache import summary
-from kgen.runtime.store import Found, Kind, Store, note_of, store
+from kgen.runtime.store import Kind, Store, StoredEntry, note_of, store
 
 CUBIN = b"\x7fELF" + bytes(range(256)) * 8
 
@@ -127,7 +127,7 @@ def test_notes(tmp_path: Path) -> None:
     for note, found in {"": "", "out = a": "out = a", "é" * 300: "é" * 100, "\ud800": "?"}.items():
         path = kept.put("key", CUBIN, note)
         assert path is not None
-        assert kept.find("key") == Found(path, CUBIN)
+        assert kept.find("key") == StoredEntry(path, CUBIN)
         assert note_of(path) == found
         path.write_bytes(path.read_bytes()[:-5])
         note_of(path)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgen import pipeline
+from kgen.compile_spec import CompileSpec
 from kgen.dtypes import BY_NAME
 from kgen.lowering import Layouts, Lowered, Specialised
 from kgen.operands import Argument, ArrayOperand, Operands, Sizes
@@ -26,7 +27,6 @@ from kgen.pipeline import Stages
 from kgen.program import Program
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import Target, target_of
-from kgen.stated import Stated
 
 _TARGET = re.compile(r"^target: (?P<arch>portable|sm_\d+)\n")
 _ARRAY = re.compile(
@@ -61,7 +61,7 @@ def parse(text: str) -> Case:
     program = pipeline.load(_ARRAY.sub("", text[target.end() :]).strip() + "\n")
     lines = {line["name"]: line for line in _ARRAY.finditer(text)}
     arrays = {name: _operand(line) for name, line in lines.items()}
-    arguments: dict[str, Argument] = dict(Stated().operands(program).arguments)
+    arguments: dict[str, Argument] = dict(CompileSpec().operands(program).arguments)
     arguments |= {a.name: arrays[a.name] for a in program.arguments}
     outputs = {name: array for name, array in arrays.items() if name not in arguments}
     aliased = frozenset(name for name, line in lines.items() if line["aliased"])

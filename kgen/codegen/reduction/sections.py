@@ -20,7 +20,7 @@ from kgen.ir.kernel import Access, Op
 from kgen.ir.ops import OPS
 from kgen.partition.cut import RowStep
 from kgen.partition.trace import spread
-from kgen.passes.rounds import exponentials, is_share
+from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
 
 #: Ops that are written where they are used, in every part.
 _LEAVES = frozenset({"const", "scalar", "size"})
@@ -79,8 +79,10 @@ class Parts:
             and ops[n].name not in _LEAVES
             and any(wide[i] and is_division(op, n) for i, op in enumerate(ops))
         )
-        wholes = frozenset(n for n in divisors if all(is_share(step.kernel, op) for op in ops if is_division(op, n)))
-        terms, raised = (frozenset[int](), frozenset[int]()) if by_columns else exponentials(step.kernel)
+        wholes = frozenset(
+            n for n in divisors if all(is_quotient_by_sum(step.kernel, op) for op in ops if is_division(op, n))
+        )
+        terms, raised = (frozenset[int](), frozenset[int]()) if by_columns else approximable_exponentials(step.kernel)
         return Parts(
             step, rounds, phase, wide, frozenset(needed),
             tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),

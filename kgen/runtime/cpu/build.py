@@ -15,7 +15,7 @@ from kgen.runtime import cache
 from kgen.runtime.cache import summary
 from kgen.runtime.cpu import driver, toolchain
 from kgen.runtime.cpu.compiler import compile_library
-from kgen.runtime.store import Found, entry_name, once, store
+from kgen.runtime.store import StoredEntry, compile_lock, entry_name, store
 
 _HERE = Path(__file__).parent
 _INCLUDE = _HERE / "include"
@@ -64,17 +64,21 @@ class Recipe:
     text: str = ""  # the .cu text
     needs: Recipe | None = None  # the library that it is linked with, which is loaded first
 
-    def build(self, *, aside: bool = False) -> Found:
-        """The library, from the cache or compiled; ``aside``: in any case in a folder of this process."""
-        kept = store("cpu")
-        with once(self.key):
-            found = kept.find(self.key)
-            if found is not None and not aside:
+    def build(self, *, temporary: bool = False) -> StoredEntry:
+        """The library, from the cache or compiled; ``temporary``: in any case in a folder of this process."""
+        stored = store("cpu")
+        with compile_lock(self.key):
+            found = stored.find(self.key)
+            if found is not None and not temporary:
                 return found
             payload = self._compile() if found is None else found.payload
-            path = kept.put_aside(self.key, payload) if aside else kept.put(self.key, payload, summary(self.text))
+            path = (
+                stored.put_temporary(self.key, payload)
+                if temporary
+                else stored.put(self.key, payload, summary(self.text))
+            )
         assert path is not None
-        return Found(path, payload)
+        return StoredEntry(path, payload)
 
     def _compile(self) -> bytes:
         needs = None if self.needs is None else (f"{self.needs.key}.so", self.needs.build().payload)

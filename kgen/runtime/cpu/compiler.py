@@ -17,7 +17,7 @@ from kgen.runtime.cpu.toolchain import Toolchain
 #: Kills its process group, which contains the compiler and its children, when kgen ends: its input then ends without a
 #: line.  A handler in kgen would not suffice, because kgen may be killed.
 _GUARD = ("/bin/sh", "-c", "read _ || kill -KILL 0")
-_LEAST_ROOM = 1 << 20
+_MIN_ROOM = 1 << 20
 
 
 def compile_library(
@@ -41,7 +41,7 @@ def compile_library(
                 return output.read_bytes()
         except OSError as problem:
             raise folders.no_room(problem) from problem
-        raise _refused(command, status, said, folder)
+        raise _rejected(command, status, said, folder)
 
 
 def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
@@ -75,9 +75,9 @@ def _end(guard: subprocess.Popen[bytes]) -> None:
             os.killpg(guard.pid, signal.SIGKILL)
 
 
-def _refused(command: Sequence[str], status: int, said: str, folder: Path) -> KgenError:
+def _rejected(command: Sequence[str], status: int, said: str, folder: Path) -> KgenError:
     room = os.statvfs(folder)
-    if room.f_bavail * room.f_frsize < _LEAST_ROOM:
+    if room.f_bavail * room.f_frsize < _MIN_ROOM:
         return folders.no_room(OSError(28, "No space left on device"))
     return error(
         "cpu-compile-failed",

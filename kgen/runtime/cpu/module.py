@@ -59,12 +59,12 @@ class CpuModule:
         scheduler = _load_scheduler(recipe.needs)
         return cls(scheduler, _load_library(recipe), kernels, _shares_static(sanitize))
 
-    def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
+    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
         """The arguments of :meth:`start` for a launch, which can be reused."""
         threads = 1 if self._one_os_thread else 0
         return self._entries[kernel], *launch.grid, *launch.block, 1, 1, 1, 0, params, threads, False
 
-    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+    def native_launch(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
         address = ctypes.cast(self._entries[kernel], ctypes.c_void_p).value  # type: ignore[arg-type]
         return address, launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False
 
@@ -73,8 +73,8 @@ class CpuModule:
         """Runs a kernel to its end, without the GIL; returns the address of an error message, or None."""
         return entry(*arguments)
 
-    status_of = "{result}"
-    resized = "{launch} = ({launch}[0], {blocks}, *{launch}[2:])"
+    status_source = "{result}"
+    resize_source = "{launch} = ({launch}[0], {blocks}, *{launch}[2:])"
 
     @staticmethod
     def status(result: Any) -> Any:
@@ -151,8 +151,8 @@ def _load_scheduler(recipe: build.Recipe) -> ctypes.CDLL:
 def _open(recipe: build.Recipe) -> ctypes.CDLL:
     """Loads a library; if another process removed it meanwhile, builds it in a folder of this process."""
     why = ""
-    for aside in (False, False, True):
-        path = recipe.build(aside=aside).path
+    for temporary in (False, False, True):
+        path = recipe.build(temporary=temporary).path
         try:
             return ctypes.CDLL(str(path))
         except OSError as problem:

@@ -9,7 +9,7 @@ from kgen.runtime.cache import summary
 from kgen.runtime.cuda import nvrtc
 from kgen.runtime.cuda.architectures import require_known
 from kgen.runtime.cuda.nvrtc import CompilerBug, nvrtc_version, supported_archs
-from kgen.runtime.store import Store, entry_name, once, store
+from kgen.runtime.store import Store, compile_lock, entry_name, store
 from kgen.version import VERSION
 
 __all__ = ["CompilerBug", "compile_cubin", "compile_ptx", "flags", "nvrtc_version", "supported_archs"]
@@ -33,17 +33,17 @@ def compile_cubin(text: str, *, name: str, arch: str, options: tuple[str, ...], 
     user's.  Raises :class:`CompilerBug` if NVRTC rejects the text, and :class:`~kgen.KgenError` if NVRTC or its headers
     are missing or do not support ``arch``.
     """
-    kept = store("cubin") if cache is None else cache
+    stored = store("cubin") if cache is None else cache
     key = f"{entry_name(name)}.{arch}.{_key(text, name, arch, options)[:40]}"
-    found = kept.get(key)
+    found = stored.get(key)
     if found is not None:
         return found
     require_arch(arch)
-    with once(key):
-        found = kept.get(key)
+    with compile_lock(key):
+        found = stored.get(key)
         if found is None:
             found, _ = nvrtc.build(text, "cubin", name=name, options=options)
-            kept.put(key, found, summary(text))
+            stored.put(key, found, summary(text))
     return found
 
 

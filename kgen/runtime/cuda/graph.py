@@ -10,29 +10,29 @@ from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.driver import check, explained
 
 
-class Graph:
+class CudaGraph:
     """An instantiated graph.
 
-    ``look`` is called before every launch.  ``keep`` keeps the kernels' memory alive as long as the graph.
+    ``check_arrays`` is called before every launch.  ``owner`` keeps the kernels' memory alive as long as the graph.
     """
 
     def __init__(
-        self, device: int, handle: Any, current: Callable[[], int], look: Callable[[], None], keep: object
+        self, device: int, handle: Any, current: Callable[[], int], check_arrays: Callable[[], None], owner: object
     ) -> None:
         self._device = device
         self._handle = handle
         self._current = current
-        self._look = look
-        self._keep = keep
+        self._check_arrays = check_arrays
+        self._owner = owner
 
     @staticmethod
     def capture(
         device: int,
         queue: Callable[[int], None],
         current: Callable[[], int],
-        look: Callable[[], None],
-        keep: object,
-    ) -> Graph:
+        check_arrays: Callable[[], None],
+        owner: object,
+    ) -> CudaGraph:
         """Captures what ``queue`` launches on the stream that it gets; nothing runs."""
         from cuda.bindings import driver
 
@@ -50,7 +50,7 @@ class Graph:
                 driver.cuGraphDestroy(graph)
             finally:
                 driver.cuStreamDestroy(stream)
-        return Graph(device, handle, current, look, keep)
+        return CudaGraph(device, handle, current, check_arrays, owner)
 
     @opaque
     def __call__(self, *, stream: Any = None) -> None:
@@ -59,7 +59,7 @@ class Graph:
 
         from kgen.runtime.stream import stream_handle
 
-        self._look()
+        self._check_arrays()
         at = self._current() if stream is None else stream_handle(stream)
         with on(self._device), explained("launching a graph"):
             check("cuGraphLaunch", driver.cuGraphLaunch(self._handle, driver.CUstream(at)))

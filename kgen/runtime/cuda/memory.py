@@ -15,7 +15,7 @@ from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check, explained, launch_failed, require
 
 # The pool keeps this much for the next call; the rest is returned to the system.
-_KEPT_BYTES = 64 * 2**20
+_POOLED_BYTES = 64 * 2**20
 
 _lock = threading.Lock()
 _streams: dict[int, Any] = {}
@@ -50,7 +50,7 @@ def _pool(device: int) -> Any:
                 wanted.location.id = device
                 pool = check("cuMemPoolCreate", driver.cuMemPoolCreate(wanted))
                 threshold = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-                kept = driver.cuuint64_t(_KEPT_BYTES)
+                kept = driver.cuuint64_t(_POOLED_BYTES)
                 check("cuMemPoolSetAttribute", driver.cuMemPoolSetAttribute(pool, threshold, kept))
                 _pools[device] = pool
         found = _pools[device]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Dim3 = tuple[int, int, int]
 
-_FREE_SHARED = 48 * 1024  # more dynamic shared memory has to be requested
+_DEFAULT_SHARED = 48 * 1024  # more dynamic shared memory has to be requested
 _PORTABLE_CLUSTER = 8
 
 
@@ -56,7 +56,7 @@ class CudaModule:
         self._module = module
         self._functions: dict[str, Any] = {}
         self._shared: dict[str, int] = {}
-        self._resident: dict[str, int] = {}  # clusters that the device has room for
+        self._active_clusters: dict[str, int] = {}  # clusters that the device has room for
 
     @classmethod
     def load(cls, cubin: bytes, device: int) -> CudaModule:
@@ -68,7 +68,7 @@ class CudaModule:
             module = check("cuModuleLoadData", driver.cuModuleLoadData(cubin))
         return cls(driver, module, device)
 
-    def prepare(self, kernel: str) -> KernelAttributes:
+    def load_kernel(self, kernel: str) -> KernelAttributes:
         """Loads one kernel, as a capture needs, and returns its resources."""
         driver = self._driver
         with on(self.device), explained(f"loading {kernel}"):
@@ -86,28 +86,28 @@ class CudaModule:
                 max_threads=attribute("MAX_THREADS_PER_BLOCK"),
             )
 
-    def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
+    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
         """The arguments of :attr:`start` for a launch, which can be reused."""
         return self._arguments(kernel, self._grid(kernel, launch), launch.block, params, 0, stream, (1, 1, 1), False)
 
-    status_of = "{result}[0]"
-    resized = "{launch}[0].gridDimX = {blocks}"
+    status_source = "{result}[0]"
+    resize_source = "{launch}[0].gridDimX = {blocks}"
 
-    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+    def native_launch(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
         return int(self._function(kernel)), self._grid(kernel, launch), launch.block, 0, 0, (1, 1, 1), False
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
         if not launch.stays:
             return launch.grid
-        found = self._resident.get(kernel)
+        found = self._active_clusters.get(kernel)
         if found is None:
             driver = self._driver
             many = (1024 * launch.stays, 1, 1)
             config = _config(driver, many, launch.block, 0, driver.CUstream(0), (launch.stays, 1, 1), False)
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
-                found = self._resident[kernel] = check("cuOccupancyMaxActiveClusters", most)
+                found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)
         return launch.grid_on(found)
 
     def context(self) -> int:
@@ -166,7 +166,7 @@ class CudaModule:
     ) -> tuple[Any, ...]:
         driver = self._driver
         function = self._function(kernel)
-        if shared > _FREE_SHARED and shared > self._shared.get(kernel, 0):
+        if shared > _DEFAULT_SHARED and shared > self._shared.get(kernel, 0):
             self._allow(kernel, function, "MAX_DYNAMIC_SHARED_SIZE_BYTES", shared)
             self._shared[kernel] = shared
         if cluster[0] * cluster[1] * cluster[2] > _PORTABLE_CLUSTER:

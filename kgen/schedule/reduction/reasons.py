@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgen.ir.kernel import Reduction
-from kgen.passes.rounds import exponentials
+from kgen.passes.online import approximable_exponentials
 
 if TYPE_CHECKING:
     from kgen.partition.cut import RowStep
@@ -79,6 +79,6 @@ def _arithmetic(step: RowStep) -> tuple[str, ...]:
         found.append(
             "joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum"
         )
-    if exponentials(step.kernel)[1]:
+    if approximable_exponentials(step.kernel)[1]:
         found.append("shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice")
     return tuple(found)

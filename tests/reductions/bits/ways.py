@@ -155,19 +155,19 @@ def _kept(lanes: int, threads: int) -> Way:
 
 # --- how a program is cut --------------------------------------------------------------------------------------
 
-_fit = pipeline.fit
+_select_variant = pipeline.select_variant
 
 
 def _cut(name: str) -> Way:
-    def fit(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialised:
-        usual = _fit(specialised, *rest)
+    def select_variant(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialised:
+        usual = _select_variant(specialised, *rest)
         return getattr(specialised, name) or usual
 
-    return Way(f"cut {name}", {"kgen.pipeline.fit": fit})
+    return Way(f"cut {name}", {"kgen.pipeline.select_variant": select_variant})
 
 
 def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialised:
-    _fit(specialised, *rest)
+    _select_variant(specialised, *rest)
     return specialised
 
 
@@ -193,9 +193,9 @@ WAYS: tuple[Way, ...] = (
         _rows(f"held by {c} blocks of {n}, in one step", n, _ONE_STEP, held=True, cluster=c)
         for c, n in ((2, 128), (8, 256))
     ),
-    _cut("apart"),
-    _cut("joined"),
-    Way("cut whole", {"kgen.pipeline.fit": _whole}),
+    _cut("split"),
+    _cut("online"),
+    Way("cut whole", {"kgen.pipeline.select_variant": _whole}),
 )  # fmt: skip
 
 

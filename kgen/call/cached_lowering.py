@@ -13,7 +13,7 @@ from kgen.pipeline import Allocate, Stages
 from kgen.program import Program
 from kgen.schedule.target import PORTABLE, Target
 
-MOST_DECIDED = 1024  # layouts that are remembered; then it starts afresh
+MAX_CACHED_LAYOUTS = 1024  # layouts that are remembered; then it starts afresh
 
 
 @dataclass(slots=True)
@@ -25,8 +25,8 @@ class CachedLowering:
 
     program: Program
     lints: dict[Diagnostic, None] = field(default_factory=dict)
-    _typed: dict[object, Specialised] = field(default_factory=dict)  # never dropped: keys hold their ids
-    _decided: dict[object, Lowered] = field(default_factory=dict)
+    _specialised: dict[object, Specialised] = field(default_factory=dict)  # never dropped: keys hold their ids
+    _lowered: dict[object, Lowered] = field(default_factory=dict)
 
     def __call__(
         self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = pipeline.allocate
@@ -41,20 +41,20 @@ class CachedLowering:
         warn(lints, self.lints)
 
     def _specialise(self, program: Program, operands: Operands) -> Specialised:
-        key = operands.type_class
-        found = self._typed.get(key)
+        key = operands.typing_key
+        found = self._specialised.get(key)
         if found is None:
-            found = self._typed[key] = pipeline.specialise_for(program, operands)
+            found = self._specialised[key] = pipeline.specialise_for(program, operands)
             self.warn(found.lints)
         return found
 
     def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
         """Once for each layout and alignment of the operands."""
-        where = tuple((a.shape, a.strides, a.pointer % 16) for a in layouts.arrays)
-        key = (id(cut), where, layouts.aliased, target)
-        found = self._decided.get(key)
+        layout_key = tuple((a.shape, a.strides, a.pointer % 16) for a in layouts.arrays)
+        key = (id(cut), layout_key, layouts.aliased, target)
+        found = self._lowered.get(key)
         if found is None:
-            if len(self._decided) >= MOST_DECIDED:
-                self._decided.clear()
-            found = self._decided[key] = pipeline.decide(cut, sizes, layouts, target)
+            if len(self._lowered) >= MAX_CACHED_LAYOUTS:
+                self._lowered.clear()
+            found = self._lowered[key] = pipeline.decide(cut, sizes, layouts, target)
         return found

@@ -10,33 +10,33 @@ from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
 from kgen.partition.step import Step
-from kgen.runtime.frame import Frame, Memory, Signature
+from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Signature
 from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
 
-_MOST_STREAMS = 64  # whose parameter memory is kept
+_MAX_STREAMS = 64  # whose parameter memory is kept
 
 #: ``cudaStreamPerThread``: one handle for as many streams as there are threads.
 PER_THREAD_STREAM = 2
 
 
 class Module(Protocol):
-    """Loaded code: a CudaModule or a CpuModule.
+    """LoadedKernels code: a CudaModule or a CpuModule.
 
-    ``start`` takes the arguments from ``prepared``, runs without the GIL, and returns a result for ``status``.
+    ``start`` takes the arguments from ``launch_arguments``, runs without the GIL, and returns a result for ``status``.
     ``recover`` handles a failed launch: it raises, or launches again if it gets the arguments.
     """
 
     @property
     def start(self) -> Any: ...
 
-    def prepared(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]: ...
+    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]: ...
 
     @staticmethod
     def status(result: Any) -> Any: ...
 
-    status_of: str  # the same as Python source, of ``{result}``
-    resized: str  # Python source that sets the number of ``{blocks}`` of a ``{launch}``
+    status_source: str  # the same as Python source, of ``{result}``
+    resize_source: str  # Python source that sets the number of ``{blocks}`` of a ``{launch}``
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
 
@@ -46,13 +46,13 @@ class Module(Protocol):
 
     def is_capturing(self, stream: int) -> bool: ...
 
-    def native(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+    def native_launch(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
         """The code's address, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedKernels:
     """Kernels ready to launch."""
 
     entries: tuple[Entry, ...]
@@ -60,26 +60,26 @@ class Loaded:
     module: Module
 
 
-class Slot(NamedTuple):
+class ParameterBuffer(NamedTuple):
     """Parameter memory with its launches, for one stream and used by one thread at a time."""
 
     buffer: Any
     launches: tuple[tuple[Any, ...], ...]
-    memory: Memory
+    memory: ParameterMemory
     scratch: Any  # owns the memory that the kernels share
     is_captured: bool
 
 
 #: Slots of graphs.  They are never freed, because the end of a graph is not known.
-_CAPTURED: list[Slot] = []
+_CAPTURED: list[ParameterBuffer] = []
 
 
-class Bound:
+class Launcher:
     """``kernels``: those with elements to compute, in order.  Safe to use from several threads."""
 
     def __init__(
         self,
-        loaded: Loaded | None,
+        loaded: LoadedKernels | None,
         kernels: Sequence[tuple[Entry, Launch]],
         extents: Mapping[str, int],
         steps: Sequence[Step],
@@ -91,105 +91,107 @@ class Bound:
         self.entries = tuple(entry for entry, _ in kernels)
         self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
-        self._frame = Frame.of(self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers)
+        self._layout = ParameterLayout.of(
+            self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers
+        )
         # Free slots by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
-        self.ready: dict[int, list[Slot]] = {}
+        self.ready: dict[int, list[ParameterBuffer]] = {}
 
-    def slot(self, stream: int) -> Slot:
-        """A new slot, with a list in ``ready`` for its stream."""
+    def new_parameters(self, stream: int) -> ParameterBuffer:
+        """A new parameters, with a list in ``ready`` for its stream."""
         key = self._key(stream)
         if key not in self.ready:
-            while len(self.ready) >= _MOST_STREAMS:
+            while len(self.ready) >= _MAX_STREAMS:
                 self.ready.popitem()
             self.ready[key] = []
-        return self._slot(stream, is_captured=False)
+        return self._make_parameters(stream, is_captured=False)
 
     def _key(self, stream: int) -> int:
-        """The key of a slot: launches that may run at the same time must not share memory."""
+        """The key of a parameters: launches that may run at the same time must not share memory."""
         return -get_ident() if stream == PER_THREAD_STREAM and self.has_scratch else stream
 
     @property
     def has_scratch(self) -> bool:
         """Whether the kernels use scratch memory, which a graph must not share with other launches."""
-        return self._frame.scratch > 0
+        return self._layout.scratch > 0
 
-    def _slot(self, stream: int, *, is_captured: bool) -> Slot:
-        scratch = self.module.scratch(self._frame.scratch) if self.has_scratch else None
-        memory = self._frame.memory(scratch.address if scratch is not None else 0)
+    def _make_parameters(self, stream: int, *, is_captured: bool) -> ParameterBuffer:
+        scratch = self.module.scratch(self._layout.scratch) if self.has_scratch else None
+        memory = self._layout.memory(scratch.address if scratch is not None else 0)
         launches = tuple(
-            self.module.prepared(name, launch, address, stream)
+            self.module.launch_arguments(name, launch, address, stream)
             for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
         )
-        return Slot(memory.buffer, launches, memory, scratch, is_captured)
+        return ParameterBuffer(memory.buffer, launches, memory, scratch, is_captured)
 
-    def take(self, stream: int) -> Slot:
-        """A slot for exclusive use until it is given back."""
+    def acquire(self, stream: int) -> ParameterBuffer:
+        """A parameters for exclusive use until it is given back."""
         if self.has_scratch and self.module.is_capturing(stream):
             # The graph may run at any time, also concurrently with other launches.
-            slot = self._slot(stream, is_captured=True)
-            _CAPTURED.append(slot)
-            return slot
+            parameters = self._make_parameters(stream, is_captured=True)
+            _CAPTURED.append(parameters)
+            return parameters
         try:
             return self.ready[self._key(stream)].pop()
         except (KeyError, IndexError):
-            return self.slot(stream)
+            return self.new_parameters(stream)
 
-    def give_back(self, stream: int, slot: Slot) -> None:
-        if not slot.is_captured:
-            self.ready.setdefault(self._key(stream), []).append(slot)
+    def release(self, stream: int, parameters: ParameterBuffer) -> None:
+        if not parameters.is_captured:
+            self.ready.setdefault(self._key(stream), []).append(parameters)
 
     def run(self, stream: int, values: Sequence[Any]) -> None:
         """Queue every kernel.  ``values``: one for each variable of the signature, as ``struct`` takes them."""
         if not self.names:
             return
-        slot = self.take(stream)
+        parameters = self.acquire(stream)
         try:
-            self.signature.packer.pack_into(slot.buffer, 0, *values)
-            self.start(slot)
+            self.signature.packer.pack_into(parameters.buffer, 0, *values)
+            self.start(parameters)
         finally:
-            self.give_back(stream, slot)
+            self.release(stream, parameters)
 
-    def start(self, slot: Slot) -> None:
-        """Queue every kernel with the values that the slot holds."""
+    def start(self, parameters: ParameterBuffer) -> None:
+        """Queue every kernel with the values that the parameters holds."""
         module = self.module
-        for name, arguments in zip(self.names, slot.launches, strict=True):
+        for name, arguments in zip(self.names, parameters.launches, strict=True):
             status = module.status(module.start(*arguments))
             if status:
                 module.recover(name, arguments, status)
 
-    def copy(self) -> Bound:
+    def copy(self) -> Launcher:
         """The same kernels with separate slots, for a caller that modifies slots."""
         made = copy(self)
         made.ready = {}
         return made
 
-    def counts(self) -> tuple[tuple[int, int], ...]:
-        """For each kernel, the offset of its number of elements in a slot's buffer, and its bits."""
+    def element_counts(self) -> tuple[tuple[int, int], ...]:
+        """For each kernel, the offset of its number of elements in a parameters's buffer, and its bits."""
         found: list[tuple[int, int]] = []
-        for entry, table in zip(self.entries, self._frame.tables, strict=True):
+        for entry, table in zip(self.entries, self._layout.tables, strict=True):
             where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
             found.append((where[0], entry.schedule.index_bits))
         return tuple(found)
 
-    def image(self) -> bytearray:
-        """The parameters in a slot's buffer before any variable is written."""
-        return bytearray(self._frame.fixed_at) + bytearray(self._frame.fixed)
+    def parameter_image(self) -> bytearray:
+        """The parameters in a parameters's buffer before any variable is written."""
+        return bytearray(self._layout.fixed_at) + bytearray(self._layout.fixed)
 
     def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
-        """The launches for ``kgen/_call.c``, each with the offsets of its parameters in the image."""
+        """The launches for ``kgen/_call.c``, each with the offsets of its parameters in the parameter_image."""
         return tuple(
-            (*self.module.native(name, launch), table)
-            for name, launch, table in zip(self.names, self._launches, self._frame.tables, strict=True)
+            (*self.module.native_launch(name, launch), table)
+            for name, launch, table in zip(self.names, self._launches, self._layout.tables, strict=True)
         )
 
     def native_scratch(self) -> tuple[Any, ...] | None:
-        """For ``kgen/_call.c``: functions that take and give back a slot, and where its memory is.
+        """For ``kgen/_call.c``: functions that take and give back a parameters, and where its memory is.
 
-        That is the path to its address, and the pointers to it in the image.
+        That is the path to its address, and the pointers to it in the parameter_image.
         """
         if not self.has_scratch:
             return None
-        return self.take, self.give_back, ("scratch", "address"), self._frame.scratch_at
+        return self.acquire, self.release, ("scratch", "address"), self._layout.scratch_at
 
     def failed(self, number: int, status: int) -> None:
         """Raises the error for a status of kernel ``number``."""

@@ -18,7 +18,7 @@ Shapes = Mapping[str, tuple[Extent, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class CompileSpec:
     """``dtypes``: one for all inputs, or by name (default float32).
 
     With ``shapes`` (the key ``""``: of a program without array inputs) there is one kernel for each step, for operands
@@ -66,7 +66,7 @@ class Stated:
             given = {} if dtypes is None else {a.name: a.dtype or as_dtype(dtypes) for a in program.arguments}
         return {name: given.get(name) or a.dtype or FLOAT32 for name, a in arrays.items()}
 
-    def spelt_out(self, program: Program, types: Mapping[str, ArgType]) -> Stated:
+    def with_explicit_dtypes(self, program: Program, types: Mapping[str, ArgType]) -> CompileSpec:
         """The same with every dtype by name, and the kinds of those scalars that would not be assumed."""
         assumed = {p.name: _default_kind(p) for p in program.parameters}
         kinds = {n: t.kind for n, t in types.items() if isinstance(t, WeakArg) and t.kind != assumed.get(n)}

@@ -9,6 +9,7 @@ from typing import Any
 from kgen.call.arguments import ArrayValue, Value, bind, describe, operands_of
 from kgen.call.engine import Engine
 from kgen.call.outputs import given_outputs
+from kgen.compile_spec import CompileSpec
 from kgen.explain import Explanation
 from kgen.header import command_line
 from kgen.lowering import Lowered
@@ -16,10 +17,9 @@ from kgen.runtime.backend import arch_here, arch_to_explain, compile_for, usage_
 from kgen.runtime.cuda.architectures import target_for
 from kgen.runtime.cuda.driver import probe
 from kgen.spec import Shape, Spec, c_strides
-from kgen.stated import Stated
 
 
-def described(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None = None) -> Lowered:
+def lower_call(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None = None) -> Lowered:
     """A call on arrays or specs with everything decided, for aligned arrays and any target; nothing is allocated."""
     return engine.lowering(operands_of(_values(engine, args, named), (), shape))
 
@@ -36,7 +36,7 @@ def _address(engine: Engine, value: ArrayValue) -> int:
 
 def meta(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
     """Shape, dtype and strides of each output."""
-    lowered = described(engine, args, named, shape)
+    lowered = lower_call(engine, args, named, shape)
     operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
     return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
 
@@ -45,9 +45,9 @@ def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape:
     """The ``.cu`` text for these arrays."""
     operands = operands_of(_values(engine, args, named), (), shape, partial(_address, engine))
     lowered = engine.lowering(operands, target_for(arch))
-    stated = _stated(lowered, arch).spelt_out(engine.program, operands.types)
-    command = command_line(engine.program, engine.name, engine.options, stated)
-    return engine.module(lowered, command, _bases(lowered)).text
+    spec = _compile_spec(lowered, arch).with_explicit_dtypes(engine.program, operands.types)
+    command = command_line(engine.program, engine.name, engine.options, spec)
+    return engine.module(lowered, command, _alignment_notes(lowered)).text
 
 
 def explain(
@@ -69,18 +69,18 @@ def compiled(
     return compile_for(source(engine, args, named, shape, arch), engine.name, engine.options, kind, arch)
 
 
-def _stated(lowered: Lowered, arch: str | None) -> Stated:
+def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
     """The shapes and strides of these operands as the command line takes them."""
     operands = list(zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True))
     inputs = {o.name: a for o, a in operands if o.role in ("input", "inout")}
-    return Stated(
+    return CompileSpec(
         shapes={n: a.shape for n, a in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
         strides={n: a.strides for n, a in inputs.items() if a.strides != c_strides(a.shape)},
         arch=arch,
     )
 
 
-def _bases(lowered: Lowered) -> list[str]:
+def _alignment_notes(lowered: Lowered) -> list[str]:
     """What no command line says: where arrays begin that are not aligned."""
     operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
     off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]

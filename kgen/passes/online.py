@@ -25,17 +25,17 @@ from kgen.ir.kernel import Kernel, Op, Reduction
 from kgen.passes.dce import dce
 
 
-def join_rounds(kernel: Kernel) -> Kernel:
+def online_reductions(kernel: Kernel) -> Kernel:
     """The kernel with online reductions.  Not exact: the terms of sums are rounded differently."""
     ops = list(kernel.ops)
     for number, op in enumerate(ops):
-        for kind, source in (("exp_sum", _exponents(kernel, op)), ("var", _distances(kernel, op))):
+        for kind, source in (("exp_sum", _shifted_exponents(kernel, op)), ("var", _squared_deviations(kernel, op))):
             if source is not None and isinstance(op.attr, Reduction):
                 ops[number] = replace(op, args=(source,), attr=replace(op.attr, kind=kind))
     return kernel if ops == list(kernel.ops) else dce(replace(kernel, ops=tuple(ops)))
 
 
-def _exponents(kernel: Kernel, op: Op) -> int | None:
+def _shifted_exponents(kernel: Kernel, op: Op) -> int | None:
     """The ``x`` of ``sum(exp(x - max(x)))``."""
     if not (isinstance(op.attr, Reduction) and op.attr.kind == "sum" and op.dtype.is_float):
         return None
@@ -46,7 +46,7 @@ def _exponents(kernel: Kernel, op: Op) -> int | None:
     return source if source is not None and kernel.ops[source].shape == term.shape else None
 
 
-def _distances(kernel: Kernel, op: Op) -> int | None:
+def _squared_deviations(kernel: Kernel, op: Op) -> int | None:
     """The ``x`` of ``mean((x - mean(x)) * (x - mean(x)))``."""
     if not (isinstance(op.attr, Reduction) and op.attr.kind == "mean" and op.dtype.is_float):
         return None
@@ -71,7 +71,7 @@ def _from(kernel: Kernel, number: int, kind: str, axes: tuple[int, ...]) -> int 
     return x if aligned else None
 
 
-def is_share(kernel: Kernel, op: Op) -> bool:
+def is_quotient_by_sum(kernel: Kernel, op: Op) -> bool:
     """Whether this divides ``exp(x - max(x))``, which is at most 1, by its sum, which is at least 1."""
     if op.name != "div":
         return False
@@ -83,25 +83,29 @@ def is_share(kernel: Kernel, op: Op) -> bool:
     return x is not None and below.args == (whole.get(below.attr.kind),)
 
 
-def exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
-    """The float32 ``exp(x - max(x))`` that may be approximate: ``(terms, shares)``, as numbers of ops.
+def approximable_exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
+    """The float32 ``exp(x - max(x))`` that may be approximate: ``(terms, quotients)``, as numbers of ops.
 
-    ``terms`` are only summed, over the same axes.  ``shares`` are also divided by that sum (:func:`is_share`), and the
+    ``terms`` are only summed, over the same axes.  ``quotients`` are also divided by that sum, see
+    :func:`is_quotient_by_sum`; the
     quotients are rounded to 16 bits or fewer and not reduced again.  Their divisors divide nothing else.
     """
     ops = kernel.ops
     users, reduced = _uses(kernel)
     terms: set[int] = set()
-    shares: set[int] = set()
+    quotients: set[int] = set()
     for number, op in enumerate(ops):
         if op.name != "exp" or op.dtype is not FLOAT32 or number not in users:
             continue
         rest = [u for u in users[number] if not _sums_exponentials(kernel, op, ops[u])]
         if not rest:
             terms.add(number)
-        elif all(u not in reduced and is_share(kernel, ops[u]) and _is_rounded(kernel, users.get(u, [])) for u in rest):
-            shares.add(number)
-    return frozenset(terms), _divided_alike(kernel, shares)
+        elif all(
+            u not in reduced and is_quotient_by_sum(kernel, ops[u]) and _is_rounded(kernel, users.get(u, []))
+            for u in rest
+        ):
+            quotients.add(number)
+    return frozenset(terms), _with_own_divisor(kernel, quotients)
 
 
 def _uses(kernel: Kernel) -> tuple[dict[int, list[int]], set[int]]:
@@ -117,18 +121,18 @@ def _uses(kernel: Kernel) -> tuple[dict[int, list[int]], set[int]]:
     return users, reduced
 
 
-def _divided_alike(kernel: Kernel, shares: set[int]) -> frozenset[int]:
-    """Those shares whose divisor divides no other value."""
+def _with_own_divisor(kernel: Kernel, quotients: set[int]) -> frozenset[int]:
+    """Those quotients whose divisor divides no other value."""
     dividends: dict[int, set[int]] = {}
     for op in kernel.ops:
         if op.name == "div":
             dividends.setdefault(op.args[1], set()).add(op.args[0])
     while True:
-        mixed = [of for of in dividends.values() if not of <= shares]
-        kept = shares.difference(*mixed)
-        if kept == shares:
-            return frozenset(shares)
-        shares = kept
+        mixed = [of for of in dividends.values() if not of <= quotients]
+        kept = quotients.difference(*mixed)
+        if kept == quotients:
+            return frozenset(quotients)
+        quotients = kept
 
 
 def _sums_exponentials(kernel: Kernel, term: Op, user: Op) -> bool:

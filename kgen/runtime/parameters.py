@@ -19,8 +19,8 @@ from kgen.partition.step import Step
 from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
 
-SCRATCH = 256  # every buffer starts at a multiple of what allocators align to
-SLOT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
+SCRATCH_ALIGNMENT = 256  # every buffer starts at a multiple of what allocators align to
+ALIGNMENT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,16 @@ class Signature:
         parts: list[str] = []
         for variable in self.variables:
             size = struct.calcsize(f"<{variable.code}")
-            parts.append(f"{variable.code}{SLOT - size}x")
+            parts.append(f"{variable.code}{ALIGNMENT - size}x")
         return struct.Struct("<" + "".join(parts))
 
     @cached_property
     def offsets(self) -> dict[Variable, int]:
-        return {variable: SLOT * i for i, variable in enumerate(self.variables)}
+        return {variable: ALIGNMENT * i for i, variable in enumerate(self.variables)}
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ParameterLayout:
     """The fixed part of a plan's parameters.  ``tables``: for each kernel, the offset of each parameter."""
 
     size: int
@@ -91,22 +91,22 @@ class Frame:
         extents: Mapping[str, int],
         steps: Sequence[Step],
         buffers: Mapping[int, Array],
-    ) -> Frame:
+    ) -> ParameterLayout:
         """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: by operand."""
         starts: dict[int, int] = {}
         scratch = 0
         for operand, array in buffers.items():
             starts[operand] = scratch
-            scratch += -(-max(math.prod(array.shape), 1) * array.itemsize // SCRATCH) * SCRATCH
+            scratch += -(-max(math.prod(array.shape), 1) * array.itemsize // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
         patches: list[tuple[int, int]] = []
-        start = SLOT * len(signature.variables)
+        start = ALIGNMENT * len(signature.variables)
         fixed = bytearray()
         tables: list[tuple[int, ...]] = []
 
         def place(value: bytes) -> int:
             offset = start + len(fixed)
             fixed.extend(value)
-            fixed.extend(bytes(-len(fixed) % SLOT))
+            fixed.extend(bytes(-len(fixed) % ALIGNMENT))
             return offset
 
         for entry, launch in zip(entries, launches, strict=True):
@@ -123,7 +123,7 @@ class Frame:
                         each = {"partial": partials, "arrived": 4 * launch.tiles, "taken": 4}[parameter.kind]
                         patches.append((place(bytes(8)), scratch))
                         table.append(patches[-1][0])
-                        scratch += -(-each // SCRATCH) * SCRATCH
+                        scratch += -(-each // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
                     case "scalar":
                         scalar = steps[entry.step].kernel.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])
@@ -135,30 +135,30 @@ class Frame:
                         table.append(place(launch.n.to_bytes(entry.schedule.index_bits // 8, "little")))
             tables.append(tuple(table))
         size = start + len(fixed) + 8 * sum(map(len, tables))
-        return Frame(size, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
+        return ParameterLayout(size, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
 
-    def memory(self, scratch: int) -> Memory:
+    def memory(self, scratch: int) -> ParameterMemory:
         """A copy for one launch at a time; ``scratch`` is the address of the kernels' scratch memory."""
-        return Memory(self, scratch)
+        return ParameterMemory(self, scratch)
 
 
-class Memory:
+class ParameterMemory:
     """``buffer``: where a signature's packer writes.  ``addresses``: each kernel's ``void*[]``."""
 
     __slots__ = ("_raw", "addresses", "buffer")
 
-    def __init__(self, frame: Frame, scratch: int) -> None:
-        self._raw = ctypes.create_string_buffer(frame.size + SLOT)
-        base = -(-ctypes.addressof(self._raw) // SLOT) * SLOT
-        self.buffer = (ctypes.c_char * frame.size).from_address(base)
-        at = frame.fixed_at + len(frame.fixed)
-        pointers = [base + offset for table in frame.tables for offset in table]
-        content = frame.fixed + struct.pack(f"<{len(pointers)}Q", *pointers)
-        ctypes.memmove(base + frame.fixed_at, content, len(content))
-        for offset, start in frame.scratch_at:
+    def __init__(self, layout: ParameterLayout, scratch: int) -> None:
+        self._raw = ctypes.create_string_buffer(layout.size + ALIGNMENT)
+        base = -(-ctypes.addressof(self._raw) // ALIGNMENT) * ALIGNMENT
+        self.buffer = (ctypes.c_char * layout.size).from_address(base)
+        at = layout.fixed_at + len(layout.fixed)
+        pointers = [base + offset for table in layout.tables for offset in table]
+        content = layout.fixed + struct.pack(f"<{len(pointers)}Q", *pointers)
+        ctypes.memmove(base + layout.fixed_at, content, len(content))
+        for offset, start in layout.scratch_at:
             struct.pack_into("<Q", self.buffer, offset, scratch + start)
         addresses: list[int] = []
-        for table in frame.tables:
+        for table in layout.tables:
             addresses.append(base + at)
             at += 8 * len(table)
         self.addresses = tuple(addresses)

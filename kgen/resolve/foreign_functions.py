@@ -108,7 +108,7 @@ _ROWS: dict[str, str] = {
     "threadfence syncthreads __syncthreads atomicAdd atomicMax atomicMin atomicCAS __shfl_sync __ldg printf print "
     "tl_load tl_store": _KERNEL,
 }
-ELSEWHERE: dict[str, str] = {name: hint for names, hint in _ROWS.items() for name in names.split()}
+FOREIGN_FUNCTIONS: dict[str, str] = {name: hint for names, hint in _ROWS.items() for name in names.split()}
 
 _TYPES = {
     "ll": "int64", "ull": "uint64", "uint": "uint32", "ushort": "uint16", "short": "int16", "uchar": "uint8",
@@ -121,11 +121,11 @@ _CONVERSION = re.compile(
 _ROUNDING = {"rn": ", rne", "rz": ", rz", "ru": ", ru", "rd": ", rd"}
 
 
-def written_here(name: str) -> str | None:
+def spelling_in_kgen(name: str) -> str | None:
     """What to write instead of a function of another library; None for unknown names."""
     found = _CONVERSION.fullmatch(name)  # __float2half_rn, __float_as_int
     if found is None:
-        return ELSEWHERE.get(name)
+        return FOREIGN_FUNCTIONS.get(name)
     dtype = _TYPES.get(found["to"], found["to"])
     if found["how"] == "_as_":
         return f"write `bitcast<{dtype}>(x)`"

@@ -7,7 +7,7 @@ import pytest
 
 import kgen
 from kgen import pipeline
-from kgen.call.lowering import CachedLowering
+from kgen.call.cached_lowering import CachedLowering
 from kgen.check import WeakArg
 from kgen.diagnostics import KgenError
 from kgen.dtypes import FLOAT32, Kind
@@ -86,6 +86,6 @@ def test_calls_and_texts_are_lowered_alike() -> None:
     kernel = kgen.jit(SOFTMAX, device="cpu")
     x = np.ones((64, 100), np.float32)
     kernel(x)
-    (called,) = kernel._engine._uses
+    (called,) = kernel._engine._records
     assert called.schedules[0].to_dict() == kernel.explain(x).steps[0].schedule
     assert kernel._engine.lowering(Operands({"x": operand(64, 100, address=x.ctypes.data)})) is called

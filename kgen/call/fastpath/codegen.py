@@ -14,21 +14,21 @@ from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgen.arrays.base import Adapter, Look
+from kgen.arrays.base import Adapter, Guards
 from kgen.call.arguments import ArrayValue, ScalarValue, Value
 from kgen.dynamo import mark
 from kgen.program import Program
-from kgen.runtime.bound import PER_THREAD_STREAM
-from kgen.runtime.frame import Variable
+from kgen.runtime.launcher import PER_THREAD_STREAM
+from kgen.runtime.parameters import Variable
 from kgen.runtime.scalars import pack
 from kgen.runtime.stream import stream_handle
 
 if TYPE_CHECKING:
-    from kgen.runtime.bound import Bound
+    from kgen.runtime.launcher import Launcher
     from kgen.schedule.bind import Array
 
 #: ``(args, out, stream, named)`` -> the result, or NotImplemented for another kind of call; nothing has run then.
-Quick = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]
+FastCall = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]
 
 
 class Caller(Protocol):
@@ -39,7 +39,7 @@ class Caller(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedCall:
     """A call as it was made, and what was decided for it.
 
     ``args``, ``named`` and ``out`` are the caller's own; ``values`` and ``outs`` what they were found to be.
@@ -54,7 +54,7 @@ class Seen:
     operands: tuple[Operand, ...]
     adapter: Adapter
     like: Any
-    bound: Bound
+    launcher: Launcher
 
     def passed(self) -> dict[str, Any]:
         """The arguments and params of the call, by name."""
@@ -82,19 +82,19 @@ class Operand:
 NULL = -1  #: the place of an array without memory, which has no elements
 
 
-def place_of(pointer: int) -> int:
+def alignment_of(pointer: int) -> int:
     """What of an address has to be the same again: its place within 16 bytes."""
     return pointer % 16 if pointer else NULL
 
 
 @dataclass(slots=True)
-class Text:
+class FunctionText:
     """Lines of a function, and the values that its names stand for."""
 
     lines: list[str] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
 
-    def miss_unless(self, condition: str) -> None:
+    def guard(self, condition: str) -> None:
         self.lines.append(f"if not ({condition}): return NotImplemented")
 
     def constant(self, value: Any) -> str:
@@ -103,90 +103,90 @@ class Text:
         return name
 
 
-def opening(seen: Seen) -> tuple[dict[str, str], list[tuple[str, Any, bool]]] | None:
+def caller_arrays(call: ObservedCall) -> tuple[dict[str, str], list[tuple[str, Any, bool]]] | None:
     """Names for the caller's arrays, and these as adapters look at them; None where copies stand in for them."""
-    arrays = [v for v in seen.values.values() if isinstance(v, ArrayValue)] + [o for o in seen.outs if o is not None]
-    if not arrays or not all(a.adapter is seen.adapter and a.array is a.original for a in arrays):
+    arrays = [v for v in call.values.values() if isinstance(v, ArrayValue)] + [o for o in call.outs if o is not None]
+    if not arrays or not all(a.adapter is call.adapter and a.array is a.original for a in arrays):
         return None
-    written = {o.name for o in seen.operands if o.writes}
+    written = {o.name for o in call.operands if o.writes}
     names = {a.name: f"x{i}" for i, a in enumerate(arrays)}
     return names, [(names[a.name], a.array, a.name in written) for a in arrays]
 
 
-def arguments(text: Text, seen: Seen, local: Mapping[str, str]) -> dict[str, str] | None:
+def unpack_arguments(text: FunctionText, call: ObservedCall, local: Mapping[str, str]) -> dict[str, str] | None:
     """Take the arguments apart; the expression of every scalar, by name.  None for a form that this cannot read."""
-    if not seen.has_plain_scalars():
+    if not call.has_plain_scalars():
         return None
-    given = [a.name for a in seen.engine.program.arguments][: len(seen.args)]
+    given = [a.name for a in call.engine.program.arguments][: len(call.args)]
     names = [local.get(name, f"s{i}") for i, name in enumerate(given)]
-    text.miss_unless(f"len(args) == {len(given)} and len(named) == {len(seen.named)}")
+    text.guard(f"len(args) == {len(given)} and len(named) == {len(call.named)}")
     if names:
         text.lines.append(f"{', '.join(names)}, = args")
     sources = dict(zip(given, names, strict=True))
-    if seen.named:
+    if call.named:
         text.lines.append("try:")
-        for i, name in enumerate(seen.named):
+        for i, name in enumerate(call.named):
             sources[name] = local.get(name, f"n{i}")
             text.lines.append(f"    {sources[name]} = named[{text.constant(name)}]")
         text.lines.append("except KeyError: return NotImplemented")
-    passed = seen.passed()
+    passed = call.passed()
     scalars: dict[str, str] = {}
-    for value in seen.values.values():
+    for value in call.values.values():
         if not isinstance(value, ScalarValue):
             continue
         if value.name in passed:
-            text.miss_unless(f"type({sources[value.name]}) is {text.constant(type(passed[value.name]))}")
+            text.guard(f"type({sources[value.name]}) is {text.constant(type(passed[value.name]))}")
         scalars[value.name] = sources.get(value.name) or text.constant(value.value)
-    return scalars if _given_outputs(text, seen, local) else None
+    return scalars if _given_outputs(text, call, local) else None
 
 
-def _given_outputs(text: Text, seen: Seen, local: Mapping[str, str]) -> bool:
-    outs = [f"none{i}" if o is None else local[o.name] for i, o in enumerate(seen.outs)]
-    if seen.out is None:
-        text.miss_unless("out is None")
-    elif isinstance(seen.out, tuple):
-        text.miss_unless(f"type(out) is tuple and len(out) == {len(outs)}")
+def _given_outputs(text: FunctionText, call: ObservedCall, local: Mapping[str, str]) -> bool:
+    outs = [f"none{i}" if o is None else local[o.name] for i, o in enumerate(call.outs)]
+    if call.out is None:
+        text.guard("out is None")
+    elif isinstance(call.out, tuple):
+        text.guard(f"type(out) is tuple and len(out) == {len(outs)}")
         text.lines.append(f"{', '.join(outs)}, = out")
         for out in outs:
             if out.startswith("none"):
-                text.miss_unless(f"{out} is None")
-    elif isinstance(seen.out, list):
+                text.guard(f"{out} is None")
+    elif isinstance(call.out, list):
         return False
     else:
         text.lines.append(f"{outs[0]} = out")
     return True
 
 
-def recognise(text: Text, looked: Look, arrays: Sequence[tuple[str, Any, bool]]) -> None:
+def write_guards(text: FunctionText, guards: Guards, arrays: Sequence[tuple[str, Any, bool]]) -> None:
     """Give up on arrays that are not like these."""
     for name, x, _ in arrays:
-        text.miss_unless(f"type({name}) is {text.constant(type(x))}")
-    for name, other in looked.same:
-        text.miss_unless(f"{name} is {other}")
-    if looked.alike is not None:
-        check, names = looked.alike
-        text.miss_unless(f"{text.constant(check)}({', '.join(names)})")
-    for fact in looked.facts:
+        text.guard(f"type({name}) is {text.constant(type(x))}")
+    for name, other in guards.same:
+        text.guard(f"{name} is {other}")
+    if guards.alike is not None:
+        check, names = guards.alike
+        text.guard(f"{text.constant(check)}({', '.join(names)})")
+    for fact in guards.attributes:
         start = fact.array if isinstance(fact.array, str) else text.constant(fact.array)
         found = ".".join((start, *fact.path)) + ("()" if fact.call else "")
-        text.miss_unless(f"{found} == {text.constant(fact.expected)}")
-    if looked.unless is not None:
-        text.miss_unless(f"not {text.constant(looked.unless)}()")
+        text.guard(f"{found} == {text.constant(fact.expected)}")
+    if guards.unless is not None:
+        text.guard(f"not {text.constant(guards.unless)}()")
 
 
-def address(text: Text, looked: Look, name: str) -> str:
+def address_expression(text: FunctionText, guards: Guards, name: str) -> str:
     """Where an array is."""
-    if callable(looked.pointer):
-        return f"{text.constant(looked.pointer)}({name})"
-    return ".".join((name, *looked.pointer)) + ("()" if looked.pointer_call else "")
+    if callable(guards.pointer):
+        return f"{text.constant(guards.pointer)}({name})"
+    return ".".join((name, *guards.pointer)) + ("()" if guards.pointer_call else "")
 
 
-def launches(
-    text: Text,
-    bound: Bound,
+def write_launches(
+    text: FunctionText,
+    launcher: Launcher,
     pointers: Sequence[str],
     scalars: Mapping[str, str],
-    looked: Look,
+    guards: Guards,
     written: Sequence[str],
     adjust: Callable[[str, int], list[str]] | None = None,
 ) -> None:
@@ -194,45 +194,53 @@ def launches(
 
     ``adjust`` gives lines that change a launch (its name, its number) before it starts.
     """
-    module = bound.module
-    if not bound.names:
+    module = launcher.module
+    if not launcher.names:
         return
     text.names |= {
-        "ready": bound.ready, "new_slot": bound.slot, "start": module.start,
-        "recover": module.recover, "pack_into": bound.signature.packer.pack_into, "stream_handle": stream_handle,
+        "ready": launcher.ready, "new_parameters": launcher.new_parameters, "start": module.start,
+        "recover": module.recover, "pack_into": launcher.signature.packer.pack_into, "stream_handle": stream_handle,
     }  # fmt: skip
-    if looked.stream is not None:
-        current = text.constant(looked.stream)
+    if guards.stream is not None:
+        current = text.constant(guards.stream)
         text.lines.append(f"at = {current}() if stream is None else stream_handle(stream)")
     else:
-        text.miss_unless("stream is None")
+        text.guard("stream is None")
         text.lines.append("at = 0")
-    if bound.has_scratch:
-        text.miss_unless(f"at != {PER_THREAD_STREAM} and not {text.constant(module.is_capturing)}(at)")
-    text.lines += ["try: slot = ready[at].pop()", "except (KeyError, IndexError): slot = new_slot(at)"]
-    values = [_value(text, v, pointers, scalars) for v in bound.signature.variables]
-    write = f"pack_into(slot[0], 0, {', '.join(values)})"
-    if any(v.operand is None for v in bound.signature.variables):
+    if launcher.has_scratch:
+        text.guard(f"at != {PER_THREAD_STREAM} and not {text.constant(module.is_capturing)}(at)")
+    text.lines += [
+        "try: parameters = ready[at].pop()",
+        "except (KeyError, IndexError): parameters = new_parameters(at)",
+    ]
+    values = [_value(text, v, pointers, scalars) for v in launcher.signature.variables]
+    write = f"pack_into(parameters[0], 0, {', '.join(values)})"
+    if any(v.operand is None for v in launcher.signature.variables):
         # A scalar that does not fit is looked at again, for a proper diagnostic.
         text.names["Unfit"] = (struct.error, OverflowError)
-        text.lines += [f"try: {write}", "except Unfit:", "    ready[at].append(slot)", "    return NotImplemented"]
+        text.lines += [
+            f"try: {write}",
+            "except Unfit:",
+            "    ready[at].append(parameters)",
+            "    return NotImplemented",
+        ]
     else:
         text.lines.append(write)
-    if looked.mark_written is not None and written:
-        text.lines.append(f"{text.constant(looked.mark_written)}(({', '.join(written)},))")
-    names = [f"a{i}" for i in range(len(bound.names))]
-    text.lines.append(f"{', '.join(names)}, = slot[1]")
-    for number, (launch, kernel) in enumerate(zip(names, bound.names, strict=True)):
+    if guards.mark_written is not None and written:
+        text.lines.append(f"{text.constant(guards.mark_written)}(({', '.join(written)},))")
+    names = [f"a{i}" for i in range(len(launcher.names))]
+    text.lines.append(f"{', '.join(names)}, = parameters[1]")
+    for number, (launch, kernel) in enumerate(zip(names, launcher.names, strict=True)):
         if adjust is not None:
             text.lines += adjust(launch, number)
         text.lines += [
-            f"status = {module.status_of.format(result=f'start(*{launch})')}",
+            f"status = {module.status_source.format(result=f'start(*{launch})')}",
             f"if status: recover({text.constant(kernel)}, {launch}, status)",
         ]
-    text.lines.append("ready[at].append(slot)")
+    text.lines.append("ready[at].append(parameters)")
 
 
-def _value(text: Text, variable: Variable, pointers: Sequence[str], scalars: Mapping[str, str]) -> str:
+def _value(text: FunctionText, variable: Variable, pointers: Sequence[str], scalars: Mapping[str, str]) -> str:
     """A variable's value as ``struct`` takes it."""
     if variable.operand is not None:
         return pointers[variable.operand]
@@ -244,17 +252,17 @@ def _value(text: Text, variable: Variable, pointers: Sequence[str], scalars: Map
     return f"{value}.real, {value}.imag" if variable.dtype.is_complex else value
 
 
-def finish(text: Text, seen: Seen, local: Mapping[str, str]) -> Quick:
+def build_function(text: FunctionText, call: ObservedCall, local: Mapping[str, str]) -> FastCall:
     """Return the outputs: the caller's own, or y0, y1, ... as they were allocated."""
-    text.names |= {"engine": seen.engine, "here": seen.engine.ran_on}
+    text.names |= {"engine": call.engine, "here": call.engine.ran_on}
     text.lines.append("engine.ran_on = here")
-    fresh = [o.name for o in seen.operands if o.fresh]
-    results = [local.get(o.name) or f"y{fresh.index(o.name)}" for o in seen.engine.program.outputs]
+    fresh = [o.name for o in call.operands if o.fresh]
+    results = [local.get(o.name) or f"y{fresh.index(o.name)}" for o in call.engine.program.outputs]
     returned = results[0] if len(results) == 1 else f"({', '.join(results)})" if results else "None"
     text.lines.append(f"return {returned}")
     scope = dict(text.names)
     exec(_compiled(tuple(text.lines)), scope)
-    made: Quick = scope["quick"]
+    made: FastCall = scope["fast_call"]
     made.__code__ = made.__code__.replace()  # its own: torch.compile attaches to code what it knows of one function
     mark(made.__code__)
     return made
@@ -263,4 +271,4 @@ def finish(text: Text, seen: Seen, local: Mapping[str, str]) -> Quick:
 @lru_cache(maxsize=256)
 def _compiled(lines: tuple[str, ...]) -> CodeType:
     """Kernels of one arity share what is compiled: only the values behind its names differ."""
-    return compile("\n    ".join(("def quick(args, out, stream, named):", *lines)), "<kgen call>", "exec")
+    return compile("\n    ".join(("def fast_call(args, out, stream, named):", *lines)), "<kgen call>", "exec")

@@ -12,7 +12,7 @@ _POWER = re.compile(r"[23](?![\w.])")
 _NEIGHBOURS = frozenset("df")  # with arrays `d` or `f`, an `e` is probably an array as well
 
 
-class Suspects:
+class TreeLints:
     """Checks operators, operands first; :meth:`finish` reports what depends on the whole program."""
 
     def __init__(self, reporter: Reporter) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 import kgen
 from kgen.functions import FUNCTIONS
-from kgen.resolve.elsewhere import ELSEWHERE, written_here
+from kgen.resolve.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 
 CALLS = ("k(", "out=", "x[", "shape=", "condition", "cast<typeof(x)>(...)", "typeof(x)")  # no programs
 
 
-@pytest.mark.parametrize("hint", sorted(set(ELSEWHERE.values())))
+@pytest.mark.parametrize("hint", sorted(set(FOREIGN_FUNCTIONS.values())))
 def test_hints_are_programs(hint: str) -> None:
     """Whatever stands in backquotes can be written."""
     lines: list[str] = []
@@ -31,7 +31,7 @@ def test_hints_are_programs(hint: str) -> None:
 
 def test_no_name_is_a_function_here() -> None:
     """The table never hides what there is."""
-    assert not ELSEWHERE.keys() & FUNCTIONS.keys()
+    assert not FOREIGN_FUNCTIONS.keys() & FUNCTIONS.keys()
 
 
 WANTED = (
@@ -63,7 +63,7 @@ def test_what_numpy_and_pytorch_have(name: str) -> None:
 )
 def test_conversions_of_cuda(name: str, hint: str) -> None:
     """Their names say the type and the rounding, and the hint is a program."""
-    assert written_here(name) == f"write `{hint}`"
+    assert spelling_in_kgen(name) == f"write `{hint}`"
     kgen.jit(f"out = {hint}")
 
 
