@@ -1,4 +1,4 @@
-/* A recognised call in C: what kgen/call/fastpath/same_layout.py writes out as Python text, at a third of its cost.
+/* The fast path in C: it does the same as the function of kgen/call/fastpath/same_layout.py, in a third of the time.
  *
  * A Call is made from a description (kgen/call/fastpath/native.py) of one call: what its arguments have to be, where their
  * memory has to lie, what is allocated, and which kernels are launched with which parameters.  Called as
@@ -11,23 +11,23 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MOST_VALUES 64     /* arguments and outputs of one call */
-#define MOST_OPERANDS 64
-#define MOST_BYTES 8192    /* of parameters, over all kernels of one call */
-#define MOST_PARAMETERS 512
+#define MAX_VALUES 64     /* arguments and outputs of one call */
+#define MAX_OPERANDS 64
+#define MAX_BYTES 8192    /* of parameters, over all kernels of one call */
+#define MAX_PARAMETERS 512
 #define NO_MEMORY -1 /* the place of an array without elements */
 #define INVALID_CONTEXT 201
 #define INVALID_HANDLE 400
 
-/* What an array is and where: of a NumPy array the fields of its struct, of others what their library's DLPack function
- * tells.  Both are public C interfaces; native.py has tried the first before it says that it may be read. */
-#define MOST_VIEWED 8 /* dimensions */
+/* Address and layout of an array: from a NumPy array's struct, or from its library's DLPack function.  Both are public C
+ * interfaces; native.py checks the first before it is used. */
+#define MAX_VIEWED 8 /* dimensions */
 typedef struct {
     const void *data;
     const void *kind;   /* NumPy's dtype, which an Again keeps alive; or DLPack's, packed */
     int64_t place;      /* whether it may be written; or DLPack's device, packed */
     int dimensions;
-    int64_t extents[MOST_VIEWED], strides[MOST_VIEWED];
+    int64_t extents[MAX_VIEWED], strides[MAX_VIEWED];
 } View;
 typedef struct { /* PyArrayObject_fields */
     PyObject_HEAD
@@ -92,36 +92,36 @@ typedef struct {
     PyObject *handle;    /* callable that gives a given stream's handle */
     PyObject *failed;    /* callable (kernel, status) that raises */
     PyObject *mark_written; /* callable over a tuple of the values that change, or NULL */
-    PyObject *take, *give_back, *owner; /* of memory that the kernels share: callables, names of attributes; or NULL */
+    PyObject *acquire, *release, *owner; /* callables for a parameter buffer, and the path to its scratch address; or NULL */
     PyObject *engine, *here, *ran_on;
     Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count, shared_count;
     Py_ssize_t written_count;
-    int out_is_tuple, pointer_is_method, one_result, moves; /* moves: an array may get other memory while it lives */
+    int out_is_tuple, pointer_is_method, one_result, moves; /* moves: an array may change its memory */
     int is_numpy;        /* arrays are NumPy's, whose struct is known */
-    DlRead read;         /* or how their library tells what they are, or NULL */
-    PyGetSetDef *records; /* an attribute that has to be False then, as it is now */
-    PyObject *records_of; /* whose descriptor this keeps alive */
-    int checked[MOST_VALUES], same[MOST_VALUES][2];
-    int where[MOST_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
-    int place[MOST_OPERANDS];  /* its address modulo 16, or NO_MEMORY */
-    int written[MOST_OPERANDS];
+    DlRead read;         /* the library's DLPack function, or NULL */
+    PyGetSetDef *records; /* an attribute that has to be False */
+    PyObject *records_of; /* its owner, kept alive */
+    int checked[MAX_VALUES], same[MAX_VALUES][2];
+    int where[MAX_OPERANDS];  /* each operand's value, or -1 - the number of a fresh output */
+    int place[MAX_OPERANDS];  /* its address modulo 16, or NO_MEMORY */
+    int written[MAX_OPERANDS];
     Py_ssize_t result_count;
-    int results[MOST_VALUES];
+    int results[MAX_VALUES];
     Condition *conditions;
     Apart *apart;
     Variable *variables;
     Kernel *kernels;
-    Shared *shared; /* what points into that memory */
-    int offsets[MOST_PARAMETERS];
-    unsigned char image[MOST_BYTES];
+    Shared *shared; /* pointers to scratch memory */
+    int offsets[MAX_PARAMETERS];
+    unsigned char image[MAX_BYTES];
     Py_ssize_t bytes;
     uint64_t launch, get_context, set_context, context;
 } Call;
 
 static PyObject *miss(void) { Py_RETURN_NOTIMPLEMENTED; }
 
-/* What an attribute of an array may raise: the long way round will meet it again and say it better.  Anything else is
- * none of it: a signal may be handled, and its handler raise, wherever Python code runs. */
+/* Ignores an error of an array's attribute, which the full path reports better.  Others pass through: a signal handler
+ * may raise wherever Python code runs. */
 static int forget(void) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_RuntimeError)) return -1;
     PyErr_Clear();
@@ -141,7 +141,7 @@ static PyObject *follow(PyObject *x, PyObject *path, int call) {
     return x;
 }
 
-/* 1 or 0; -1 with an error, as all that look. */
+/* 1 or 0; -1 with an error, as in all checks. */
 static int holds(const Condition *c, PyObject *x) {
     PyObject *found = follow(x, c->path, c->call);
     if (!found) return forget();
@@ -188,7 +188,7 @@ static int write_float(unsigned char *to, double v, int bytes) {
     return bytes == 2 ? PyFloat_Pack2(v, at, 1) : bytes == 4 ? PyFloat_Pack4(v, at, 1) : PyFloat_Pack8(v, at, 1);
 }
 
-/* A scalar as the kernel reads it; -1 for one that does not fit. */
+/* Converts a scalar to the kernel's dtype; -1 for one that does not fit. */
 static int write_scalar(unsigned char *to, PyObject *x, char code) {
     switch (code) {
     case '?': { int v = PyObject_IsTrue(x); if (v < 0) return -1; *to = (unsigned char)v; return 0; }
@@ -214,7 +214,7 @@ static int write_scalar(unsigned char *to, PyObject *x, char code) {
     }
 }
 
-/* The arguments and given outputs, one after another (borrowed); 0 where there are more or fewer than were described. */
+/* The arguments, then given outputs (borrowed); 0 if their number differs from the description. */
 static int collect(Call *self, PyObject *args, PyObject *out, PyObject *named, PyObject **values) {
     Py_ssize_t count = 0, by_name = PyTuple_GET_SIZE(self->names);
     if (PyTuple_GET_SIZE(args) != self->args || PyDict_GET_SIZE(named) != by_name) return 0;
@@ -237,12 +237,12 @@ static int collect(Call *self, PyObject *args, PyObject *out, PyObject *named, P
     return 1;
 }
 
-/* 1 where the arrays are as they were described, 0 where not, -1 with an error. */
+/* 1 if the arrays match the description, 0 if not, -1 with an error. */
 static int recognised(Call *self, PyObject **values) {
     for (Py_ssize_t i = 0; i < self->same_count; i++)
         if (values[self->same[i][0]] != values[self->same[i][1]]) return 0;
     if (self->alike) {
-        PyObject *checked[MOST_VALUES];
+        PyObject *checked[MAX_VALUES];
         for (Py_ssize_t i = 0; i < self->checked_count; i++) checked[i] = values[self->checked[i]];
         PyObject *found = PyObject_Vectorcall(self->alike, checked, self->checked_count, NULL);
         if (!found) return -1;
@@ -274,10 +274,10 @@ static int apart(const Call *self, const uint64_t *pointers) {
     return 1;
 }
 
-/* 0, or the status of the kernel that failed, whose number goes to `which`. */
+/* 0, or the status of a failed launch, whose number is stored in `which`. */
 static uint64_t launch(Call *self, uint64_t stream, unsigned char *memory, int *which) {
     uint64_t status = 0;
-    void *parameters[MOST_PARAMETERS];
+    void *parameters[MAX_PARAMETERS];
     for (int k = 0; k < self->kernel_count && !status; k++) {
         Kernel *kernel = &self->kernels[k];
         for (int i = 0; i < kernel->parameters; i++) parameters[i] = memory + self->offsets[kernel->first + i];
@@ -325,7 +325,7 @@ static PyObject *results(Call *self, PyObject **values, PyObject **made) {
     return found;
 }
 
-/* Addresses and scalars of the caller's values; 0 where they lie or read in another way than was described. */
+/* Addresses and scalars of the caller's values; 0 if their alignment or overlap differs from the description. */
 static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned char *memory) {
     for (Py_ssize_t i = 0; i < self->operands; i++) {
         if (self->where[i] < 0) continue;
@@ -338,7 +338,7 @@ static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned ch
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
         if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) {
-            PyErr_Clear(); /* it does not fit; its type is Python's own, so no other code has run */
+            PyErr_Clear(); /* it does not fit; converting plain Python numbers runs no other code */
             return 0;
         }
     }
@@ -363,23 +363,23 @@ static int find_stream(Call *self, PyObject *given, uint64_t *stream) {
     return *stream == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* A slot, which owns memory for the kernels to share and is nobody else's until it is given back; NULL with an error. */
-static PyObject *take(Call *self, uint64_t stream, unsigned char *memory) {
-    PyObject *slot = PyObject_CallFunction(self->take, "K", (unsigned long long)stream);
-    PyObject *number = slot ? follow(slot, self->owner, 0) : NULL;
+/* A parameter buffer with scratch memory, for exclusive use until it is released; NULL with an error. */
+static PyObject *acquire(Call *self, uint64_t stream, unsigned char *memory) {
+    PyObject *buffer = PyObject_CallFunction(self->acquire, "K", (unsigned long long)stream);
+    PyObject *number = buffer ? follow(buffer, self->owner, 0) : NULL;
     unsigned long long base = number ? PyLong_AsUnsignedLongLong(number) : 0;
     Py_XDECREF(number);
-    if (PyErr_Occurred()) Py_CLEAR(slot);
-    for (Py_ssize_t n = 0; slot && n < self->shared_count; n++) {
+    if (PyErr_Occurred()) Py_CLEAR(buffer);
+    for (Py_ssize_t n = 0; buffer && n < self->shared_count; n++) {
         uint64_t pointer = base + self->shared[n].start;
         memcpy(memory + self->shared[n].offset, &pointer, 8);
     }
-    return slot;
+    return buffer;
 }
 
-static int give_back(Call *self, uint64_t stream, PyObject *slot) {
-    PyObject *done = PyObject_CallFunction(self->give_back, "KO", (unsigned long long)stream, slot);
-    Py_DECREF(slot);
+static int release(Call *self, uint64_t stream, PyObject *buffer) {
+    PyObject *done = PyObject_CallFunction(self->release, "KO", (unsigned long long)stream, buffer);
+    Py_DECREF(buffer);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
@@ -388,13 +388,13 @@ static int give_back(Call *self, uint64_t stream, PyObject *slot) {
 static int start(Call *self, uint64_t stream, unsigned char *memory) {
     uint64_t status;
     int which = 0;
-    PyObject *slot = NULL;
+    PyObject *buffer = NULL;
     if (!self->kernel_count) return 0;
-    if (self->take && !(slot = take(self, stream, memory))) return -1;
+    if (self->acquire && !(buffer = acquire(self, stream, memory))) return -1;
     Py_BEGIN_ALLOW_THREADS
     status = launch(self, stream, memory, &which);
     Py_END_ALLOW_THREADS
-    if (slot && give_back(self, stream, slot)) return -1;
+    if (buffer && release(self, stream, buffer)) return -1;
     if (!status) return 0;
     PyObject *raised = PyObject_CallFunction(self->failed, "iK", which, (unsigned long long)status);
     Py_XDECREF(raised);
@@ -402,7 +402,7 @@ static int start(Call *self, uint64_t stream, unsigned char *memory) {
     return -1;
 }
 
-/* Tells the arrays' library that these will have changed; -1 with an error. */
+/* Marks arrays as changed in their library; -1 with an error. */
 static int mark_written(Call *self, PyObject **values) {
     if (!self->mark_written || !self->written_count || !self->kernel_count) return 0;
     PyObject *written = PyTuple_New(self->written_count);
@@ -416,9 +416,9 @@ static int mark_written(Call *self, PyObject **values) {
 }
 
 static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
-    uint64_t pointers[MOST_OPERANDS], stream;
-    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
-    /* Outputs are allocated for the current stream: for another one, that takes more care. */
+    uint64_t pointers[MAX_OPERANDS], stream;
+    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
+    /* Outputs are allocated on the current stream; the full path handles others. */
     if (given_stream != Py_None && (!self->current || PyTuple_GET_SIZE(self->fresh))) return miss();
     int found = gather(self, values, pointers, memory);
     if (found != 1) return found ? NULL : miss();
@@ -446,7 +446,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         PyErr_SetString(PyExc_TypeError, "a Call takes (args, out, stream, named)");
         return NULL;
     }
-    PyObject *values[MOST_VALUES], *made[MOST_VALUES] = {NULL};
+    PyObject *values[MAX_VALUES], *made[MAX_VALUES] = {NULL};
     int found = collect(self, args[0], args[1], args[3], values);
     if (found == 1) found = recognised(self, values);
     if (found != 1) return found ? NULL : miss();
@@ -455,17 +455,17 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
     return result;
 }
 
-/* --- the same call again: its parameters are ready, and of arrays that stay where they are nothing is looked at ---- */
+/* --- the same call again: with the parameters of before, and no checks of arrays that cannot move ----------------- */
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     Call *call;
     Py_ssize_t count;
-    PyObject *values[MOST_VALUES];
-    View *views; /* of each value that is an operand, or NULL: then everything is looked at the long way */
-    uint64_t pointers[MOST_OPERANDS];
-    unsigned char memory[MOST_BYTES] __attribute__((aligned(16)));
+    PyObject *values[MAX_VALUES];
+    View *views; /* of each value that is an operand; NULL: use the full checks */
+    uint64_t pointers[MAX_OPERANDS];
+    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
 } Again;
 
 static int is_written(const Call *call, int value) {
@@ -474,7 +474,7 @@ static int is_written(const Call *call, int value) {
     return 0;
 }
 
-/* What the array is and where; 0 where that cannot be told. */
+/* Reads an array's view; 0 if that is not possible. */
 static int view(const Call *call, int value, PyObject *x, View *found) {
     const int64_t *extents, *strides;
     if (call->is_numpy) {
@@ -499,7 +499,7 @@ static int view(const Call *call, int value, PyObject *x, View *found) {
         extents = tensor.extents;
         strides = tensor.strides;
     }
-    if (found->dimensions > MOST_VIEWED || (found->dimensions && !(extents && strides))) return 0;
+    if (found->dimensions > MAX_VIEWED || (found->dimensions && !(extents && strides))) return 0;
     for (int d = 0; d < found->dimensions; d++) {
         found->extents[d] = extents[d];
         found->strides[d] = strides[d];
@@ -513,7 +513,7 @@ static int same_view(const View *a, const View *b) {
     return !memcmp(a->extents, b->extents, size) && !memcmp(a->strides, b->strides, size);
 }
 
-/* Whether every view is as it was, and nothing outside of the arrays has changed what a call has to do. */
+/* Whether every view is the same as before, and so is everything outside of the arrays that a call depends on. */
 static int unchanged(Again *self) {
     Call *call = self->call;
     View now;
@@ -537,7 +537,7 @@ static int unchanged(Again *self) {
     return 1;
 }
 
-/* 1 where the arrays are what and where they were, 0 where not, -1 with an error. */
+/* 1 if the arrays have the same layouts and addresses as before, 0 if not, -1 with an error. */
 static int stayed(Again *self) {
     Call *call = self->call;
     if (!call->moves) return 1;
@@ -552,11 +552,11 @@ static int stayed(Again *self) {
     return found;
 }
 
-/* Take down what the arrays are now; where that cannot be told, they are looked at the long way. */
+/* Stores the views of the arrays; without views, the full checks are used. */
 static void take_views(Again *self) {
     Call *call = self->call;
     if (!call->moves || !(call->is_numpy || call->read)) return;
-    for (Py_ssize_t i = 0; call->records && i < call->operands; i++) /* getters do not look at the type themselves */
+    for (Py_ssize_t i = 0; call->records && i < call->operands; i++) /* getters do not check the type */
         if (!PyObject_TypeCheck(self->values[call->where[i]], PyDescr_TYPE(call->records_of))) return;
     View *views = PyMem_Calloc(call->operands ? call->operands : 1, sizeof(View));
     for (Py_ssize_t i = 0; views && i < call->operands; i++) {
@@ -572,14 +572,14 @@ static void take_views(Again *self) {
 static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
     Again *self = (Again *)object;
     uint64_t stream;
-    unsigned char copy[MOST_BYTES] __attribute__((aligned(16))), *memory = self->memory;
+    unsigned char copy[MAX_BYTES] __attribute__((aligned(16))), *memory = self->memory;
     if (PyVectorcall_NARGS(flags) != 1 || names) {
         PyErr_SetString(PyExc_TypeError, "an Again takes (stream)");
         return NULL;
     }
     int found = stayed(self);
     if (found != 1) return found ? NULL : miss();
-    if (self->call->take) memory = memcpy(copy, memory, self->call->bytes); /* another thread may use other scratch */
+    if (self->call->acquire) memory = memcpy(copy, memory, self->call->bytes); /* another thread may use other scratch */
     if (find_stream(self->call, args[0], &stream) || mark_written(self->call, self->values)) return NULL;
     if (start(self->call, stream, memory)) return NULL;
     Py_RETURN_NONE;
@@ -608,7 +608,7 @@ static PyTypeObject AgainType = {
 
 static PyObject *make_again(PyObject *object, PyObject *arguments) {
     Call *self = (Call *)object;
-    PyObject *args, *out, *named, *values[MOST_VALUES];
+    PyObject *args, *out, *named, *values[MAX_VALUES];
     if (!PyArg_ParseTuple(arguments, "O!OO!", &PyTuple_Type, &args, &out, &PyDict_Type, &named)) return NULL;
     if (PyTuple_GET_SIZE(self->fresh)) return miss();
     int found = collect(self, args, out, named, values);
@@ -640,7 +640,7 @@ static PyMethodDef methods[] = {
 
 static int wrong(const char *what) { return PyErr_SetString(PyExc_ValueError, what), -1; }
 
-/* Beyond the limits above: native.py takes this error for the answer that it is. */
+/* The call exceeds the limits above; native.py handles this error. */
 static int too_large(void) { return PyErr_SetString(PyExc_OverflowError, "too large a call"), -1; }
 
 static int within(long long n, long long low, long long end) {
@@ -659,7 +659,7 @@ static int integers(PyObject *sequence, int *to, Py_ssize_t most, Py_ssize_t *co
     return 0;
 }
 
-/* An entry of a table, as PyArg_ParseTuple needs it; NULL with an error. */
+/* An entry of a table, as a tuple for PyArg_ParseTuple; NULL with an error. */
 static PyObject *entry(PyObject *sequence, Py_ssize_t i) {
     PyObject *found = PyTuple_GET_ITEM(sequence, i);
     if (PyTuple_Check(found)) return found;
@@ -721,7 +721,7 @@ static int kernels(Call *self, PyObject *sequence) {
             return -1;
         k->function = function;
         k->first = (int)used;
-        if (integers(offsets, self->offsets + used, MOST_PARAMETERS - used, &count, 0, self->bytes)) return -1;
+        if (integers(offsets, self->offsets + used, MAX_PARAMETERS - used, &count, 0, self->bytes)) return -1;
         k->parameters = (int)count;
         used += count;
         if (c[0] * c[1] * c[2] > 1) {
@@ -741,12 +741,12 @@ static int kernels(Call *self, PyObject *sequence) {
 static int scratch(Call *self, PyObject *given) {
     PyObject *patches;
     if (given == Py_None) return 0;
-    if (!PyArg_ParseTuple(given, "OOO!O!", &self->take, &self->give_back, &PyTuple_Type, &self->owner, &PyTuple_Type, &patches)) {
-        self->take = self->give_back = self->owner = NULL;
+    if (!PyArg_ParseTuple(given, "OOO!O!", &self->acquire, &self->release, &PyTuple_Type, &self->owner, &PyTuple_Type, &patches)) {
+        self->acquire = self->release = self->owner = NULL;
         return -1;
     }
-    Py_INCREF(self->take);
-    Py_INCREF(self->give_back);
+    Py_INCREF(self->acquire);
+    Py_INCREF(self->release);
     Py_INCREF(self->owner);
     self->shared = table(patches, sizeof(Shared), &self->shared_count);
     if (!self->shared) return -1;
@@ -761,8 +761,8 @@ static int scratch(Call *self, PyObject *given) {
 static int fill(Call *self, PyObject *a[]) {
     Py_ssize_t count, n;
     PyObject *same = a[0], *apart = a[1], *variables = a[2];
-    int flat[2 * MOST_VALUES];
-    if (integers(same, flat, 2 * MOST_VALUES, &count, 0, PyTuple_GET_SIZE(self->types))) return -1;
+    int flat[2 * MAX_VALUES];
+    if (integers(same, flat, 2 * MAX_VALUES, &count, 0, PyTuple_GET_SIZE(self->types))) return -1;
     if (count % 2) return wrong("same holds pairs");
     self->same_count = count / 2;
     memcpy(self->same, flat, count * sizeof(int));
@@ -792,10 +792,10 @@ static int fill(Call *self, PyObject *a[]) {
     return 0;
 }
 
-/* How many values there are, and what makes those that are allocated. */
+/* The number of values, and the allocators of outputs. */
 static int counts(Call *self) {
     Py_ssize_t values = PyTuple_GET_SIZE(self->types), made = PyTuple_GET_SIZE(self->fresh);
-    if (values > MOST_VALUES || made > MOST_VALUES) return too_large();
+    if (values > MAX_VALUES || made > MAX_VALUES) return too_large();
     if (self->args < 0 || self->args > values || self->outs < 0 || self->outs > values ||
         self->args + PyTuple_GET_SIZE(self->names) + self->outs != values || (!self->out_is_tuple && self->outs > 1))
         return wrong("types has one entry for each value");
@@ -809,9 +809,9 @@ static int counts(Call *self) {
 
 static int operands(Call *self, PyObject *where, PyObject *place) {
     Py_ssize_t places, made = PyTuple_GET_SIZE(self->fresh), seen = 0;
-    char is_made[MOST_VALUES] = {0};
-    if (integers(where, self->where, MOST_OPERANDS, &self->operands, -made, PyTuple_GET_SIZE(self->types)) ||
-        integers(place, self->place, MOST_OPERANDS, &places, NO_MEMORY, 16))
+    char is_made[MAX_VALUES] = {0};
+    if (integers(where, self->where, MAX_OPERANDS, &self->operands, -made, PyTuple_GET_SIZE(self->types)) ||
+        integers(place, self->place, MAX_OPERANDS, &places, NO_MEMORY, 16))
         return -1;
     if (places != self->operands) return wrong("place has one entry for each operand");
     for (Py_ssize_t i = 0; i < self->operands; i++)
@@ -880,13 +880,13 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
     self->set_context = set;
     self->context = context;
     PyObject *parts[] = {same, apart_, variables};
-    if (!bad && image.len > MOST_BYTES) bad = too_large();
+    if (!bad && image.len > MAX_BYTES) bad = too_large();
     if (!bad) memcpy(self->image, image.buf, self->bytes = image.len);
     PyBuffer_Release(&image);
     Py_ssize_t values = PyTuple_GET_SIZE(self->types), made = PyTuple_GET_SIZE(self->fresh);
-    if (bad || counts(self) || integers(checked, self->checked, MOST_VALUES, &self->checked_count, 0, values) ||
-        integers(written, self->written, MOST_OPERANDS, &self->written_count, 0, values) || conditions(self, conds) ||
-        operands(self, where, place) || integers(results_, self->results, MOST_VALUES, &self->result_count, -made, values) ||
+    if (bad || counts(self) || integers(checked, self->checked, MAX_VALUES, &self->checked_count, 0, values) ||
+        integers(written, self->written, MAX_OPERANDS, &self->written_count, 0, values) || conditions(self, conds) ||
+        operands(self, where, place) || integers(results_, self->results, MAX_VALUES, &self->result_count, -made, values) ||
         (self->one_result && !self->result_count && wrong("there is no result")) || fill(self, parts) ||
         kernels(self, kernels_) || scratch(self, scratch_)) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
@@ -899,7 +899,7 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
 static int traverse(PyObject *object, visitproc visit, void *arg) {
     Call *self = (Call *)object;
     PyObject *all[] = {self->types, self->names, self->alike, self->unless, self->fresh, self->pointer, self->current,
-                       self->handle, self->failed, self->mark_written, self->engine, self->here, self->take, self->give_back};
+                       self->handle, self->failed, self->mark_written, self->engine, self->here, self->acquire, self->release};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) Py_VISIT(all[i]);
     for (Py_ssize_t i = 0; i < self->condition_count; i++) {
         Py_VISIT(self->conditions[i].object);
@@ -914,8 +914,8 @@ static int clear(PyObject *object) {
     Py_CLEAR(self->failed);
     Py_CLEAR(self->handle);
     Py_CLEAR(self->current);
-    Py_CLEAR(self->take);
-    Py_CLEAR(self->give_back);
+    Py_CLEAR(self->acquire);
+    Py_CLEAR(self->release);
     return 0;
 }
 

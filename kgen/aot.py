@@ -1,4 +1,4 @@
-"""Files made ahead of time: no arrays, only dtypes, and shapes where they are stated."""
+"""Ahead-of-time compilation: files made without arrays, from a :class:`CompileSpec`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_RANK = 8
 
 
 def aot_module(program: Program, base: str, options: Options, spec: CompileSpec) -> Module:
-    """The file for what is stated.
+    """The file for these operands.
 
     Raises :class:`~kgen.KgenError`: ``bad-layout``, ``bad-rank``, ``shape-needed``, and what lowering raises.
     """
@@ -36,7 +36,7 @@ def aot_module(program: Program, base: str, options: Options, spec: CompileSpec)
 
 
 def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, CompileSpec]:
-    """What is decided for the file, and what is stated with all that was left to defaults."""
+    """The kernels of the file, and the spec with all defaults filled in."""
     layout = next((known for known in LAYOUTS if isinstance(spec.layout, str) and known == spec.layout), None)
     if layout is None:
         raise error("bad-layout", f"{shown(spec.layout)} is not a layout class", f"one of {', '.join(LAYOUTS)}")
@@ -53,7 +53,7 @@ def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, C
 
 
 def aot_explain(program: Program, base: str, spec: CompileSpec) -> Explanation:
-    """What :meth:`~kgen.Kernel.explain` says of arrays of these dtypes and shapes (by default large, contiguous)."""
+    """:meth:`~kgen.Kernel.explain` for arrays of these dtypes and shapes (by default large and contiguous)."""
     from kgen.explain import Explanation
     from kgen.runtime.backend import arch_to_explain, usage_for
 
@@ -73,7 +73,7 @@ def aot_explain(program: Program, base: str, spec: CompileSpec) -> Explanation:
 def _with_assumed_extents(
     program: Program, operands: Operands, lowered: Lowered
 ) -> tuple[Operands, list[tuple[str, str, tuple[int, ...]]]]:
-    """The operands with each ``?`` as it was assumed; and which shapes had any, as stated and as assumed."""
+    """The operands with a number for each ``?``; and the shapes that had one, as given and as assumed."""
     kernel, extents = lowered.specialised.kernel, lowered.sizes.extents
     used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role in ("input", "inout")}
     unknown: list[tuple[str, str, tuple[int, ...]]] = []
@@ -91,6 +91,6 @@ def _with_assumed_extents(
 
 
 def _fill_extents(shape: Sequence[int | None], found: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with each ``?`` as found, else as a stand-in: an argument that nothing reads has no dimensions."""
+    """A shape with a number for each ``?``.  Arguments that no kernel reads have no ``found`` shape."""
     whole = found or (ASSUMED_EXTENTS[0],) * len(shape)
     return tuple(f if n is None else n for n, f in zip(shape, whole, strict=True))

@@ -1,4 +1,4 @@
-"""What is stated of a program's operands where no array is at hand: by flags of the command line, or by keywords."""
+"""The operands of a program without arrays: dtypes, shapes and layouts from flags of the command line, or keywords."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Shapes = Mapping[str, tuple[Extent, ...]]
 class CompileSpec:
     """``dtypes``: one for all inputs, or by name (default float32).
 
-    With ``shapes`` (the key ``""``: of a program without array inputs) there is one kernel for each step, for operands
-    that are C-contiguous or have ``strides`` (in elements).  Without, there are those of the class ``layout`` up to
-    ``rank`` merged dimensions.  ``scalars``: the kinds of Python scalars that stand for inputs and untyped params.
-    ``arch``: the oldest architecture that the file has to run on (None: any).
+    With ``shapes`` (the key ``""``: of a program without array inputs) there is one kernel for each step, for
+    C-contiguous operands or those with ``strides`` (in elements).  Without, there are the kernels for the class
+    ``layout``, up to ``rank`` merged dimensions.  ``scalars``: the kinds of Python scalars that are passed for inputs
+    and untyped params.  ``arch``: the oldest architecture that the file has to run on (None: any).
     """
 
     dtypes: Any = None
@@ -67,7 +67,7 @@ class CompileSpec:
         return {name: given.get(name) or a.dtype or FLOAT32 for name, a in arrays.items()}
 
     def with_explicit_dtypes(self, program: Program, types: Mapping[str, ArgType]) -> CompileSpec:
-        """The same with every dtype by name, and the kinds of those scalars that would not be assumed."""
+        """The same with every dtype by name, and the kinds of scalars that differ from the defaults."""
         assumed = {p.name: _default_kind(p) for p in program.parameters}
         kinds = {n: t.kind for n, t in types.items() if isinstance(t, WeakArg) and t.kind != assumed.get(n)}
         arrays = {n: t.dtype for n, t in types.items() if isinstance(t, ArrayArg)}

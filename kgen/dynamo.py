@@ -1,8 +1,8 @@
-"""What torch.compile makes of a kernel: a call that it does not look into, between two graphs.
+"""Keeps torch.compile out of kernels: it calls them between two graphs, without tracing.
 
 Dynamo, its front end, reads ``_torchdynamo_disable`` of a function that the code it traces calls.  The call itself runs
-with Dynamo's hook on every frame below it; what keeps that out is a mark on the code object, set as soon as torch is
-there.  Neither costs a call anything, and neither imports torch.
+with Dynamo's hook on every frame below it; a mark on the code object disables that, set once torch is imported.
+Neither makes a call slower, and neither imports torch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def opaque(function: _F) -> _F:
 
 
 def keep_out() -> None:
-    """Mark what is opaque, if torch is there by now.
+    """Mark opaque functions, if torch is imported by now.
 
     Dynamo passes over this very frame, which holds no tensor; a ``try`` around the call makes it give up the caller's.
     """
@@ -39,7 +39,7 @@ def keep_out() -> None:
 
 
 def mark(code: CodeType) -> None:
-    """Have Dynamo run frames of this code, and those below them, as they are; without torch there is nothing to do."""
+    """Have Dynamo run frames of this code, and those below them, untraced; does nothing without torch."""
     torch = sys.modules.get("torch")
     private: Any = getattr(getattr(getattr(torch, "_C", None), "_dynamo", None), "eval_frame", None)
     if hasattr(private, "_FrameExecStrategy"):  # since torch 2.7

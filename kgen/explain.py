@@ -1,4 +1,4 @@
-"""``explain``: what was decided for a call, and why."""
+"""``explain``: the schedules of a call, and the reasons for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OperandFact:
-    """One operand: what it is, its class, how it moves, and what of the kernel would be otherwise without it."""
+    """One operand of a kernel: its layout class, its access, and how it limits the kernel."""
 
     name: str
     role: str
@@ -43,11 +43,11 @@ class KernelFact:
     reasons: tuple[str, ...]
     operands: tuple[OperandFact, ...]
     schedule: dict[str, Any]
-    usage: Usage | None  # None: no compiler was at hand
+    usage: Usage | None  # None: no compiler is installed
 
     @property
     def bytes(self) -> int:
-        """The fewest bytes that the kernel has to move: each element once."""
+        """The least bytes of memory traffic: each element once."""
         return sum(o.bytes for o in self.operands)
 
 
@@ -59,7 +59,7 @@ class Explanation:
     types: tuple[tuple[str, str], ...]
     steps: tuple[KernelFact, ...]
     lints: tuple[str, ...]
-    assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # what a shape with `?` stands for here
+    assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # name, shape with `?`, and the shape assumed
 
     @staticmethod
     def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage]) -> Explanation:
@@ -138,7 +138,7 @@ class Explanation:
 
 
 def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
-    """What is said of each operand that a kernel reads or writes."""
+    """The facts on each operand that a kernel reads or writes."""
     found = classes_of(step.schedule, step.placed.space, step.placed.itemsizes)
     for touch, of in zip(step.step.touches, found, strict=True):
         operand, array = lowered.specialised.kernel.operands[touch.operand], lowered.arrays[touch.operand]

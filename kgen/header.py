@@ -1,4 +1,4 @@
-"""The head of a generated file: what it computes, what was chosen, and the command that remakes it."""
+"""The header comment of a generated file: its program, the choices made, and the command that makes it again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def header(
     program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
-    """Lines for the file's first comment.  ``command`` is the argv that remakes it; ``chosen`` are the decisions."""
+    """Lines for the file's first comment.  ``command`` is the argv that makes it again; ``chosen`` the decisions."""
     origin = "the text below" if _is_text(program) else program.source.name
     lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
     lines += [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
@@ -32,14 +32,14 @@ def header(
 
 
 def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
-    """What the file says of its decisions: for each kernel, where there are several, its ``reasons``."""
+    """Lines with the ``reasons`` of each kernel."""
     which = [f" for kernel {n}" if len(reasons) > 1 else "" for n in range(1, len(reasons) + 1)]
     return [f"Chosen{of}: {reason}." for of, mine in zip(which, reasons, strict=True) for reason in mine]
 
 
 # branches: one for each option of the command line
 def command_line(program: Program, base: str, options: Options, spec: CompileSpec) -> list[str]:
-    """The ``kgen compile`` that makes the same file again, byte for byte, from what is spelt out."""
+    """The ``kgen compile`` that makes the same file again, byte for byte, from a spec with explicit dtypes."""
     name = "-" if _is_text(program) else program.source.name
     command = ["kgen", "compile", f"./{name}" if name.startswith("-") and name != "-" else name, "-o", f"{base}.cu"]
     if spec.dtypes:
@@ -61,7 +61,7 @@ def command_line(program: Program, base: str, options: Options, spec: CompileSpe
 
 
 def default_base(program: Program) -> str:
-    """What kernels are called when no name is given: after the file, else ``kernel``."""
+    """The default name of kernels: the file's, else ``kernel``."""
     return "kernel" if _is_text(program) else kernel_base(program.source.name.rpartition(".")[0] or program.source.name)
 
 

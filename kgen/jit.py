@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.spec import Shape, Spec
 
 _ARCH = re.compile(r"(sm|compute)_[0-9]{2,3}[af]?")
-_PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: what a path looks like and, without `=`, no program
+_PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: a path; a program has a `=`
 
 
 @public
@@ -82,7 +82,7 @@ def _made(program: Program, base: str, device: str | None, options: Options) -> 
 
 
 def _again(text: str, source: str, base: str, device: str | None, options: Options) -> Kernel:
-    """A kernel that was pickled or copied, whose text was warned of already."""
+    """A pickled or copied kernel, whose lints were shown before."""
     from kgen import pipeline
 
     kernel = _made(pipeline.load(text, source), base, device, options)
@@ -91,7 +91,7 @@ def _again(text: str, source: str, base: str, device: str | None, options: Optio
 
 
 def looks_like_path(text: str) -> bool:
-    """Whether a text is the path of a program rather than one."""
+    """Whether a text is the path of a program, not a program."""
     return _PATH.fullmatch(text) is not None
 
 
@@ -191,7 +191,7 @@ class Kernel:
     def plan(
         self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
     ) -> Plan:
-        """This call with everything decided, compiled and allocated, and not yet launched: see :class:`Plan`.
+        """This call lowered, compiled and allocated, but not launched: see :class:`Plan`.
 
         Takes what a call takes.  Raises :class:`~kgen.KgenError`, also (``bad-plan``) for arrays that have to be copied
         or waited for at every call: JAX's, and NumPy's on a GPU.
@@ -269,10 +269,10 @@ class Kernel:
     def explain(
         self, /, *args: Any, out: Any = None, shape: Shape | None = None, arch: str | None = None, **named: Any
     ) -> Explanation:
-        """What was decided for these arrays (or specs), and why; prints well, and has ``to_dict()``.
+        """The schedules for these arrays (or specs), and the reasons; prints as text, and has ``to_dict()``.
 
-        ``arch`` such as ``"sm_90"`` (default: the GPU that is here, if any): what to decide for, and where to count
-        registers and memory.
+        ``arch`` such as ``"sm_90"`` (default: the GPU that is here, if any): the target of the schedules, and of the
+        counts of registers and memory.
         """
         _check_arch(arch)
         from kgen.call import inspection
@@ -301,7 +301,7 @@ class Kernel:
 
 
 def _check_arch(arch: Any) -> None:
-    """Raises :class:`~kgen.KgenError` (``unknown-arch``); which architectures there are, only NVRTC knows."""
+    """Raises :class:`~kgen.KgenError` (``unknown-arch``); NVRTC has the list of architectures."""
     if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch)):
         raise error("unknown-arch", f"{shown(arch)} is no architecture", 'such as arch="sm_90"')
 

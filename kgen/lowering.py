@@ -1,4 +1,4 @@
-"""What lowering gives: frozen values, one for each stage of ``pipeline.py``."""
+"""The results of lowering: frozen values, one for each stage of ``pipeline.py``."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Specialised:
     kernel: Kernel
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
-    chained: bool = True  # whether a kernel may use what it reduces for a whole row
-    online: Specialised | None = None  # with reductions: the same in fewer_rounds rounds, for long rows
-    split: Specialised | None = None  # with reductions: the same for few, long rows
+    chained: bool = True  # whether a kernel may use the results of its own reductions
+    online: Specialised | None = None  # variant with online reductions, for long rows
+    split: Specialised | None = None  # variant with a kernel for each reduction of a chain, for few, long rows
 
 
 @dataclass(frozen=True, slots=True)
 class Layouts:
-    """Where each operand lies, and for each step and touch whether its memory is also another one's."""
+    """The layout of each operand, and for each access of each step whether its memory is also another access's."""
 
     arrays: tuple[Array, ...]
     aliased: tuple[tuple[bool, ...], ...]
@@ -40,7 +40,7 @@ class Layouts:
 
 @dataclass(frozen=True, slots=True)
 class LoweredStep:
-    """One kernel.  ``number``: which step of the cut it is."""
+    """One kernel.  ``number``: the index of its step."""
 
     number: int
     step: Step
@@ -56,11 +56,11 @@ class LoweredStep:
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program for certain operands and a target, with everything decided.  Each is equal to itself only."""
+    """A program for certain operands and a target, with the schedules of its kernels.  Equality is identity."""
 
-    specialised: Specialised  # as it was cut
+    specialised: Specialised  # the selected variant
     sizes: Sizes
-    arrays: tuple[Array, ...]  # one for each operand, also those that a call allocates
+    arrays: tuple[Array, ...]  # one for each operand, including those that a call allocates
     steps: tuple[LoweredStep, ...]
     target: Target
 
@@ -84,7 +84,7 @@ class Lowered:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A program for a class of layouts: the kernels that it takes for any operands of that class."""
+    """A program for a class of layouts: the kernels for all operands of that class."""
 
     specialised: Specialised
     variants: Sequence[tuple[int, Schedule]]

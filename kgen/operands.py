@@ -1,4 +1,4 @@
-"""What is known of a program's operands when it is lowered: dtypes, shapes, strides, alignment; never their data."""
+"""The operands to lower a program for: dtypes, shapes, strides and addresses, but no data."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kgen.ir.kernel import Dim, Kernel
 from kgen.schedule.bind import Array, Extents, concrete, extents_of
 from kgen.spec import c_strides, counted
 
-Extent = int | None  #: None: not known
-ASSUMED_EXTENTS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for extents that are not known: no two divide
+Extent = int | None  #: None: unknown
+ASSUMED_EXTENTS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)  # for unknown extents: none divides another
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ Argument = ArrayOperand | ScalarArg | WeakArg
 class Operands:
     """``arguments``: inputs and params, in the program's order.
 
-    ``outputs``: the arrays that are given to write to.  ``shape``: of a program without array arguments.
+    ``outputs``: the given output arrays.  ``shape``: of a program without array arguments.
     """
 
     arguments: Mapping[str, Argument]
@@ -43,7 +43,7 @@ class Operands:
 
     @property
     def types(self) -> dict[str, ArgType]:
-        """What typing takes, with the extents that are known."""
+        """The types for :func:`kgen.check.check`, with the known extents."""
         return {n: ArrayArg(a.dtype, a.shape) if isinstance(a, ArrayOperand) else a for n, a in self.arguments.items()}
 
     @property
@@ -52,7 +52,7 @@ class Operands:
 
     @property
     def typing_key(self) -> Hashable:
-        """What the IR depends on: of extents, only which ones are 1."""
+        """The key of the IR: dtypes, ranks, and which extents are 1."""
         types = [
             (a.dtype.name, _unit_extents(a.shape)) if isinstance(a, ArrayOperand) else a
             for a in self.arguments.values()
@@ -85,7 +85,7 @@ class Operands:
         return Sizes(found, frozenset(list(found)[known:]))
 
     def arrays(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
-        """The given arrays, one for each operand of the kernel; None for what a call allocates.
+        """The given arrays, one for each operand of the kernel; None for those that a call allocates.
 
         Raises :class:`~kgen.KgenError`: ``bad-strides``, and ``shape-mismatch`` for a given output.
         """
@@ -106,14 +106,14 @@ class Operands:
         return found
 
     def inputs(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
-        """What the cut may depend on: the arrays that are read, and of these not where they lie."""
+        """The arrays that are read, without addresses: :func:`kgen.pipeline.select_variant` takes no others."""
         read = Operands({n: _without_address(a) for n, a in self.arguments.items()})
         return read.arrays(kernel, sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The extent of every dimension.  ``assumed``: those whose extent is not known and only stands in for it."""
+    """The extent of every dimension.  ``assumed``: dimensions of unknown extent, for which a number is assumed."""
 
     extents: Extents
     assumed: frozenset[str] = frozenset()
@@ -122,7 +122,7 @@ class Sizes:
         return not self.assumed or self.assumed.isdisjoint(dims)
 
     def hide_assumed(self, reasons: Sequence[str]) -> tuple[str, ...]:
-        """Reasons with ``?`` where they name an extent that is not known."""
+        """The reasons with ``?`` in place of assumed extents."""
         if not self.assumed:
             return tuple(reasons)
         unknown = re.compile(rf"\b({'|'.join(str(self.extents[dim]) for dim in sorted(self.assumed))})\b")

@@ -1,11 +1,11 @@
 """The whole compiler on one page: text in, standalone CUDA out.
 
     text --load--> program
-    program + operands + target --specialise, sizes, select_variant, allocate, decide--> Lowered
+    program + operands + target --specialise, find_sizes, select_variant, allocate, decide--> Lowered
     Lowered --source--> .cu
 
-:func:`lower` has the order of the stages, and nothing else repeats it.  Everything here is pure; compiling, loading and
-launching the text is ``runtime/``, and calls on arrays are ``call/``.
+:func:`lower` alone has the order of the stages.  Everything here is pure: ``runtime/`` compiles, loads and launches
+the text, and ``call/`` has the calls on arrays.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def load(text: str, name: str = "<string>") -> Program:
 
 
 def lower(program: Program, operands: Operands, target: Target = PORTABLE, stages: Stages | None = None) -> Lowered:
-    """Decide everything: the IR, how it is cut, where operands lie, and for each kernel its schedule and reasons.
+    """Lower a program: its IR, its steps, the layouts of operands, and the schedule of each kernel with the reasons.
 
-    ``stages``: the caller's own, such as ones that remember what they gave, or that allocate memory.
+    ``stages``: replacements that cache results or allocate memory.
 
     Raises :class:`~kgen.KgenError` with every dtype, shape and cast error.
     """
@@ -67,7 +67,7 @@ def lower(program: Program, operands: Operands, target: Target = PORTABLE, stage
 
 
 def cover(program: Program, operands: Operands, layout: LayoutClass, rank: int) -> Covered:
-    """The kernels for every layout of a class, up to ``rank`` dimensions after merging, where no shape is known.
+    """The kernels for every layout of a class, up to ``rank`` dimensions after merging, for operands without shapes.
 
     Raises :class:`~kgen.KgenError`, also (``shape-needed``) for programs that need their rank.
     """
@@ -104,7 +104,7 @@ def specialise(
     return replace(steps_of(kernel, chained=True), online=online, split=steps_of(fewer_rounds, chained=False))
 
 
-#: What :func:`ir_after` knows: typing, the passes, and the joining of rounds, of which not every cut makes use.
+#: The stages of :func:`ir_after`: typing, the passes, and online reductions (``rounds``), which only some variants use.
 IR_STAGES = ("check", *dict.fromkeys(one.__name__ for one in PIPELINE), "rounds")
 
 
@@ -120,21 +120,21 @@ def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Size
     """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
     found = operands.sizes(typed.kernel)
     if found is None:
-        # Typing with these extents finds the operation at fault and marks it.
+        # Typing with these extents reports the operation at fault.
         check(program, operands.types, shape=operands.shape)
         raise AssertionError("extents disagree, and typing found no shape error")
     return found
 
 
 def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target) -> Specialised:
-    """The cut for these extents and layouts, on this target.  ``source``: the program's text, for diagnostics.
+    """The variant for these extents and layouts, on this target.  ``source``: the program's text, for diagnostics.
 
     Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
     """
     if typed.split is None:  # nothing is reduced
         return typed
     if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
-        return typed.online or typed  # rows of any length are read again for each round
+        return typed.online or typed  # rows of unknown length are read once for each round
     refuse_empty(typed.kernel, sizes.extents, source)
     given = operands.inputs(typed.kernel, sizes)
     rows = [s for s in typed.steps if isinstance(s, RowStep)]
@@ -162,7 +162,7 @@ Allocate = Callable[[Specialised, Sizes, Operands], Layouts]
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The stages of :func:`lower` that a caller may wrap or replace."""
+    """The stages of :func:`lower` that a caller may replace."""
 
     specialise: Callable[[Program, Operands], Specialised] = specialise_for
     allocate: Allocate = allocate
@@ -176,7 +176,7 @@ def reduced_dims(step: Step) -> Shape:
 def schedule(
     step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
 ) -> Choice:
-    """Decide one step for where its operands lie.
+    """Choose the schedule of one step, for the layouts of its operands.
 
     ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are.
     """
@@ -184,7 +184,7 @@ def schedule(
 
 
 def kernel_order_reasons(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
-    """For each step, why it is a kernel of its own and where it stands; nothing where there is one."""
+    """For each step, the reasons for a kernel of its own and for its position; none for a single kernel."""
     return order_reasons(specialised.steps, chained=specialised.chained)
 
 
@@ -196,7 +196,7 @@ def source(
     command: Sequence[str],
     notes: Sequence[str] = (),
 ) -> Module:
-    """The ``.cu`` text.  ``command``: the argv that remakes it; ``notes``: what its head says beside the decisions."""
+    """The ``.cu`` text.  ``command``: the argv that makes it again; ``notes``: more lines for its header comment."""
     whole = lowered.specialised
     head = header(program, whole.kernel, options, command, [*notes, *lowered.chosen])
     module = emit(base, whole.steps, lowered.variants, statements(program), head, BY_NAME)

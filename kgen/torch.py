@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"([A-Za-z_]\w*)::([A-Za-z_]\w*)")
 _SCALARS = {Kind.BOOL: bool, Kind.INT: int, Kind.FLOAT: float}
-_libraries: dict[str, Any] = {}  # torch forgets an operator with the Library object that made it
+_libraries: dict[str, Any] = {}  # an operator lives as long as its Library object
 _kernels: dict[str, Kernel] = {}  # by the operator's name
 
 
@@ -53,13 +53,13 @@ def op(name: str, program: str | Kernel) -> Any:
     made = getattr(getattr(torch.ops, namespace), short).default
     library.impl(short, _refuses_gradients(made), "Autograd")
     _kernels[name] = kernel
-    # Of this one operator: pickle looks for it on the object, and torch's class has nothing that pickles.
+    # Set on this operator only: torch's class cannot be pickled.
     made.__reduce_ex__ = lambda protocol: (_again, (name, kernel))
     return made
 
 
 def _again(name: str, kernel: Kernel) -> Any:
-    """An operator that was pickled: the one that is registered, else registered now.
+    """A pickled operator: the registered one, else registered now.
 
     Raises :class:`~kgen.KgenError` (``bad-call``) where the name belongs to another program.
     """
@@ -76,14 +76,14 @@ def _again(name: str, kernel: Kernel) -> Any:
 
 
 def _meaning(kernel: Kernel) -> tuple[object, ...]:
-    """What an operator computes, and where."""
+    """The program, options and device of an operator, to compare two of them."""
     return kernel.program.source.text, kernel.options, kernel._engine.device
 
 
 def _refuses_gradients(operator: Any) -> Any:
-    """The operator where gradients are recorded, in reverse or forward mode, by torch.func or a compiler that traces.
+    """The operator's autograd kernel, which refuses tensors that require gradients, also under torch.func and tracing.
 
-    Without it torch would take the result for a constant, whose gradient is zero.
+    Without it torch would treat the result as a constant, whose gradient is zero.
     """
     import torch
 
@@ -127,7 +127,7 @@ def _param(parameter: Parameter) -> str:
 
 
 def _fake(kernel: Kernel) -> Any:
-    """What the operator gives for tensors without data, whose extents may be symbols."""
+    """The operator for FakeTensors, whose extents may be symbols."""
     import torch
 
     from kgen.arrays import adapter_of
@@ -166,7 +166,7 @@ def _symbolic_shapes(
 ) -> list[tuple[tuple[Any, ...], Any]] | None:
     """Shape and dtype of each output in the inputs' own symbols; None where outputs are not in C order.
 
-    Comparing symbols makes torch guard on what this relies on.
+    Each comparison of symbols makes torch add a guard.
     """
     from kgen.arrays import adapter_of
     from kgen.call.inspection import lower_call
@@ -193,6 +193,6 @@ def _symbolic_shapes(
 
 
 def _hint(n: Any) -> int:
-    """The extent that a symbol has in the call that is being traced."""
+    """The extent of a symbol in the traced call."""
     node = getattr(n, "node", None)
     return int(n) if node is None or node.hint is None else int(node.hint)

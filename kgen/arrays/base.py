@@ -35,7 +35,7 @@ def cuda(index: int) -> Device:
 
 
 class AttributeGuard(NamedTuple):
-    """A guard: the attribute at the end of ``path`` of an array, called if ``call``, has to equal ``expected``.
+    """The attribute at the end of ``path`` of an array, called if ``call``, has to equal ``expected``.
 
     ``array`` is the name of an array or, if it is not a str, the object itself.
     """
@@ -158,7 +158,7 @@ class Adapter(Protocol):
         ...
 
     def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
-        """How to recognise calls with arrays like these; None if every call has to be analysed.
+        """Guards for repeated calls with arrays like these; None if every call has to take the full path.
 
         ``arrays``: for each its name in the text, the array, and whether it is written.
         """

@@ -239,7 +239,7 @@ def _distinct(arrays: Sequence[tuple[str, Any, bool]]) -> tuple[list[tuple[str, 
 
 
 def _attribute_guards(name: str, x: Any, dense: bool) -> list[AttributeGuard]:
-    """What :func:`_torch_guards` compares, as attributes that Python compares."""
+    """What :func:`_torch_guards` compares, as guards in Python."""
     attributes = [
         AttributeGuard(name, ("dtype",), x.dtype), AttributeGuard(name, ("device",), x.device),
         AttributeGuard(name, ("requires_grad",), x.requires_grad), AttributeGuard(name, ("ndim",), x.ndim),

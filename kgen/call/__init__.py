@@ -1,1 +1,1 @@
-"""Calls of kernels on arrays: arguments, outputs, memory, launches, and the calls that repeat an earlier one."""
+"""Calls of kernels on arrays: arguments, outputs, memory, launches, and fast paths for repeated calls."""

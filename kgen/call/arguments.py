@@ -1,4 +1,4 @@
-"""The arguments of one call: which object is which argument, and what is known of each."""
+"""The arguments of one call: objects bound to the program's arguments, with their dtypes, shapes and devices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Value = ArrayValue | ScalarValue
 
 # branches: one error for each way in which arguments do not fit
 def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Which object is which argument or parameter: inputs by position or name, params by name.
+    """Bind objects to arguments and params: inputs by position or name, params by name.
 
     Raises :class:`~kgen.KgenError`: ``too-many-arguments``, ``missing-argument``, ``repeated-argument``,
     ``unknown-argument``.
@@ -87,7 +87,7 @@ def bind(program: Program, args: Sequence[Any], named: Mapping[str, Any]) -> dic
 
 
 def signature_of(program: Program) -> Signature:
-    """How a kernel is called: inputs by position or name, params by name, and the options of every call."""
+    """The signature of a kernel: inputs by position or name, params by name, and the options of every call."""
     inputs = [a.name for a in program.arguments]
     by_position = Parameter.POSITIONAL_ONLY if any(map(iskeyword, inputs)) else Parameter.POSITIONAL_OR_KEYWORD
     found = [Parameter(name, by_position) for name in inputs]
@@ -102,7 +102,7 @@ def signature_of(program: Program) -> Signature:
 
 
 def argument_hint(name: str, known: Sequence[str]) -> str:
-    """What to say of a name that is no argument, where these are."""
+    """The hint for a name that is none of the ``known`` arguments."""
     if name in CONSTANTS:
         return f"`{name}` is the number {CONSTANTS[name]:.4g} in a program; for an array write `input {name}`"
     near = nearest(name, known)
@@ -110,7 +110,7 @@ def argument_hint(name: str, known: Sequence[str]) -> str:
 
 
 def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> KgenError:
-    """``missing-argument``, at the first of these names; the hint asks whether it was meant to be another one."""
+    """``missing-argument``, at the first of these names; the hint suggests a similar name."""
     spans = {a.name: a.span for a in program.arguments} | {p.name: p.span for p in program.parameters}
     names = [*spans, *(o.name for o in program.outputs), *(s.name for s in program.statements), *program.defs]
     gone = set(missing)
@@ -123,7 +123,10 @@ def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> Kg
 
 
 def describe(program: Program, bound: Mapping[str, Any]) -> dict[str, Value]:
-    """What each argument is.  Raises :class:`~kgen.KgenError` for objects that are neither arrays nor scalars."""
+    """The dtype, shape and device of each argument.
+
+    Raises :class:`~kgen.KgenError` for objects that are neither arrays nor scalars.
+    """
     values: dict[str, Value] = {}
     for argument in program.arguments:
         values[argument.name] = _argument(argument.name, bound[argument.name], argument.role == "inout")
@@ -153,7 +156,7 @@ def _argument(name: str, value: Any, inout: bool) -> Value:
 
 
 def _named(problem: KgenError, name: str) -> KgenError:
-    """The same problem, saying which argument it is about."""
+    """The same error with the argument's name in its message."""
     return KgenError(
         Diagnostic(
             d.code, d.message if f"`{name}`" in d.message else f"`{name}`: {d.message}", d.hint, d.at, d.marks, d.source
@@ -194,7 +197,7 @@ def _parameter(name: str, value: Any, dtype: Any) -> ScalarValue:
 def by_value(
     program: Program, values: Mapping[str, Value], outs: Sequence[ArrayValue | None], device: Device
 ) -> dict[str, Value]:
-    """Host arrays of no dimensions that meet others on a GPU are passed by value; alone they are arrays like any."""
+    """Pass 0-d host arrays by value in a call with other arrays on a GPU; without others they stay arrays."""
     read_only = {a.name for a in program.arguments if a.role == "input"}
     small = {n: v for n, v in values.items() if n in read_only and isinstance(v, ArrayValue) and _is_host_scalar(v)}
     has_others = any(isinstance(v, ArrayValue) and n not in small for n, v in values.items())
@@ -223,7 +226,7 @@ def operands_of(
     shape: Shape | None,
     address: Callable[[ArrayValue], int] = lambda value: 0,
 ) -> Operands:
-    """What lowering takes of a call.  ``address``: where arrays lie; a call finds that out as it allocates."""
+    """The operands of a call, for lowering.  ``address``: by default 0; a call reads addresses when it allocates."""
 
     def array(value: ArrayValue) -> ArrayOperand:
         return ArrayOperand(value.spec.dtype, value.spec.shape, value.spec.strides, address(value))

@@ -1,4 +1,4 @@
-"""Lowering that remembers: the same program is lowered for many calls."""
+"""Lowering with caches, for the calls of one program."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from kgen.pipeline import Allocate, Stages
 from kgen.program import Program
 from kgen.schedule.target import PORTABLE, Target
 
-MAX_CACHED_LAYOUTS = 1024  # layouts that are remembered; then it starts afresh
+MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
 
 
 @dataclass(slots=True)
 class CachedLowering:
-    """:func:`~kgen.pipeline.lower` for one program: typed once for each class of arguments, decided once a layout.
+    """:func:`~kgen.pipeline.lower` for one program, cached by argument types and by operand layouts.
 
-    ``lints``: those that were warned of.
+    ``lints``: those already shown.
     """
 
     program: Program
     lints: dict[Diagnostic, None] = field(default_factory=dict)
-    _specialised: dict[object, Specialised] = field(default_factory=dict)  # never dropped: keys hold their ids
+    _specialised: dict[object, Specialised] = field(
+        default_factory=dict
+    )  # never dropped: other caches have their ids in keys
     _lowered: dict[object, Lowered] = field(default_factory=dict)
 
     def __call__(
         self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = pipeline.allocate
     ) -> Lowered:
-        """``allocate``: what gives outputs their memory; by default they have layouts only."""
+        """``allocate`` allocates the outputs; the default only computes their layouts."""
         return pipeline.lower(self.program, operands, target, Stages(self._specialise, allocate, self._decide))
 
     def warn(self, lints: Sequence[Diagnostic]) -> None:
-        """Once for each lint."""
+        """Show each lint once."""
         from kgen.lints import warn
 
         warn(lints, self.lints)
@@ -49,7 +51,7 @@ class CachedLowering:
         return found
 
     def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
-        """Once for each layout and alignment of the operands."""
+        """One schedule for each layout and alignment of the operands."""
         layout_key = tuple((a.shape, a.strides, a.pointer % 16) for a in layouts.arrays)
         key = (id(cut), layout_key, layouts.aliased, target)
         found = self._lowered.get(key)

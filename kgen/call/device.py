@@ -1,4 +1,4 @@
-"""Which device a call runs on."""
+"""The choice of a call's device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls: arguments -> operands -> what was lowered for them, into memory -> compiled kernels -> launch."""
+"""Calls: arguments -> operands -> lowering and allocation -> compiled kernels -> launch."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.runtime.launcher import Launcher, LoadedKernels
     from kgen.runtime.parameters import Variable
 
-MAX_FAST_CALLS = 8  # kinds of call that are recognised at once
+MAX_FAST_CALLS = 8  # of one program: each call tries them in turn
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call with everything decided, allocated and compiled, and nothing launched."""
+    """A call that is lowered, allocated and compiled, but not launched."""
 
     engine: Engine
     args: tuple[Any, ...]
@@ -59,7 +59,7 @@ class PreparedCall:
         self.launcher.run(self.session.stream, self.variables())
 
     def mark_written(self) -> None:
-        """Tell libraries which of the caller's arrays change."""
+        """Mark the arrays that the kernels write as changed in their libraries."""
         for value in self.written():
             if value.adapter is not None:
                 value.adapter.mark_written((value.array,))
@@ -77,14 +77,14 @@ class PreparedCall:
         return [v for v in self.values.values() if isinstance(v, ArrayValue)] + [o for o in self.outs if o is not None]
 
     def refuse_copies(self) -> None:
-        """Raises :class:`~kgen.KgenError` (``bad-plan``) where a kernel reads a copy that was made for this call."""
+        """Raises :class:`~kgen.KgenError` (``bad-plan``) where a kernel reads a temporary copy of an array."""
         for value in self.arrays():
             if value.adapter is not None and value.adapter.copies(value.original):
                 message = f"`{value.name}` is unaligned or in another byte order, so every call copies it"
                 raise error("bad-plan", message, "pass an aligned copy in this machine's byte order")
 
     def addresses(self) -> list[tuple[ArrayValue, int]]:
-        """Those that the kernels read or write, with their addresses."""
+        """The caller's arrays that the kernels access, with their addresses."""
         operands = zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
         pointers = {o.name: array.pointer for o, array in operands}
         return [(v, pointers[v.name]) for v in self.arrays() if v.name in pointers]
@@ -108,7 +108,7 @@ class PreparedCall:
             for number, (o, array) in enumerate(
                 zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
             )
-            if o.role != "buffer"  # these stand last
+            if o.role != "buffer"  # buffers come last
         )
         session = self.session
         return ObservedCall(
@@ -119,7 +119,7 @@ class PreparedCall:
 
 @dataclass(slots=True)
 class CallRecord:
-    """What calls made of a lowered program: its kernels, loaded on each device, and how many there were."""
+    """The calls of a lowered program: their number, and its kernels as loaded on each device."""
 
     launchers: dict[object, Launcher] = field(default_factory=dict)  # by device
     calls: int = 0
@@ -127,7 +127,7 @@ class CallRecord:
 
 @dataclass(slots=True)
 class Engine:
-    """Calls of one program: everything that was decided and compiled for it so far."""
+    """Calls of one program, with caches of everything lowered and compiled for it."""
 
     program: Program
     name: str
@@ -138,7 +138,7 @@ class Engine:
     fast_calls: list[FastCall] = field(default_factory=list)
     _records: dict[Lowered, CallRecord] = field(default_factory=dict)
     _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
-    _shapes: dict[object, int] = field(default_factory=dict)  # that code was called on
+    _shapes: dict[object, int] = field(default_factory=dict)  # number of shapes that each kernel was called on
 
     def __post_init__(self) -> None:
         self.lowering = CachedLowering(self.program)
@@ -157,7 +157,7 @@ class Engine:
     def prepare(
         self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
     ) -> Iterator[PreparedCall]:
-        """A call but for its launch.  Leaving it downloads results and waits where a library needs that."""
+        """A call up to its launch.  Leaving the context downloads results, and waits where the library needs it."""
         from kgen.call.arguments import ArrayValue, bind, by_value, describe, operands_of
         from kgen.call.device import choose_backend
         from kgen.call.outputs import Outputs, given_outputs
@@ -177,10 +177,10 @@ class Engine:
             yield PreparedCall(self, args, named, out, outputs, lowered, launcher)
 
     def _add_fast_call(self, call: PreparedCall) -> None:
-        """Recognise calls like this one at once, from the second time on.
+        """Add a fast path for calls like this one, from the second call on.
 
-        One that is not recognised although it was learnt shares the list with too many others; it is learnt again after
-        twice as many calls.
+        Where more than :data:`MAX_FAST_CALLS` kinds of call alternate, they evict each other; each is then added again
+        after twice as many calls as the last time.
         """
         record = self._records[call.lowered]
         record.calls += 1
@@ -198,7 +198,7 @@ class Engine:
                 self.fast_calls.insert(0, made)
 
     def _add_dense_fast_call(self, call: PreparedCall) -> None:
-        """The second shape that the same code is called on will not be the last one."""
+        """At the second shape for the same code, add a fast path for any shape: more shapes will follow."""
         lowered, adapter = call.lowered, call.outputs.session.adapter
         key = (id(lowered.specialised), lowered.schedules, adapter, call.out is None, len(call.named))
         shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
@@ -211,7 +211,7 @@ class Engine:
                 self.fast_calls.append(made)
 
     def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Launcher:
-        """The kernels, loaded on a device; those without anything to do are left out."""
+        """The kernels, loaded on a device, without those that have no elements to compute."""
         record = self._records.get(lowered)
         if record is None:
             if len(self._records) >= MAX_CACHED_LAYOUTS:
@@ -232,8 +232,9 @@ class Engine:
         return found
 
     def load(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> LoadedKernels:
-        """The compiled kernels, from memory or disk where they are there already."""
-        key = (id(lowered.specialised), lowered.schedules, backend.key)  # the lowering keeps what it typed
+        """The compiled kernels, from memory or disk where cached."""
+        # CachedLowering keeps the object of this id alive.
+        key = (id(lowered.specialised), lowered.schedules, backend.key)
         found = self._loaded.get(key)
         if found is None:
             module = self.module(lowered)
@@ -243,7 +244,7 @@ class Engine:
     def module(
         self, lowered: Lowered, command: Sequence[str] = ("kgen", "compile", "-"), notes: Sequence[str] = ()
     ) -> Module:
-        """The text.  ``command``: the argv that remakes it."""
+        """The ``.cu`` text.  ``command``: the argv that makes it again."""
         return pipeline.source(self.program, lowered, self.name, self.options, command, notes)
 
 

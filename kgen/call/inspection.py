@@ -1,4 +1,4 @@
-"""What a call would do, without running it: its results' metadata, its text, the reasons for it."""
+"""Inspection of a call without a launch: metadata of results, text, reasons, machine code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgen.spec import Shape, Spec, c_strides
 
 
 def lower_call(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None = None) -> Lowered:
-    """A call on arrays or specs with everything decided, for aligned arrays and any target; nothing is allocated."""
+    """Lower a call on arrays or specs, for aligned arrays and any target; nothing is allocated."""
     return engine.lowering(operands_of(_values(engine, args, named), (), shape))
 
 
@@ -53,7 +53,7 @@ def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape:
 def explain(
     engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
 ) -> Explanation:
-    """What is decided for these arrays, and why."""
+    """The schedules for these arrays, and the reasons for them."""
     target = target_for(arch_to_explain(arch, engine.device))
     values, outs = _values(engine, args, named), given_outputs(engine.program, out)
     lowered = engine.lowering(operands_of(values, outs, shape, partial(_address, engine)), target)
@@ -81,7 +81,7 @@ def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
 
 
 def _alignment_notes(lowered: Lowered) -> list[str]:
-    """What no command line says: where arrays begin that are not aligned."""
+    """A note on arrays that are not aligned, which no option of the command line expresses."""
     operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
     off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
     return [f"Made for bases past multiples of 16 bytes, unlike the command's: {', '.join(off)}."] if off else []

@@ -1,4 +1,4 @@
-"""The arrays that a call writes: given ones checked, the others allocated, and none overlapping what is read."""
+"""The outputs of a call: checks those that the caller gives, allocates the others, and refuses overlap."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _given(name: str, array: Any) -> ArrayValue:
 
 @dataclass(slots=True)
 class Outputs:
-    """The memory of one call's operands: where lowering has it from, and what the call returns.
+    """The memory of one call's operands, and the results.
 
     ``arrays``: every operand in memory, outputs included; ``fresh``: those that the call allocated.
     """
@@ -64,9 +64,9 @@ class Outputs:
     fresh: frozenset[int] = frozenset()
 
     def allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
-        """Check what is given and allocate the rest, in the layout that TensorIterator gives it.
+        """Check the given outputs and allocate the others, in the layout that TensorIterator would choose.
 
-        Raises :class:`~kgen.KgenError`, also (``overlap``) for memory that is written and meets other operands.
+        Raises :class:`~kgen.KgenError`, also (``overlap``) for an output that overlaps another operand.
         """
         self.specialised, self.extents = cut, sizes.extents
         arrays = self.session.inputs(cut, self.values)
@@ -99,9 +99,9 @@ class Outputs:
         self.arrays, self.fresh = tuple(a for a in full if a is not None), frozenset(fresh)
 
     def check_overlap(self) -> tuple[tuple[bool, ...], ...]:
-        """For each step and touch, whether it shares memory with another one, which is then exactly the same view.
+        """For each access of each step, whether its memory is also another access's; both are then the same view.
 
-        Raises :class:`~kgen.KgenError` (``overlap``) naming the operands that meet in any other way.
+        Raises :class:`~kgen.KgenError` (``overlap``) with the operands that overlap in any other way.
         """
         kernel = self.specialised.kernel
         written = [
@@ -131,7 +131,7 @@ class Outputs:
             for j, other in enumerate(step.touches):
                 if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
                     met = one.operand == other.operand or self._overlap(one.operand, other.operand)
-                    # Where a whole row reads the element that one of its threads writes, some may read too late.
+                    # If all threads of a row read an element that one of them writes, some may read it too late.
                     early = (other.operand, other.axes) in by_row
                     if met and (early or not self._same_elements(step, i, j, shape)):
                         raise self._overlap_error(one.operand, other.operand)
@@ -143,7 +143,7 @@ class Outputs:
         return aliased
 
     def _same_elements(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
-        """Whether both touches mean the same element at every point: then each thread reads before it writes."""
+        """Whether both accesses have the same element at every point: then each thread reads it before it writes."""
         a, b = self._caller_array(step.touches[i].operand), self._caller_array(step.touches[j].operand)
         if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.touches[i].writes and step.touches[j].writes):
             return False
@@ -157,7 +157,7 @@ class Outputs:
         return overlap(a, b) is not Overlap.NONE
 
     def _caller_array(self, operand: int) -> Array:
-        """An operand where the caller has it: NumPy arrays that run on a GPU overlap there or not at all."""
+        """An operand at the caller's address: copies on the GPU of NumPy arrays never overlap, the arrays may."""
         return self.session.memory[self.specialised.kernel.operands[operand].name]
 
     def _overwritten_too_early(self, written: int, read: int) -> Exception:
@@ -174,7 +174,7 @@ class Outputs:
         return error("overlap", message, "pass a copy of one of them; exactly the same view would be fine")
 
     def results(self) -> Any:
-        """What the call returns: one array, a tuple, or None for a kernel that only updates."""
+        """The result: one array, a tuple, or None for a kernel that only updates."""
         kernel = self.specialised.kernel
         results = [self.session.result(o.name) for o in kernel.operands if o.role == "output"]
         return None if not results else results[0] if len(results) == 1 else tuple(results)

@@ -1,4 +1,4 @@
-"""``k.plan(...)``: a call with everything decided, to be made again and again."""
+"""``k.plan(...)``: a lowered, compiled and allocated call, to be launched many times."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class Plan:
     """One call of a kernel on certain arrays, which it keeps alive together with its outputs.
 
-    ``plan()`` launches it again; of libraries whose arrays may move (torch, NumPy) it looks whether the plan's own are
-    still as they were.  ``plan(a2, b2)`` runs on other arrays of the same layouts, into
-    the plan's outputs (or ``out=``), and checks them: type, device, dtype, shape, strides, alignment, overlap.  Both
-    launch on ``stream=``, else on the stream that the plan was made with, else on the current stream of the arrays'
-    library at that moment: inside another library's graph capture, they are captured.
+    ``plan()`` launches it again.  Arrays of torch and NumPy may change their memory, so it first checks that the plan's
+    own have not.  ``plan(a2, b2)`` runs on other arrays of the same layouts, into the plan's outputs (or ``out=``), and
+    checks their type, device, dtype, shape, strides, alignment and overlap.  Both launch on ``stream=``, else on the
+    stream that the plan was made with, else on the current stream of the arrays' library; inside another library's
+    graph capture, they are captured.
     """
 
     def __init__(self, call: PreparedCall, fast_call: FastCall | None, stream: int | None) -> None:
@@ -41,14 +41,14 @@ class Plan:
         self._current = adapter.current_stream(device)
         self._on_cuda = device.kind == "cuda"
         self._moves = any(v.adapter is not None and v.adapter.moves for v in call.arrays())
-        # The C extension's calls can be made again as they are; generated Python has to be told how.
+        # Only the C extension can repeat a call with fixed arguments; for generated Python it is None.
         fix = getattr(fast_call, "again", None)
         fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
         self._native: Callable[[Any], Any] | None = None if fixed is NotImplemented else fixed
 
     @property
     def out(self) -> Any:
-        """The output (a tuple for several, None without any); its memory is the plan's for as long as that lives."""
+        """The output (a tuple for several, None without any); the plan keeps its memory."""
         return self._out
 
     @opaque
@@ -87,7 +87,7 @@ class Plan:
         raise error("bad-plan", "a plan belongs to its arrays and to this process, so it has no copy", hint)
 
     def _check_arrays(self) -> None:
-        """See that every array is what and where it was when its address was written down, and say what changes."""
+        """Check that each array still has the address and layout of the plan; mark those written as changed."""
         if self._moves:
             for value, pointer in self._call.addresses():
                 adapter = value.adapter
@@ -107,7 +107,7 @@ class Plan:
             result = self._fast_call(args, out, stream, call.named)
             if result is not NotImplemented:
                 return result
-        elif self._mismatch(args, out) is None:  # arrays of a library that is not looked at cheaply
+        elif self._mismatch(args, out) is None:  # a library without guards
             with call.engine.prepare(args, call.named, out=out, stream=stream, shape=None) as other:
                 if [s.placed for s in other.lowered.steps] == [
                     s.placed for s in call.lowered.steps
@@ -121,7 +121,7 @@ class Plan:
 
     # branches: one message for each difference
     def _mismatch(self, args: tuple[Any, ...], out: Any) -> str | None:
-        """What the arrays of a call do not share with the plan's, but for where they lie."""
+        """The first difference between these arrays and the plan's, other than their addresses."""
         program = self._call.engine.program
         new = describe(program, bind(program, args, self._call.named))
         old = [v for v in self._call.values.values() if isinstance(v, ArrayValue)]
@@ -130,7 +130,7 @@ class Plan:
         pairs += [(a, b) for a, b in outs if a is not None and b is not None]
         for a, b in pairs:
             if isinstance(b, ArrayValue) and b.adapter is not None and b.adapter is a.adapter:
-                b.adapter.pointer(b.array)  # it may have to be refused by itself
+                b.adapter.pointer(b.array)  # raises its own error where the memory cannot be read
             if not isinstance(b, ArrayValue):
                 return f"`{a.name}` was an array when the plan was made"
             if a.adapter is not b.adapter or a.device != b.device:
@@ -144,7 +144,7 @@ class Plan:
 def plan_of(
     engine: Engine, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
 ) -> Plan:
-    """A call to be repeated; its outputs are allocated, and nothing is launched."""
+    """Prepare a call to be repeated: allocates its outputs, launches nothing."""
     with engine.prepare(args, named, out=out, stream=stream, shape=shape) as call:
         if call.session.staging is not None or call.session.adapter.waits:
             raise error(

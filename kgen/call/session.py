@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Session:
-    """Operands of one call on one device.  ``adapter`` is the library that results come back in."""
+    """Operands of one call on one device.  ``adapter`` is the library of the results."""
 
     backend: HostBackend | CudaBackend
     adapter: Adapter
@@ -113,7 +113,7 @@ class Session:
         return Array(value.spec.shape, steps, value.spec.dtype.size, pointer)
 
     def download(self) -> None:
-        """Queue the copies back to the host."""
+        """Queue the copies to the host."""
         for pointer, address, size in self._downloads:
             self.staging.download(pointer, address, size)
 
@@ -180,7 +180,7 @@ def check_writable(value: ArrayValue) -> None:
 
 
 def _refuse_copied(value: ArrayValue) -> None:
-    """The errors for arrays that NumPy can write but kernels only read, through a copy."""
+    """The errors for arrays that NumPy can write to, but kernels cannot, because they read a copy."""
     assert value.adapter is not None
     array = value.original
     if not value.adapter.copies(array) or not array.flags.writeable:

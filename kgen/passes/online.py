@@ -72,7 +72,7 @@ def _from(kernel: Kernel, number: int, kind: str, axes: tuple[int, ...]) -> int 
 
 
 def is_quotient_by_sum(kernel: Kernel, op: Op) -> bool:
-    """Whether this divides ``exp(x - max(x))``, which is at most 1, by its sum, which is at least 1."""
+    """Whether this op divides ``exp(x - max(x))``, which is at most 1, by its sum, which is at least 1."""
     if op.name != "div":
         return False
     above, below = kernel.ops[op.args[0]], kernel.ops[op.args[1]]

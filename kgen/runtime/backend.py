@@ -62,7 +62,7 @@ class CudaBackend:
 
 
 def default_backend(wanted: str | None) -> HostBackend | CudaBackend:
-    """The device asked for, else a GPU if there is one, else the CPU."""
+    """The device ``wanted``, else a GPU if there is one, else the CPU."""
     if wanted is not None:
         return backend_of(parse_device(wanted))
     from kgen.runtime.cuda.driver import probe
@@ -102,7 +102,7 @@ def arch_here() -> str:
 
 
 def arch_to_explain(arch: str | None, device: str | None = None) -> str | None:
-    """``arch``, or that of the first GPU that is here, unless ``device`` is the CPU; None without one."""
+    """``arch``, else the first GPU's, unless ``device`` is the CPU; None without a GPU."""
     from kgen.runtime.cuda.driver import probe
 
     return arch_here() if arch is None and device != "cpu" and probe().available else arch

@@ -1,4 +1,4 @@
-"""The kernels of one plan on one device, ready to launch with the pointers and scalars of a call."""
+"""Launches loaded kernels with the pointers and scalars of a call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Signature
 from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
 
-_MAX_STREAMS = 64  # whose parameter memory is kept
+_MAX_STREAMS = 64  # with parameter buffers that are kept
 
 #: ``cudaStreamPerThread``: one handle for as many streams as there are threads.
 PER_THREAD_STREAM = 2
 
 
 class Module(Protocol):
-    """LoadedKernels code: a CudaModule or a CpuModule.
+    """Loaded code: a CudaModule or a CpuModule.
 
     ``start`` takes the arguments from ``launch_arguments``, runs without the GIL, and returns a result for ``status``.
     ``recover`` handles a failed launch: it raises, or launches again if it gets the arguments.
@@ -53,7 +53,7 @@ class Module(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadedKernels:
-    """Kernels ready to launch."""
+    """Compiled kernels, loaded on a device."""
 
     entries: tuple[Entry, ...]
     signature: Signature
@@ -61,7 +61,7 @@ class LoadedKernels:
 
 
 class ParameterBuffer(NamedTuple):
-    """Parameter memory with its launches, for one stream and used by one thread at a time."""
+    """The parameters of all kernels in memory, with their launches, for one stream; one thread uses it at a time."""
 
     buffer: Any
     launches: tuple[tuple[Any, ...], ...]
@@ -70,12 +70,12 @@ class ParameterBuffer(NamedTuple):
     is_captured: bool
 
 
-#: Slots of graphs.  They are never freed, because the end of a graph is not known.
+#: Buffers of graphs.  They are never freed, because kgen cannot know when a graph ends.
 _CAPTURED: list[ParameterBuffer] = []
 
 
 class Launcher:
-    """``kernels``: those with elements to compute, in order.  Safe to use from several threads."""
+    """Launches the kernels of one lowered program on one device.  Safe to use from several threads."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Launcher:
         steps: Sequence[Step],
         buffers: Mapping[int, Array],
     ) -> None:
-        """``loaded`` is None where there are no kernels to run: empty arrays compile nothing."""
+        """``kernels``: those with elements to compute, in order; without any, ``loaded`` is None."""
         self.module: Any = loaded.module if loaded else None
         self.signature = loaded.signature if loaded else Signature(())
         self.entries = tuple(entry for entry, _ in kernels)
@@ -94,11 +94,11 @@ class Launcher:
         self._layout = ParameterLayout.of(
             self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers
         )
-        # Free slots by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
+        # Free buffers by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
         self.ready: dict[int, list[ParameterBuffer]] = {}
 
     def new_parameters(self, stream: int) -> ParameterBuffer:
-        """A new parameters, with a list in ``ready`` for its stream."""
+        """A new buffer; ``ready`` then has a list for its stream."""
         key = self._key(stream)
         if key not in self.ready:
             while len(self.ready) >= _MAX_STREAMS:
@@ -107,7 +107,7 @@ class Launcher:
         return self._make_parameters(stream, is_captured=False)
 
     def _key(self, stream: int) -> int:
-        """The key of a parameters: launches that may run at the same time must not share memory."""
+        """The key in ``ready``: launches that may run at the same time must not share memory."""
         return -get_ident() if stream == PER_THREAD_STREAM and self.has_scratch else stream
 
     @property
@@ -125,7 +125,7 @@ class Launcher:
         return ParameterBuffer(memory.buffer, launches, memory, scratch, is_captured)
 
     def acquire(self, stream: int) -> ParameterBuffer:
-        """A parameters for exclusive use until it is given back."""
+        """A buffer for exclusive use until it is released."""
         if self.has_scratch and self.module.is_capturing(stream):
             # The graph may run at any time, also concurrently with other launches.
             parameters = self._make_parameters(stream, is_captured=True)
@@ -152,7 +152,7 @@ class Launcher:
             self.release(stream, parameters)
 
     def start(self, parameters: ParameterBuffer) -> None:
-        """Queue every kernel with the values that the parameters holds."""
+        """Queue every kernel with the values in a buffer."""
         module = self.module
         for name, arguments in zip(self.names, parameters.launches, strict=True):
             status = module.status(module.start(*arguments))
@@ -160,13 +160,13 @@ class Launcher:
                 module.recover(name, arguments, status)
 
     def copy(self) -> Launcher:
-        """The same kernels with separate slots, for a caller that modifies slots."""
+        """The same kernels with buffers of their own, for a caller that modifies them."""
         made = copy(self)
         made.ready = {}
         return made
 
     def element_counts(self) -> tuple[tuple[int, int], ...]:
-        """For each kernel, the offset of its number of elements in a parameters's buffer, and its bits."""
+        """For each kernel, the offset of its element count in the parameters, and its bits."""
         found: list[tuple[int, int]] = []
         for entry, table in zip(self.entries, self._layout.tables, strict=True):
             where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
@@ -174,20 +174,19 @@ class Launcher:
         return tuple(found)
 
     def parameter_image(self) -> bytearray:
-        """The parameters in a parameters's buffer before any variable is written."""
+        """The bytes of the parameters before any variable is written."""
         return bytearray(self._layout.fixed_at) + bytearray(self._layout.fixed)
 
     def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
-        """The launches for ``kgen/_call.c``, each with the offsets of its parameters in the parameter_image."""
+        """The launches for ``kgen/_call.c``, each with the offsets of its parameters in the image."""
         return tuple(
             (*self.module.native_launch(name, launch), table)
             for name, launch, table in zip(self.names, self._launches, self._layout.tables, strict=True)
         )
 
     def native_scratch(self) -> tuple[Any, ...] | None:
-        """For ``kgen/_call.c``: functions that take and give back a parameters, and where its memory is.
-
-        That is the path to its address, and the pointers to it in the parameter_image.
+        """For ``kgen/_call.c``: functions that acquire and release a buffer, the path to its scratch address, and the
+        offsets of pointers to scratch memory in the image.
         """
         if not self.has_scratch:
             return None

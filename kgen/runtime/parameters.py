@@ -1,7 +1,7 @@
-"""The parameters of a plan's kernels in memory, as ``cuLaunchKernel`` and the CPU target take them.
+"""The parameters of a program's kernels in memory, as ``cuLaunchKernel`` and the CPU target take them.
 
-Pointers and scalars, which change between calls, come first, so that one ``struct.pack_into`` writes them.  Values that
-the plan fixes (extents, strides, counts) follow, and then each kernel's ``void*[]``.
+Pointers and scalars, which change between calls, come first, so that one ``struct.pack_into`` writes them.  Fixed
+values (extents, strides, counts) follow, and then each kernel's ``void*[]``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Variable:
 
     @property
     def code(self) -> str:
-        """How ``struct`` writes it; a dtype that it does not know comes as bytes."""
+        """Its format in ``struct``: bytes for a dtype that ``struct`` lacks."""
         return "Q" if self.dtype is None else self.dtype.struct_format
 
     @property
@@ -43,7 +43,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Signature:
-    """The variables of all kernels of a module, each once."""
+    """The variables of all kernels of a module, without repetition."""
 
     variables: tuple[Variable, ...]
 
@@ -74,7 +74,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class ParameterLayout:
-    """The fixed part of a plan's parameters.  ``tables``: for each kernel, the offset of each parameter."""
+    """Offsets of parameters, and fixed values.  ``tables``: for each kernel, the offset of each parameter."""
 
     size: int
     fixed: bytes
@@ -138,7 +138,7 @@ class ParameterLayout:
         return ParameterLayout(size, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
 
     def memory(self, scratch: int) -> ParameterMemory:
-        """A copy for one launch at a time; ``scratch`` is the address of the kernels' scratch memory."""
+        """Memory for one launch at a time; ``scratch`` is the address of the kernels' scratch memory."""
         return ParameterMemory(self, scratch)
 
 

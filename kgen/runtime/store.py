@@ -84,7 +84,7 @@ class Store:
         return None
 
     def put(self, key: str, payload: bytes, note: str = "") -> Path | None:
-        """Keep an entry; None if it is kept in memory only.  ``note``: one line that describes it."""
+        """Store an entry; None if it is stored in memory only.  ``note``: one line that describes it."""
         self._remember(key, payload)
         if self._folder is None:
             return None
@@ -102,7 +102,7 @@ class Store:
         return self.put_temporary(key, payload)
 
     def put_temporary(self, key: str, payload: bytes) -> Path | None:
-        """Keep an entry in a folder of this process, which no other process clears; CUBINs in memory."""
+        """Store an entry in a folder of this process, which no other process clears; CUBINs in memory."""
         if self.kind == "cubin":
             return None
         path = self._path(folders.of_this_process(), key)
@@ -116,7 +116,7 @@ class Store:
         return None if self.kind == "cubin" else folders.of_this_process()
 
     def _check(self) -> None:
-        """Check the folder compile_lock, before it is first used."""
+        """Check the folder once, before its first use."""
         if self._checked or self._folder is None:
             return
         why = folders.unusable(self._folder, runs=self.kind == "cpu")
@@ -236,7 +236,7 @@ def _write(path: Path, entry: bytes) -> None:
 
 
 def shrink(folder: Path, kind: Kind, most: int = MAX_BYTES) -> None:
-    """Remove the least recently used files until the folder is below its limit, and files of killed writers."""
+    """Remove the least recently used files above the limit, and unfinished files of killed processes."""
     found: list[tuple[float, int, Path]] = []
     for path in folder.glob(f"*{SUFFIX[kind]}"):
         with suppress(OSError):  # removed meanwhile
@@ -253,7 +253,7 @@ def shrink(folder: Path, kind: Kind, most: int = MAX_BYTES) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove unfinished files of killed writers."""
+    """Remove unfinished files of killed processes."""
     for left in (*folder.glob(".new-*"), *folder.glob("build-*")):
         with suppress(OSError):
             if time.time() - left.lstat().st_mtime > folders.ABANDONED_S:
@@ -271,7 +271,7 @@ _locks_lock = threading.Lock()
 
 @contextmanager
 def compile_lock(key: str) -> Iterator[None]:
-    """One thread compiles a key; others that need it wait."""
+    """While one thread compiles a key, others that need it wait."""
     with _locks_lock:
         lock, users = _locks.get(key, (threading.Lock(), 0))
         _locks[key] = lock, users + 1

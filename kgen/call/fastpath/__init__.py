@@ -1,4 +1,4 @@
-"""Calls that repeat an earlier one: recognised and launched by one generated Python function each."""
+"""Fast paths: one generated function checks that a call repeats an earlier one, and launches it."""
 
 from kgen.call.fastpath.any_dense_shape import any_dense_shape_call
 from kgen.call.fastpath.codegen import FastCall, ObservedCall, Operand

@@ -1,7 +1,7 @@
-"""Calls on dense arrays of one shape, whatever that shape is.
+"""A fast path for dense arrays of any shape.
 
-What a contiguous kernel is told of a shape is how many elements there are.  So where every array is in C order and of
-the same shape, a shape that was never call before needs no plan: only another count and another grid.
+A contiguous kernel only takes the number of elements.  So where all arrays are in C order and have one shape, a new
+shape needs no lowering: only another count and another grid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kgen.spec import c_strides
 
 
 def any_dense_shape_call(call: ObservedCall) -> FastCall | None:
-    """The function for calls like this one but for the shape; None where the kernels depend on more of it."""
+    """The function for calls like this one with any shape; None where kernels depend on more than the element count."""
     found = caller_arrays(call)
     if found is None or not _is_dense(call):
         return None
@@ -63,7 +63,7 @@ def any_dense_shape_call(call: ObservedCall) -> FastCall | None:
 
 
 def _is_dense(call: ObservedCall) -> bool:
-    """Every array in C order, of one shape without extents of 1, and every kernel one that counts elements only."""
+    """Whether arrays are in C order, of one shape without extents of 1, and kernels take only an element count."""
     shapes = {o.array.shape for o in call.operands}
     if len(shapes) != 1:
         return False
@@ -82,7 +82,7 @@ def _counts_only(entry: Entry) -> bool:
 
 # branches: each writes one line of the function
 def _memory(text: FunctionText, call: ObservedCall, local: Mapping[str, str], guards: Guards) -> list[str]:
-    """Aligned pointers, what is written apart from the rest or the same array as before; outputs allocated."""
+    """Write lines that check alignment and overlap, and allocate outputs.  Returns each operand's pointer, by name."""
     names = [f"p{i}" for i in range(len(call.operands))]
     fresh = [i for i, o in enumerate(call.operands) if o.fresh]
     given = [i for i, o in enumerate(call.operands) if not o.fresh]

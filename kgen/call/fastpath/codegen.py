@@ -1,8 +1,8 @@
-"""What a generated call is made from, and the parts that all of them share.
+"""Generates the Python functions of fast paths, from the parts that all of them share.
 
-A first call looks at everything: dtypes, devices, layouts, overlap, schedules.  A later call of the same kind has only
-to see that nothing of that differs, and to launch.  What it looks at is written out as straight code, without loops,
-for the number and library of its arrays.  Nothing of a user's text is in that code.
+A first call determines dtypes, devices, layouts, overlap and schedules.  A later call of the same kind only checks that
+these are the same, and launches.  Its checks are straight-line code, without loops, for the number and the library of
+its arrays.  No part of a user's text is in that code.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from kgen.runtime.launcher import Launcher
     from kgen.schedule.bind import Array
 
-#: ``(args, out, stream, named)`` -> the result, or NotImplemented for another kind of call; nothing has run then.
+#: ``(args, out, stream, named)`` -> the result, or NotImplemented for another kind of call, of which nothing has run.
 FastCall = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]
 
 
 class Caller(Protocol):
-    """Whose calls these are.  A recognised call says where it ran."""
+    """The engine of a call.  A fast path sets ``ran_on``."""
 
     program: Program
     ran_on: str | None
@@ -40,9 +40,9 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ObservedCall:
-    """A call as it was made, and what was decided for it.
+    """A call on the full path, and everything decided for it.
 
-    ``args``, ``named`` and ``out`` are the caller's own; ``values`` and ``outs`` what they were found to be.
+    ``args``, ``named`` and ``out`` are as the caller passed them; ``values`` and ``outs`` describe them.
     """
 
     engine: Caller
@@ -62,7 +62,7 @@ class ObservedCall:
         return {**dict(zip(names, self.args, strict=False)), **self.named}
 
     def has_plain_scalars(self) -> bool:
-        """Whether what is passed by value is Python's own numbers, whose type tells all that was decided from them."""
+        """Whether all scalars passed are plain Python numbers: then comparing their types is enough."""
         passed = self.passed()
         scalars = [passed[v.name] for v in self.values.values() if isinstance(v, ScalarValue) and v.name in passed]
         return all(type(x) in (bool, int, float, complex) for x in scalars)
@@ -79,17 +79,17 @@ class Operand:
     fresh: bool
 
 
-NULL = -1  #: the place of an array without memory, which has no elements
+NULL = -1  #: the alignment of an array without memory, which has no elements
 
 
 def alignment_of(pointer: int) -> int:
-    """What of an address has to be the same again: its place within 16 bytes."""
+    """The offset of an address within 16 bytes, which guards compare."""
     return pointer % 16 if pointer else NULL
 
 
 @dataclass(slots=True)
 class FunctionText:
-    """Lines of a function, and the values that its names stand for."""
+    """The lines of a function, and the values of its global names."""
 
     lines: list[str] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class FunctionText:
 
 
 def caller_arrays(call: ObservedCall) -> tuple[dict[str, str], list[tuple[str, Any, bool]]] | None:
-    """Names for the caller's arrays, and these as adapters look at them; None where copies stand in for them."""
+    """Names for the caller's arrays, and what :meth:`Adapter.guards` takes; None where kernels read copies of them."""
     arrays = [v for v in call.values.values() if isinstance(v, ArrayValue)] + [o for o in call.outs if o is not None]
     if not arrays or not all(a.adapter is call.adapter and a.array is a.original for a in arrays):
         return None
@@ -114,7 +114,7 @@ def caller_arrays(call: ObservedCall) -> tuple[dict[str, str], list[tuple[str, A
 
 
 def unpack_arguments(text: FunctionText, call: ObservedCall, local: Mapping[str, str]) -> dict[str, str] | None:
-    """Take the arguments apart; the expression of every scalar, by name.  None for a form that this cannot read."""
+    """Write lines that unpack the arguments.  Returns each scalar's expression, by name; None for unsupported forms."""
     if not call.has_plain_scalars():
         return None
     given = [a.name for a in call.engine.program.arguments][: len(call.args)]
@@ -158,7 +158,7 @@ def _given_outputs(text: FunctionText, call: ObservedCall, local: Mapping[str, s
 
 
 def write_guards(text: FunctionText, guards: Guards, arrays: Sequence[tuple[str, Any, bool]]) -> None:
-    """Give up on arrays that are not like these."""
+    """Write the guards for arrays like these."""
     for name, x, _ in arrays:
         text.guard(f"type({name}) is {text.constant(type(x))}")
     for name, other in guards.same:
@@ -166,16 +166,16 @@ def write_guards(text: FunctionText, guards: Guards, arrays: Sequence[tuple[str,
     if guards.alike is not None:
         check, names = guards.alike
         text.guard(f"{text.constant(check)}({', '.join(names)})")
-    for fact in guards.attributes:
-        start = fact.array if isinstance(fact.array, str) else text.constant(fact.array)
-        found = ".".join((start, *fact.path)) + ("()" if fact.call else "")
-        text.guard(f"{found} == {text.constant(fact.expected)}")
+    for one in guards.attributes:
+        start = one.array if isinstance(one.array, str) else text.constant(one.array)
+        found = ".".join((start, *one.path)) + ("()" if one.call else "")
+        text.guard(f"{found} == {text.constant(one.expected)}")
     if guards.unless is not None:
         text.guard(f"not {text.constant(guards.unless)}()")
 
 
 def address_expression(text: FunctionText, guards: Guards, name: str) -> str:
-    """Where an array is."""
+    """The expression for the address of an array."""
     if callable(guards.pointer):
         return f"{text.constant(guards.pointer)}({name})"
     return ".".join((name, *guards.pointer)) + ("()" if guards.pointer_call else "")
@@ -190,9 +190,9 @@ def write_launches(
     written: Sequence[str],
     adjust: Callable[[str, int], list[str]] | None = None,
 ) -> None:
-    """Queue the kernels, which change the arrays of ``written``.
+    """Write lines that launch the kernels, which change the arrays of ``written``.
 
-    ``adjust`` gives lines that change a launch (its name, its number) before it starts.
+    ``adjust`` returns lines that modify a launch, given by its name and number, before it starts.
     """
     module = launcher.module
     if not launcher.names:
@@ -216,7 +216,7 @@ def write_launches(
     values = [_value(text, v, pointers, scalars) for v in launcher.signature.variables]
     write = f"pack_into(parameters[0], 0, {', '.join(values)})"
     if any(v.operand is None for v in launcher.signature.variables):
-        # A scalar that does not fit is looked at again, for a proper diagnostic.
+        # For a scalar that does not fit, the full path raises the diagnostic.
         text.names["Unfit"] = (struct.error, OverflowError)
         text.lines += [
             f"try: {write}",
@@ -241,7 +241,7 @@ def write_launches(
 
 
 def _value(text: FunctionText, variable: Variable, pointers: Sequence[str], scalars: Mapping[str, str]) -> str:
-    """A variable's value as ``struct`` takes it."""
+    """A variable's value, as an argument of ``pack_into``."""
     if variable.operand is not None:
         return pointers[variable.operand]
     assert variable.scalar is not None
@@ -253,7 +253,7 @@ def _value(text: FunctionText, variable: Variable, pointers: Sequence[str], scal
 
 
 def build_function(text: FunctionText, call: ObservedCall, local: Mapping[str, str]) -> FastCall:
-    """Return the outputs: the caller's own, or y0, y1, ... as they were allocated."""
+    """Write the return of the outputs (the caller's own, or the allocated y0, y1, ...), and compile the function."""
     text.names |= {"engine": call.engine, "here": call.engine.ran_on}
     text.lines.append("engine.ran_on = here")
     fresh = [o.name for o in call.operands if o.fresh]
@@ -263,12 +263,12 @@ def build_function(text: FunctionText, call: ObservedCall, local: Mapping[str, s
     scope = dict(text.names)
     exec(_compiled(tuple(text.lines)), scope)
     made: FastCall = scope["fast_call"]
-    made.__code__ = made.__code__.replace()  # its own: torch.compile attaches to code what it knows of one function
+    made.__code__ = made.__code__.replace()  # a copy: torch.compile attaches data to code objects
     mark(made.__code__)
     return made
 
 
 @lru_cache(maxsize=256)
 def _compiled(lines: tuple[str, ...]) -> CodeType:
-    """Kernels of one arity share what is compiled: only the values behind its names differ."""
+    """The code object, which functions of the same lines share: only their global values differ."""
     return compile("\n    ".join(("def fast_call(args, out, stream, named):", *lines)), "<kgen call>", "exec")

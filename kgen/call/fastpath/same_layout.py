@@ -1,4 +1,4 @@
-"""Calls with exactly the shapes, strides and alignment of an earlier one."""
+"""A fast path for calls with exactly the shapes, strides and alignment of an earlier one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from kgen.call.fastpath.codegen import (
 from kgen.call.fastpath.native import native_call
 from kgen.schedule.bind import Array
 
-#: Operands i and j, whether at an exact distance, and that distance in bytes; or, for pointers p and q of operands that
-#: lie apart, the numbers of ``p + first <= q or q + second <= p``.
+#: ``(i, j, True, bytes, 0)``: the pointers of operands i and j differ by exactly so many bytes.
+#: ``(i, j, False, first, second)``: they do not overlap: ``p + first <= q or q + second <= p``.
 PointerDistance = tuple[int, int, bool, int, int]
 
 
 def same_layout_call(call: ObservedCall) -> FastCall | None:
-    """The function for calls like this one; None where its arrays are not simply read where they are."""
+    """The function for calls like this one; None where kernels read copies, or the library has no guards."""
     found = caller_arrays(call)
     if found is None:
         return None
@@ -46,7 +46,7 @@ def same_layout_call(call: ObservedCall) -> FastCall | None:
 
 
 def _memory(text: FunctionText, call: ObservedCall, local: Mapping[str, str], guards: Guards) -> list[str]:
-    """Pointers that lie as the plan has it; outputs allocated.  One name for each operand."""
+    """Write lines that check alignment and overlap, and allocate outputs.  Returns each operand's pointer, by name."""
     names = [f"p{i}" for i in range(len(call.operands))]
     given = [i for i, o in enumerate(call.operands) if not o.fresh]
     fresh = [i for i, o in enumerate(call.operands) if o.fresh]
@@ -71,7 +71,7 @@ def _memory(text: FunctionText, call: ObservedCall, local: Mapping[str, str], gu
 
 
 def _aligned(text: FunctionText, call: ObservedCall, names: Sequence[str], which: Sequence[int]) -> None:
-    """Every pointer has the same place within 16 bytes that the plan was made for."""
+    """Write guards: each pointer has the same offset within 16 bytes as in the observed call."""
     places = {names[i]: alignment_of(call.operands[i].array.pointer) for i in which}
     even = [name for name, place in places.items() if place == 0]
     if even:
@@ -82,7 +82,7 @@ def _aligned(text: FunctionText, call: ObservedCall, names: Sequence[str], which
 
 
 def pointer_distances(call: ObservedCall) -> list[PointerDistance]:
-    """How memory that is written lies to other operands: apart, or else at exactly this distance."""
+    """For each written operand and another one: that they do not overlap, or their exact distance."""
     found: list[PointerDistance] = []
     given = [(i, o) for i, o in enumerate(call.operands) if not o.fresh]
     for i, one in given:
@@ -101,6 +101,6 @@ def pointer_distances(call: ObservedCall) -> list[PointerDistance]:
 
 
 def _bytes(array: Array) -> tuple[int, int]:
-    """The bytes that an array spans, from its pointer; the second is not one of them."""
+    """The first byte of an array and the one after its last, relative to its pointer."""
     low, high = span(array.shape, array.strides)
     return low * array.itemsize, (high + 1) * array.itemsize

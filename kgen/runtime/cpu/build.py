@@ -65,18 +65,17 @@ class Recipe:
     needs: Recipe | None = None  # the library that it is linked with, which is loaded first
 
     def build(self, *, temporary: bool = False) -> StoredEntry:
-        """The library, from the cache or compiled; ``temporary``: in any case in a folder of this process."""
+        """The library, from the cache or compiled; ``temporary``: in a folder of this process."""
         stored = store("cpu")
         with compile_lock(self.key):
             found = stored.find(self.key)
             if found is not None and not temporary:
                 return found
             payload = self._compile() if found is None else found.payload
-            path = (
-                stored.put_temporary(self.key, payload)
-                if temporary
-                else stored.put(self.key, payload, summary(self.text))
-            )
+            if temporary:
+                path = stored.put_temporary(self.key, payload)
+            else:
+                path = stored.put(self.key, payload, summary(self.text))
         assert path is not None
         return StoredEntry(path, payload)
 

@@ -14,7 +14,7 @@ from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check, explained, launch_failed, require
 
-# The pool keeps this much for the next call; the rest is returned to the system.
+# The pool keeps this much for the next call, and returns the rest to the system.
 _POOLED_BYTES = 64 * 2**20
 
 _lock = threading.Lock()
