@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kgen
+from kgen.call import inspection
 from kgen.diagnostics import KgenError
-from kgen.runtime import backend
 from kgen.runtime.cuda import compiler, nvrtc
 from kgen.runtime.cuda.compiler import CompilerBug, compile_cubin, compile_ptx, flags
 from kgen.runtime.cuda.usage import Usage, usage
@@ -94,7 +94,7 @@ def test_explain_is_loud(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spills and local memory are the first word of their line."""
     kernel, x = kgen.jit("out = a + 1"), kgen.spec((64,), "f32")
     for usage_of, word in ((Usage("sm_90", 255, 0, 16, 32), "SPILLS"), (Usage("sm_90", 32, 0, 16, 0), "LOCAL MEMORY")):
-        monkeypatch.setattr(backend, "usage_for", lambda *_, found=usage_of: {"kernel_contiguous": found})
+        monkeypatch.setattr(inspection, "usage_for", lambda *_, found=usage_of: {"kernel_contiguous": found})
         assert f"  - {word} on sm_90: {usage_of.registers} registers" in str(kernel.explain(x))
 
 
