@@ -47,7 +47,7 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     copy.insert("kgen/functions.py", "cbrt rcbrt exp2", "cot ")
     copy.insert("kgen/functions.py", "atan2 arctan2=atan2", "ieee_remainder=remainder ")
-    copy.remove("kgen/resolve/elsewhere.py", '    "cot": "write `1 / tan(x)`",\n')
+    copy.remove("kgen/resolve/foreign_functions.py", '    "cot": "write `1 / tan(x)`",\n')
     copy.insert("kgen/ir/ops.py", '    "fdim": ', '    "remainder": OpRow(2, "f"),  # of the nearest quotient\n')
     copy.insert("kgen/ir/ops.py", '    "sinpi": ', '    "cot": _float(1, 5, 3),\n')
     copy.insert("kgen/ir/evaluator.py", '    "fdim": ', '    "remainder": exact.remainder,\n')
@@ -64,7 +64,7 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     copy.pytest(
         "--bless",
         "tests/test_documents.py::test_function_table_is_current",
-        "tests/resolve/test_elsewhere.py::test_no_name_is_a_function_here",
+        "tests/resolve/test_foreign_functions.py::test_no_name_is_a_function_here",
         "tests/ir/test_exact_ops.py::test_one_meaning_per_op",
         "tests/ir/test_functions.py::test_every_function_is_covered",
         "tests/codegen/test_spelling.py::test_one_spelling_per_op",
@@ -74,7 +74,7 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     assert copy.python("-c", PROGRAM) == "as the oracle says\n"
     changed = {
         f"kgen/{file}.py"
-        for file in ("functions", "ir/ops", "ir/evaluator", "ir/exact", "ir/special", "resolve/elsewhere")
+        for file in ("functions", "ir/ops", "ir/evaluator", "ir/exact", "ir/special", "resolve/foreign_functions")
     }
     changed |= {spelling, references, "tests/accuracy/worst.json", "docs/functions.md"}
     assert copy.changed() == changed
