@@ -22,22 +22,6 @@ def touch_labels(step: Step) -> tuple[str, ...]:
     return tuple(unique(step.kernel.operands[touch.operand].name) for touch in step.touches)
 
 
-def divisor_fields(count: int, wide: bool, of: str, prefix: str = "") -> list[FieldContext]:
-    """The extents that an index is divided by and, for 32-bit division, their magic numbers."""
-    if count == 0:
-        return []
-    if wide:
-        return [FieldContext(f"long long {prefix}extent[{count}]", of)]
-    return [
-        FieldContext(f"unsigned int {prefix}extent[{count}]", of),
-        FieldContext(f"unsigned int {prefix}magic[{count}]", "2^32 * (2^shift - extent) / extent + 1, in integers"),
-        FieldContext(
-            f"unsigned int {prefix}shift[{count}]",
-            "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31",
-        ),
-    ]
-
-
 def labels_of(step: Step, schedule: Schedule) -> Labels:
     """What members of layout structs are called after."""
     return Labels(schedule, touch_labels(step), tuple(step.kernel.operands[t.operand].name for t in step.touches))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.reduction.describe import write_reduction
-from kgen.codegen.reduction.resident_columns import HeldColumnWriter
+from kgen.codegen.reduction.resident_columns import describe_resident_columns
 from kgen.schedule.classes import row_classes
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import resident_columns_rule
@@ -15,7 +15,7 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
-    return write_reduction(HeldColumnWriter, unit, needs_n=False, shares=True)
+    return write_reduction(describe_resident_columns, unit, needs_n=False, shares=True, is_brief=True)
 
 
 def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.reduction.columns import ColumnWriter
+from kgen.codegen.reduction.columns import describe_columns
 from kgen.codegen.reduction.describe import write_reduction
 from kgen.schedule.classes import row_classes
 from kgen.schedule.reduction.columns import down_columns
@@ -15,7 +15,7 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
-    return write_reduction(ColumnWriter, unit, needs_n=False, shares=False)
+    return write_reduction(describe_columns, unit, needs_n=False, shares=False, is_brief=False)
 
 
 def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:

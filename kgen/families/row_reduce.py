@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.reduction.describe import write_reduction
-from kgen.codegen.reduction.rows import RowsWriter
+from kgen.codegen.reduction.rows import describe_rows
 from kgen.schedule.classes import row_classes
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import rows_rule
@@ -17,7 +17,7 @@ from kgen.schedule.reduction.schedule import RowSchedule
 def write(unit: Unit[RowSchedule]) -> Written:
     """With a block for each row, the grid is exact."""
     needs_n = unit.schedule.rows > 1 or unit.schedule.near is not None
-    return write_reduction(RowsWriter, unit, needs_n=needs_n, shares=True)
+    return write_reduction(describe_rows, unit, needs_n=needs_n, shares=True, is_brief=unit.schedule.vectors > 0)
 
 
 def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:

@@ -48,6 +48,9 @@ class Rows:
     read_elements: int = 48
     #: And bytes of it, where elements are small (sums of 4096 int8 1.03, 0.96 with 32 bytes).
     read_bytes: int = 64
+    #: Elements of a row that a thread has at most where it keeps values that are computed of them, one register each,
+    #: instead of computing them twice: with more, too few registers are left.
+    kept_values: int = 36
     #: Bytes of a row that a thread keeps in registers where a block's worth of threads has less to do otherwise: more
     #: bytes in flight, and the exchange a smaller part, beat more threads (16384 bfloat16 0.99, 0.87 otherwise).
     kept_bytes: int = 128
@@ -157,6 +160,10 @@ class Columns:
     batches_of_blocks: int = 2
     #: The fraction of threads that may be left without columns.
     most_idle: float = 0.06
+    #: Results of other blocks that the last block reads before it merges them, so that reads do not wait for merges.
+    results_ahead: int = 8
+    #: Bytes of these at most, 32 registers; else it reads one after the other.
+    ahead_bytes: int = 128
     #: Bytes of the states of one thread's columns, in registers and then in shared memory: 32 KiB a block.
     state_bytes: int = 128
 

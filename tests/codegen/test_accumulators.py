@@ -16,8 +16,8 @@ import pytest
 from kgen import resources
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import ACCUMULATORS, HELPERS, helper_texts
-from kgen.codegen.reduction.access import first_of, part_of, thread_state
 from kgen.codegen.reduction.accumulators import Accumulator, accumulator, counted_once, near
+from kgen.codegen.reduction.states import first_of, part_of, thread_state
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.dtypes import (
     BOOL,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kgen.codegen import names
 from kgen.codegen.element import PRIMARY
-from kgen.codegen.reduction.sections import Parts, RowWriter
+from kgen.codegen.layouts import decomposition
+from kgen.codegen.reduction.context import Stored, Value
+from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.places import ColumnPlaces
+from kgen.codegen.reduction.sections import Parts, RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
+from kgen.ir.kernel import Access
+from kgen.schedule.reduction.schedule import RowSchedule
 
 
 @dataclass(slots=True)
@@ -46,3 +54,54 @@ def lasting(parts: Parts) -> frozenset[int]:
         mine = {a for a in op.args if not parts.wide[a] and (apart or parts.phase[a] != parts.phase[n])}
         found |= {a for a in mine if not parts.is_raised_share(n, a)}
     return frozenset(found)
+
+
+def load_one(places: ColumnPlaces, writer: RowWriter, number: int) -> Value:
+    """A column's element of an operand."""
+    step = places.operands.step
+    touch, dtype = touch_of(step, number), step.kernel.ops[number].dtype
+    value = writer.unique(names.value(places.operands.operand(touch).name))
+    writer.exprs[number] = Expr(value, PRIMARY)
+    return Value(register_type(dtype), value, f"{places.base_of(touch)}[{places.one(touch)}]")
+
+
+def store_ones(places: ColumnPlaces, writer: RowWriter, stores: Sequence[int]) -> tuple[Stored, ...]:
+    """Packs that hold a thread's elements of outputs."""
+    operands = places.operands
+    packs: list[Stored] = []
+    for n in stores:
+        attr, touch = operands.step.kernel.ops[n].attr, touch_of(operands.step, n)
+        assert isinstance(attr, Access)
+        if places.many and operands.planned(touch).access == "vector":
+            value = operands.written(touch)
+            writer.places[attr.operand] = f"{value}.at[j]"
+            packs.append(Stored(operands.pack(touch), value, places.base_of(touch)))
+        else:
+            writer.places[attr.operand] = f"{places.base_of(touch)}[{places.one(touch)}]"
+    return tuple(packs)
+
+
+def alignments(operands: Operands) -> list[str]:
+    """What a kernel asks of the addresses of vectors, and of the number of columns."""
+    schedule = operands.schedule
+    aligned: dict[int, list[str]] = {}
+    for i, t in enumerate(schedule.touches):
+        if t.access == "vector":
+            aligned.setdefault(t.alignment, []).append(operands.operand(i).name)
+    needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
+    return [
+        f"Alignment, in bytes: {needed}.",
+        *([f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 else []),
+    ]
+
+
+def column_coordinates(schedule: RowSchedule, index: str) -> tuple[str, ...]:
+    """The coordinates of a group of columns, the ``index``-th one."""
+    kept = schedule.kept
+    return () if kept == 1 else tuple(decomposition(kept, set(range(kept)), schedule.index_bits == 64, index))
+
+
+def place_coordinates(schedule: RowSchedule, index: str) -> tuple[str, ...]:
+    """The coordinates of an element, the ``index``-th one of a column, along the reduced dimensions."""
+    reduced, wide = schedule.reduced, schedule.index_bits == 64
+    return () if reduced == 1 else tuple(decomposition(reduced, set(range(reduced)), wide, index, ("r", "s"), "place_"))

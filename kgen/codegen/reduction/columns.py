@@ -6,111 +6,170 @@ each group of columns and meet in shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY, Argument, Element
-from kgen.codegen.layouts import apart, decomposition
-from kgen.codegen.reduction.access import first_of, part_of, thread_state
+from kgen.codegen.element import PRIMARY, Element
+from kgen.codegen.layouts import apart
 from kgen.codegen.reduction.accumulators import Accumulator, briefly, counted_once
-from kgen.codegen.reduction.column_access import ColumnAccess
+from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
-from kgen.codegen.reduction.context import Declared, Stored, Value
-from kgen.codegen.reduction.rows import Described
-from kgen.codegen.reduction.sections import RowWriter
+from kgen.codegen.reduction.column_values import alignments, column_coordinates, load_one, place_coordinates, store_ones
+from kgen.codegen.reduction.context import Declared, Read, Stored, Value
+from kgen.codegen.reduction.facts import Described, Facts
+from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.places import ColumnPlaces
+from kgen.codegen.reduction.sections import Parts, RowWriter
+from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
-
-#: Results of other blocks that the last one reads before it merges them, and their bytes at most: 32 registers.
-AHEAD, AHEAD_BYTES = 8, 128
+from kgen.schedule.reduction.schedule import RowSchedule
 
 
-@dataclass(slots=True)
-class ColumnWriter(ColumnAccess):
-    """A kernel that goes across columns."""
+def describe_columns(facts: Facts) -> Described:
+    """A kernel that goes down columns, and reads each element once."""
+    return ColumnKernel.of(facts).describe()
 
-    def argument(self, argument: Argument, held: bool) -> str:
-        match argument.kind:
-            case "place":
-                return self.element_index
-            case "state":
-                mine, state = self.states[int(argument.key)]
-                if mine.mode == "direct":
-                    return f"{thread_state(mine, state)}[j]"
-                part = names.of_reduction(state, "part")
-                return part if mine.mode == "part" else f"{part}[{'u' if self.count > 1 else '0'}]"
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """``count`` elements of each column that a thread reads at once."""
+
+    places: ColumnPlaces
+    count: int
+
+    @staticmethod
+    def of(operands: Operands, count: int) -> Batch:
+        threads = operands.schedule.threads
+        place = "e" if count == 1 else f"e + u * {threads}" if threads > 1 else "e + u"
+        return Batch(ColumnPlaces(operands, place, many=True), count)
+
+    @property
+    def operands(self) -> Operands:
+        return self.places.operands
+
+    def name(self, touch: int) -> str:
+        """The elements of a row's columns."""
+        return names.vector(self.operands.labels[touch]) + ("[u]" if self.count > 1 else "")
+
+    def element(self, touch: int) -> str:
+        return self.name(touch) + ("" if self.operands.planned(touch).access == "row" else ".at[j]")
+
+    def declared(self, touch: int) -> Declared:
+        is_one = self.operands.planned(touch).access == "row"
+        c_type = self.operands.type_of(touch) if is_one else self.operands.register_pack(touch)
+        array = f"[{self.count}]" if self.count > 1 else ""
+        return Declared(c_type, f"{names.vector(self.operands.labels[touch])}{array}")
+
+    def load(self, touch: int) -> Read:
+        name, base = self.name(touch), self.places.base_of(touch)
+        match self.operands.planned(touch).access:
+            case "row":
+                return Read(name, value=f"{base}[{self.places.along(touch, '')}]")
+            case "vector":
+                deeper = "\n" + " " * 12  # than the line that it continues
+                start = self.operands.start_of_load(touch)
+                return Read(name, value=f"{start}{deeper}{base} + {self.places.along(touch, '')})")
             case _:
-                return super(ColumnWriter, self).argument(argument, held)
+                return Read(name, each=f"{base}[{self.places.along(touch, 'j')}]")
 
-    # --- the whole ----------------------------------------------------------------------------------
+    def coordinates(self, *, always: bool) -> tuple[str, ...]:
+        """The coordinates of an element along the reduced dimensions, if a call asks for them, or ``always``."""
+        schedule = self.operands.schedule
+        used = always or any(d < schedule.reduced for _, d in schedule.coordinates)
+        return place_coordinates(schedule, self.places.factor) if used else ()
 
-    def write(self, name: str, parameters: Sequence[str]) -> Described:
-        schedule, sinks = self.schedule, list(self.states)
-        adapted = counted_once if schedule.tall else briefly
-        self.states = {n: (adapted(m), state) for n, (m, state) in self.states.items()}
-        section = self.section(0, f"{self.base}_pass", sinks, self.states)
-        writer = RowWriter(self.step, self.statements, unique=self.unique)
+
+@dataclass(frozen=True, slots=True)
+class ColumnKernel:
+    """The parts that write the kernel.  ``places``: of one element of each column."""
+
+    facts: Facts
+    parts: Parts
+    operands: Operands
+    places: ColumnPlaces
+    values: Values
+    functions: Functions
+    states: States
+
+    @staticmethod
+    def of(facts: Facts) -> ColumnKernel:
+        operands, parts, values = facts.operands(), Parts.of(facts.step, by_columns=True), Values(facts.values)
+        adapted = counted_once if facts.schedule.tall else briefly
+        states = {n: (adapted(m), state) for n, (m, state) in facts.states.items()}
+        functions = Functions(parts, values, facts.statements, facts.declare)
+        return ColumnKernel(facts, parts, operands, Batch.of(operands, 1).places, values, functions, states)
+
+    @property
+    def schedule(self) -> RowSchedule:
+        return self.facts.schedule
+
+    @property
+    def lanes(self) -> int:
+        """Threads across columns."""
+        return self.schedule.block // self.schedule.threads
+
+    def describe(self) -> Described:
+        schedule, tuning = self.schedule, self.schedule.target.tuning.columns
+        function = self.functions.write(0, f"{self.facts.base}_pass", list(self.states), self.states)
+        writer = RowWriter(self.facts.step, self.facts.statements, unique=self.values.unique)
         results, lines, packs = self.results(writer)
         used = " ".join([*(value.code for value in results), *lines, *(pack.place for pack in packs)])
-        touched = sorted({*self.reads_of(section), *(i for i in range(len(self.wide)) if self.base_of(i) in used)})
-        accumulators = [self.states[n][0] for n in sinks]
+        anywhere = (i for i in range(len(schedule.touches)) if self.places.base_of(i) in used)
+        accumulators = [mine for mine, _ in self.states.values()]
+        ahead = tuning.results_ahead
+        context = ColumnContext(
+            template="reduction/columns.cu.j2",
+            name=self.facts.name,
+            comment=self.comment(),
+            parameters=tuple(self.facts.parameters),
+            block=schedule.block,
+            threads=schedule.threads,
+            lanes=self.lanes,
+            rows=schedule.rows,
+            group=schedule.group,
+            is_wide=schedule.index_bits == 64,
+            split=schedule.split,
+            layout=self.facts.layout("columns"),
+            packs=True,
+            coordinates=column_coordinates(schedule, "blockIdx.x"),
+            column=self.first_column(),
+            pointers=self.places.starts(sorted({*reads_of(function), *anywhere})),
+            tall=schedule.tall,
+            states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
+            counted=self.counted,
+            reads=tuple(self.reading(count, function) for count in self.counts),
+            ahead=ahead if ahead * sum(m.size for m in accumulators) <= tuning.ahead_bytes else 1,
+            results=results,
+            result_lines=lines,
+            result_packs=packs,
+        )
         return Described(
-            ColumnContext(
-                template="reduction/columns.cu.j2",
-                name=name,
-                comment=self.comment(),
-                parameters=tuple(parameters),
-                block=schedule.block,
-                threads=schedule.threads,
-                lanes=self.lanes,
-                rows=schedule.rows,
-                group=schedule.group,
-                is_wide=schedule.index_bits == 64,
-                split=schedule.split,
-                layout=self.layout(f"{name}_layout"),
-                packs=True,
-                coordinates=self.kept_coordinates(),
-                column=self.first_column(),
-                pointers=self.pointers_of(touched),
-                tall=schedule.tall,
-                states=tuple(column_state(*self.states[n], shared(self.states[n][1])) for n in sinks),
-                counted=self.counted,
-                reads=tuple(self.reading(n, section, sinks) for n in self.counts),
-                ahead=AHEAD if AHEAD * sum(m.size for m in accumulators) <= AHEAD_BYTES else 1,
-                results=results,
-                result_lines=lines,
-                result_packs=packs,
+            context,
+            (*self.functions.headers, *writer.headers),
+            (
+                *self.functions.helpers, *writer.helpers, *(h for m in accumulators for h in m.all_helpers),
+                *self.operands.loads_of(reads_of(function)),
             ),
-            tuple(h for e in self.sections for h in e.headers) + tuple(writer.headers),
-            tuple(h for e in self.sections for h in e.helpers) + tuple(writer.helpers)
-            + tuple(h for m in accumulators for h in m.all_helpers)
-            + self.loads_of(self.reads_of(section)),
         )  # fmt: skip
-
-    def among(self, share: str) -> str:
-        """Where a thread's column ``j`` is in shared memory: what threads side by side write is side by side."""
-        first = f"({share} * {self.schedule.group} + j)" if share else "j"
-        return f"{first} * {self.lanes} + across"
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many elements a thread reads at once: the most, and then what is left."""
         return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
 
-    def reading(self, count: int, section: Element, sinks: Sequence[int]) -> ReadContext:
-        self.count = count
-        touches = self.reads_of(section)
-        array = f"[{count}]" if count > 1 else ""
-        states = [self.states[n] for n in sinks]
-        parts = [part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in states]
+    def reading(self, count: int, function: Element) -> ReadContext:
+        batch, touches = Batch.of(self.operands, count), reads_of(function)
+        collected = "u" if count > 1 else "0"
+        calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
+        parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
         return ReadContext(
             count,
-            tuple(Declared(self.pack_of(t), f"{names.vector(self.labels[t])}{array}") for t in touches),
-            tuple(self.places(always=True)),
-            tuple(self.load(t) for t in touches),
+            tuple(map(batch.declared, touches)),
+            batch.coordinates(always=True),
+            tuple(map(batch.load, touches)),
             tuple(part for part in parts if part is not None),
-            tuple(self.places(always=False)),
-            self.call(section),
+            batch.coordinates(always=False),
+            calls.call(function),
         )
 
     @property
@@ -118,12 +177,6 @@ class ColumnWriter(ColumnAccess):
         """The type of how many elements of each column a thread has seen; empty where nobody asks."""
         found = sorted(m.local.counts for m, _ in self.states.values() if m.local and m.local.counts)
         return found[0] if found else ""
-
-    def kept_coordinates(self) -> tuple[str, ...]:
-        kept = self.schedule.kept
-        if kept == 1:
-            return ()
-        return tuple(decomposition(kept, set(range(kept)), self.schedule.index_bits == 64, "blockIdx.x"))
 
     def first_column(self) -> str:
         """The first of a thread's columns."""
@@ -134,25 +187,25 @@ class ColumnWriter(ColumnAccess):
 
     def results(self, writer: RowWriter) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
         """Each column's results, the lines of what is done with them, and the packs that these fill."""
-        ops = self.step.kernel.ops
+        ops = self.facts.step.kernel.ops
         found: list[Value] = []
         for n, (mine, state) in self.states.items():
-            value = self.unique(names.value(state.removesuffix("_acc")))
-            total = f"{shared(state)}[{self.among('')}]" if self.schedule.threads > 1 else f"{state}[j]"
+            value = self.values.unique(names.value(state.removesuffix("_acc")))
+            total = f"{shared(state)}[j * {self.lanes} + across]" if self.schedule.threads > 1 else f"{state}[j]"
             found.append(Value(register_type(ops[n].dtype), value, mine.value(total, "layout.height")))
             writer.exprs[n] = Expr(value, PRIMARY)
         last = self.parts.last()
         for n in last:
             op = ops[n]
             if op.name in ("scalar", "size"):
-                writer.exprs[n] = Expr(self.parameters[op.name, self._key(n)], PRIMARY)
+                writer.exprs[n] = Expr(self.values.parameter(op), PRIMARY)
             elif op.name == "index":
-                name = self.unique("at")
+                name = self.values.unique("at")
                 writer.exprs[n] = Expr(name, PRIMARY)
-                found.append(Value("long long", name, self.coordinate(n)))
+                found.append(Value("long long", name, self.places.coordinate(n)))
             elif op.name == "load":
-                found.append(self.load_one(writer, n))
-        packs = self.store_ones(writer)
+                found.append(load_one(self.places, writer, n))
+        packs = store_ones(self.places, writer, self.parts.row_stores)
         return tuple(found), writer.lines(last), packs
 
     # --- comment --------------------------------------------------------------------------------------
@@ -179,8 +232,8 @@ class ColumnWriter(ColumnAccess):
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
         if not schedule.tall:
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
-        text += self.alignments()
-        return tuple(names.comment(line) for line in [*text, *apart(self.step, schedule)])
+        text += alignments(self.operands)
+        return tuple(names.comment(line) for line in [*text, *apart(self.facts.step, schedule)])
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from kgen.codegen import names
 from kgen.codegen.layouts import apart, placement
-from kgen.codegen.reduction.access import RowAccess
+from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.staging import staged_operands
-from kgen.schedule.reduction.persistent import STAYING_BLOCKS
 from kgen.schedule.reduction.schedule import RowSchedule
 
 
-def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
+def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[str, ...]:
     """What it does, how it is launched, and what it asks of its operands.
 
-    ``fills``: whether all but the last group of a thread have to lie within the row.
+    ``fills``: whether all but the last group of a thread have to lie within the row.  ``walks_once``: whether
+    elements are read for one element function only.
     """
-    schedule = access.schedule
+    schedule = operands.schedule
+    exact = schedule.stages and schedule.threads == 1  # all rows are as long as there are registers for
     rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
     share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
     if schedule.cluster > 1:
@@ -23,12 +24,12 @@ def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
     most = schedule.sharers * schedule.vectors * schedule.group
     if schedule.vectors:
         least = most - schedule.sharers * schedule.group + 1
-        up_to = "" if access.is_exact else f"{least} to " if fills else "up to "
+        up_to = "" if exact else f"{least} to " if fills else "up to "
         most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
         what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
     elif schedule.split:
         what = f"Rows of any length, each shared by several blocks: {share} and block."
-    elif len(access.sections) == 1:
+    elif walks_once:
         what = f"Rows of any length, walked once: {share}."
     else:
         what = f"Rows of any length, read again for each round of reductions: {share}."
@@ -47,14 +48,14 @@ def row_comment(access: RowAccess, *, fills: bool) -> tuple[str, ...]:
         text.append(f"Limits: fewer than 2^31 rows, and every place within a row, in bytes, below {below}.")
     else:
         text.append("Limits: fewer than 2^31 blocks.")
-    text += placement(access.step, schedule)
-    text += staged_operands(access)
-    if schedule.group > 1 and schedule.lead is None and not access.is_exact:
+    text += placement(operands.step, schedule)
+    text += staged_operands(operands)
+    if schedule.group > 1 and schedule.lead is None and not exact:
         widths = (
             "row widths and row strides" if schedule.reduced == 1 else "the fastest extent and the strides beyond it"
         )
         text.append(f"Vector accesses: {widths} are multiples of {schedule.group} elements.")
-    return tuple(names.comment(line) for line in [*text, *apart(access.step, schedule)])
+    return tuple(names.comment(line) for line in [*text, *apart(operands.step, schedule)])
 
 
 def _cluster_launch(schedule: RowSchedule) -> tuple[str, ...]:
@@ -62,8 +63,9 @@ def _cluster_launch(schedule: RowSchedule) -> tuple[str, ...]:
     blocks = f"{schedule.cluster} blocks of {schedule.block} threads"
     if schedule.near is None:
         return (f"Launch: {blocks} for each row.",)
+    blocks_per_sm = schedule.target.tuning.persistent.blocks_per_sm
     return (
         f"Launch: {blocks} for each cluster; `taken` is 0.",
-        f"Bound: {STAYING_BLOCKS} blocks an SM, so that what they keep leaves some cache for the rest.",
+        f"Bound: {blocks_per_sm} blocks an SM, so that what they keep leaves some cache for the rest.",
         "Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.",
     )

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 from kgen.codegen import names
 from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import LOAD_BLOCKS
 from kgen.codegen.kernels import Parameter
-from kgen.codegen.layouts import struct_fields
 from kgen.codegen.limits import check_parameters
-from kgen.codegen.reduction.access import known_of, states_of
-from kgen.codegen.reduction.rows import Facts, RowsWriter, describe_rows
+from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.sections import by_value
+from kgen.codegen.reduction.states import known_of, states_of
 from kgen.partition.cut import RowStep
 from kgen.schedule.reduction.schedule import RowSchedule
 
 
-def write_reduction(writer: type[RowsWriter], unit: Unit[RowSchedule], *, needs_n: bool, shares: bool) -> Written:
+def write_reduction(
+    describe: Callable[[Facts], Described], unit: Unit[RowSchedule], *, needs_n: bool, shares: bool, is_brief: bool
+) -> Written:
     """A kernel with reductions.
 
     ``needs_n``: whether it is given the number of rows.  ``shares``: whether a reduction may be known from another
-    one's state.
+    one's state.  ``is_brief``: whether a thread takes few elements of each row.
     """
     step, schedule = unit.step, unit.schedule
     assert isinstance(step, RowStep)
@@ -38,7 +39,7 @@ def write_reduction(writer: type[RowsWriter], unit: Unit[RowSchedule], *, needs_
                 Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype), f"const {c_type} {value}"
             )
     known = known_of(step) if shares else {}
-    states = states_of(step, schedule, known)
+    states = states_of(step, known, is_near=schedule.index_bits == 32, is_brief=is_brief)
     if schedule.split:
         for accumulator, state in states.values():
             parameters.add(Parameter("partial", accumulator.size), f"{accumulator.type}* {names.left(state)}")
@@ -51,10 +52,8 @@ def write_reduction(writer: type[RowsWriter], unit: Unit[RowSchedule], *, needs_
     check_parameters(unit.name, schedule, unit.rule, parameters.known)
     facts = Facts(
         step, schedule, unit.name, unit.base, unit.statements, unit.declare, parameters.declarations, values, states,
-        known,
+        known, unit.layout_name, unit.rule.struct,
     )  # fmt: skip
-    described = describe_rows(writer, facts)
-    context = described.context
-    context = replace(context, layout=replace(context.layout, fields=struct_fields(unit.rule.struct)))
+    described = describe(facts)
     movers = (LOAD_BLOCKS,) if schedule.shifts else ()
-    return Written(context, parameters, described.headers, described.helpers, movers)
+    return Written(described.context, parameters, described.headers, described.helpers, movers)

@@ -3,110 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.element import Argument, Element
-from kgen.codegen.reduction.access import RowAccess, call_of
-from kgen.codegen.reduction.context import Blocks, Call, Declared, Part, Peel, Read, Work
-from kgen.codegen.reduction.sections import kept_name
+from kgen.codegen.element import Element
+from kgen.codegen.reduction.calls import Calls, Values, reads_of
+from kgen.codegen.reduction.context import Blocks, Declared, Part, Peel, Read, Work
+from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.places import RowPlaces
+from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.spelling import register_type
 from kgen.schedule.reduction.peel import margins
 
 
-@dataclass(slots=True)
-class Singles(RowAccess):
+@dataclass(frozen=True, slots=True)
+class Singles:
     """Such an element, at ``e`` of its row, as the text of a kernel names it."""
 
-    @staticmethod
-    def of(access: RowAccess) -> Singles:
-        given = {f.name: getattr(access, f.name) for f in fields(RowAccess)}
-        one = replace(access.schedule, group=1, vectors=min(access.schedule.vectors, 1))
-        return Singles(**{**given, "schedule": one, "at": "e"})
+    operands: Operands
+    registers: Registers
+    calls: Calls
 
-    def facts(self, group: int) -> Peel | None:
-        """Where groups of so many elements begin and end."""
-        lead = self.schedule.lead
-        if lead is None:
+    @staticmethod
+    def of(operands: Operands, held: frozenset[int], values: Values) -> Singles | None:
+        """None where all elements are parts of groups."""
+        schedule = operands.schedule
+        if schedule.lead is None:
             return None
-        operand = self.operand(lead)
-        shifted = [i for i, t in enumerate(self.schedule.touches) if t.access == "shifted"]
+        alone = replace(operands, schedule=replace(schedule, group=1, vectors=min(schedule.vectors, 1)))
+        places = RowPlaces(alone, "e")
+        registers = Registers(alone, places, held)
+        calls = Calls(alone, places, values, registers.element, "", "0", kept_name=names.kept_single)
+        return Singles(alone, registers, calls)
+
+    def facts(self, group: int) -> Peel:
+        """Where groups of so many elements begin and end."""
+        operands, lead = self.operands, self.operands.schedule.lead
+        assert lead is not None
+        operand = operands.operand(lead)
+        shifted = [i for i, t in enumerate(operands.schedule.touches) if t.access == "shifted"]
         blocks = [self.blocks(i, group) for i in shifted]
         aligned = [
-            (b.bytes // b.size, self.planned(i).alignment >= b.bytes) for i, b in zip(shifted, blocks, strict=True)
+            (b.bytes // b.size, operands.planned(i).alignment >= b.bytes) for i, b in zip(shifted, blocks, strict=True)
         ]
         margin, rest = margins(group, aligned) if shifted else (0, 0)
         size = operand.dtype.size
         return Peel(
-            operand.name, self.base_of(lead), group * size, size, margin, rest,
-            names.listed(self.operand(i).name for i in shifted) if shifted else "", tuple(blocks),
+            operand.name, self.calls.places.base_of(lead), group * size, size, margin, rest,
+            names.listed(operands.operand(i).name for i in shifted) if shifted else "", tuple(blocks),
         )  # fmt: skip
 
     def blocks(self, touch: int, group: int) -> Blocks:
         """The aligned blocks that groups of a shifted operand are read as."""
-        label = self.labels[touch]
+        operands, label = self.operands, self.operands.labels[touch]
         return Blocks(
-            self.type_of(touch), self.base_of(touch), names.blocks(label), names.off(label),
-            self.block_bytes(touch, group), self.operand(touch).dtype.size,
+            operands.type_of(touch), self.calls.places.base_of(touch), names.blocks(label), names.off(label),
+            self.registers.block_bytes(touch, group), operands.operand(touch).dtype.size,
         )  # fmt: skip
 
     def loads(self, touches: Sequence[int]) -> tuple[Read, ...]:
-        return tuple(self.read(t, held=True) for t in touches) if self.schedule.lead is not None else ()
+        return tuple(map(self.registers.read, touches))
 
     def declarations(self, touches: Sequence[int]) -> list[Declared]:
         """Of what is kept of such an element in registers."""
-        if self.schedule.lead is None:
-            return []
-        read = [Declared(self.type_of(t), self.held_name(t)) for t in touches]
-        kept = [Declared(register_type(self.step.kernel.ops[n].dtype), self.kept_array(n)) for n in self.kept]
+        ops = self.operands.step.kernel.ops
+        read = [Declared(self.operands.type_of(t), self.registers.name(t)) for t in touches]
+        kept = [Declared(register_type(ops[n].dtype), self.calls.kept_array(n)) for n in self.calls.values.kept]
         return read + kept
 
-    def into(self, section: Element | None, whole: Mapping[int, int]) -> Work | None:
-        """How such an element goes into the reductions of the round at hand.
+    def into(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
+        """How such an element goes into the reductions of a round.
 
         ``whole``: those that need no element function, only the value of a touch.
         """
-        if self.schedule.lead is None:
-            return None
-        parts = [part for n in self.active if n not in whole and (part := self.part(n)) is not None]
+        # Updates take elements in order, and the place of this one may be anywhere: these have a state of its own.
+        own = {n: names.of_reduction(state, "of_single") for n, (mine, state) in states.items() if mine.places}
+        self.calls.states = {n: (mine, own.get(n, state)) for n, (mine, state) in states.items()}
+        parts: list[Part] = []
+        for n, (mine, state) in states.items():
+            if n in own:
+                parts.append(Part(state, f"merge({own[n]})", own[n], first=mine.initial))
+            elif n not in whole and (part := part_of(mine, state, thread_state(mine, state), 1)) is not None:
+                parts.append(part)
         for n, touch in whole.items():
-            mine, state = self.active[n]
-            one = self.element(touch, held=True)
-            one = f"{one} != 0" if self.operand(touch).dtype.is_bool else one  # any byte
-            parts.append(Part(state, f"{mine.add}({f'(float){one}' if self.operand(touch).dtype.is_float else one})"))
-        reads = self.late([*(self.reads_of(section) if section else ()), *whole.values()])
-        return Work(reads, tuple(parts), self.call(section) if section else None)
+            mine, state = states[n]
+            one = self.registers.element(touch)
+            one = f"{one} != 0" if self.operands.operand(touch).dtype.is_bool else one  # any byte
+            is_float = self.operands.operand(touch).dtype.is_float
+            parts.append(Part(state, f"{mine.add}({f'(float){one}' if is_float else one})"))
+        reads = self.late([*(reads_of(function) if function else ()), *whole.values()])
+        return Work(reads, tuple(parts), self.calls.call(function) if function else None)
 
-    def writes(self, section: Element) -> Work | None:
+    def writes(self, function: Element) -> Work:
         """How such an element of the outputs is written."""
-        if self.schedule.lead is None:
-            return None
-        variant = "<false>" if any(a.kind == "quick" for a in section.arguments) else ""
-        return Work(self.late(self.reads_of(section)), (), self.call(section, variant))
-
-    def call(self, section: Element, variant: str = "") -> Call:
-        return call_of(section, [self.argument(a, held=True) for a in section.arguments], variant)
+        variant = "<false>" if any(a.kind == "quick" for a in function.arguments) else ""
+        return Work(self.late(reads_of(function)), (), self.calls.call(function, variant))
 
     def late(self, touches: Iterable[int]) -> tuple[Read, ...]:
         """What is not in registers is read when it is needed."""
-        return tuple(self.read(t, held=False) for t in sorted(set(touches)) if not self.is_held(t))
-
-    # --- names --------------------------------------------------------------------------------------
-
-    def part(self, number: int) -> Part | None:
-        mine, state = self.active[number]
-        if mine.places:  # updates take elements in order, and the place of this one may be anywhere
-            own = self.found(number)
-            return Part(state, f"merge({own})", own, first=mine.initial)
-        return super(Singles, self).part(number)
-
-    def argument(self, argument: Argument, held: bool) -> str:
-        if argument.kind == "state" and self.active[int(argument.key)][0].places:
-            return self.found(int(argument.key))
-        return super(Singles, self).argument(argument, held)
-
-    def found(self, number: int) -> str:
-        return names.of_reduction(self.active[number][1], "of_single")
-
-    def kept_array(self, number: int) -> str:
-        return names.kept_single(kept_name(self.step, number))
+        return tuple(self.registers.read(t) for t in sorted(set(touches)) if t not in self.registers.held)

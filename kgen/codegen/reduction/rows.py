@@ -1,129 +1,178 @@
-"""Kernels with reductions: what their template sees."""
+"""Kernels that reduce along rows: what their template sees."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.context import FieldContext, LayoutContext
-from kgen.codegen.element import PRIMARY, Statement
+from kgen.codegen.element import PRIMARY, Element
 from kgen.codegen.helpers import CLUSTER
-from kgen.codegen.layouts import decomposition, divisor_fields, sum_lines, touch_labels
-from kgen.codegen.reduction.access import Declare, States
-from kgen.codegen.reduction.column_context import ColumnContext, HeldContext
+from kgen.codegen.layouts import decomposition
+from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
-from kgen.codegen.reduction.context import Declared, Final, Persistent, Round, RowsContext, Stored, Value
+from kgen.codegen.reduction.context import Declared, Division, Final, Persistent, Round, RowsContext, Value
+from kgen.codegen.reduction.facts import Described, Facts
+from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import Singles
-from kgen.codegen.reduction.rounds import RoundsWriter
-from kgen.codegen.reduction.sections import Parts, RowWriter, label_of, touch_of
+from kgen.codegen.reduction.places import RowPlaces
+from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.rounds import Rounds
+from kgen.codegen.reduction.sections import Parts, RowWriter, touch_of
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
-from kgen.partition.cut import RowStep
-from kgen.schedule.reduction.launch import steps_of
-from kgen.schedule.reduction.persistent import STAYING_BLOCKS
 from kgen.schedule.reduction.schedule import WARP, RowSchedule, wide_touches
 
-#: Values of elements, one register each, that a thread keeps instead of computing them twice.
-MOST_KEPT = 36
+
+def describe_rows(facts: Facts) -> Described:
+    """A kernel that goes along rows."""
+    return RowKernel.of(facts).describe()
+
+
+def is_exact(schedule: RowSchedule) -> bool:
+    """Whether all rows are as long as there are registers for."""
+    return schedule.stages and schedule.threads == 1
+
+
+def held_touches(schedule: RowSchedule) -> frozenset[int]:
+    """The touches whose elements stay in registers.  What all rows share is near, and read when it is needed."""
+    if schedule.vectors == 0:
+        return frozenset()
+    some_differ = schedule.patterns > 0 or schedule.stages
+    shared = [i for i, t in enumerate(schedule.touches) if t.pattern is None and t.access != "staged" and some_differ]
+    return frozenset(range(len(schedule.touches))) - frozenset(shared)
+
+
+def start_of_group(schedule: RowSchedule, v: str) -> str:
+    """The first element of a thread's group ``v``, counted from the first group."""
+    threads, group = schedule.sharers, schedule.group
+    if threads == 1 and not v:
+        return "0"
+    number = f"{v} * {threads} + thread" if v and threads > 1 else v or "thread"
+    if group == 1:
+        return number
+    return f"{group} * ({number})" if " " in number else f"{group} * {number}"
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """A kernel: its context, the scalars and sizes that are its parameters (op numbers), and what its text needs."""
+class RowKernel:
+    """The parts that write the kernel.  ``writer`` writes what is computed once a row."""
 
-    context: RowsContext | ColumnContext | HeldContext
-    headers: tuple[str, ...]
-    helpers: tuple[str, ...]
+    facts: Facts
+    parts: Parts
+    operands: Operands
+    places: RowPlaces
+    registers: Registers
+    values: Values
+    functions: Functions
+    calls: Calls
+    singles: Singles | None
+    writer: RowWriter
+    rounds: Rounds
 
-
-@dataclass(slots=True)
-class RowsWriter(RoundsWriter):
-    """A kernel that goes along rows."""
-
-    def write(self, name: str, parameters: Sequence[str]) -> Described:
-        schedule, parts = self.schedule, self.parts
+    @staticmethod
+    def of(facts: Facts) -> RowKernel:
+        schedule, operands, parts = facts.schedule, facts.operands(), Parts.of(facts.step)
+        at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
+        places = RowPlaces(operands, at)
+        registers = Registers(operands, places, held_touches(schedule))
+        values = Values(facts.values)
+        values.passed = values.rows
         parts_of_row = [*parts.rounds, *([parts.wide_stores] if parts.wide_stores else [])]
-        if 0 < schedule.vectors * schedule.group <= MOST_KEPT:
-            self.kept = parts.kept(parts_of_row)
-        row_writer = RowWriter(self.step, self.statements, unique=self.unique)
-        fetched = self.fetched(row_writer)
-        row_writer.wanted = parts.common
-        values = (*row_writer.lines(parts.of_row(0)), *self.named(row_writer))
-        rounds = self.rounds(row_writer)
+        if 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
+            values.kept = parts.kept(parts_of_row)
+        grouped = schedule.group > 1
+        functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
+        calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
+        singles = Singles.of(operands, registers.held, values)
+        writer = RowWriter(facts.step, facts.statements, unique=values.unique)
+        rounds = Rounds(
+            operands, registers, values, functions, calls, singles, writer, dict(facts.states), facts.known
+        )  # fmt: skip
+        return RowKernel(
+            facts, parts, operands, places, registers, values, functions, calls, singles, writer, rounds
+        )  # fmt: skip
+
+    def describe(self) -> Described:
+        fetched = self.fetched()
+        self.writer.wanted = self.parts.common
+        values = (*self.writer.lines(self.parts.of_row(0)), *self.named())
+        rounds = self.written_rounds()
         final = self.final()
-        row_writer.wanted = frozenset()
-        stores = self.stores(row_writer)
+        self.writer.wanted = frozenset()
+        stores = self.stores()
         return Described(
-            self.context(name, parameters, fetched, values, rounds, final, stores),
-            tuple(h for e in self.sections for h in e.headers) + tuple(row_writer.headers),
-            (*self.helpers(row_writer), *staged_helpers(self)),
+            self.context(fetched, values, rounds, final, stores),
+            (*self.functions.headers, *self.writer.headers),
+            (*self.helpers(), *staged_helpers(self.operands)),
         )
 
-    def helpers(self, row_writer: RowWriter) -> tuple[str, ...]:
+    def helpers(self) -> tuple[str, ...]:
         """The device functions that the kernel calls, and those that its element functions do."""
+        read = (t for function in self.functions.written for t in reads_of(function))
         return (
-            *(h for e in self.sections for h in e.helpers),
-            *row_writer.helpers,
-            *(CLUSTER if self.schedule.cluster > 1 else ()),
-            *(["hold"] if any(map(self.is_packed, self.loads)) else []),
-            *(["pick"] if any(self.is_picked(t) for s in self.sections for t in self.reads_of(s)) else []),
-            *self.loads_of(self.reads_anywhere()),
+            *self.functions.helpers,
+            *self.writer.helpers,
+            *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
+            *(["hold"] if any(map(self.operands.is_packed, self.loads)) else []),
+            *(["pick"] if any(map(self.registers.is_picked, read)) else []),
+            *self.operands.loads_of(self.reads_anywhere()),
         )
 
     @property
     def loads(self) -> list[int]:
         """The touches that are read into registers once."""
-        return [t for t in self.reads_anywhere() if self.is_held(t)]
+        return [t for t in self.reads_anywhere() if t in self.registers.held]
+
+    def reads_anywhere(self) -> list[int]:
+        found = {t for f in self.functions.written for t in reads_of(f)} | self.rounds.whole_groups
+        return sorted(found, key=lambda t: self.facts.step.touches[t].operand)
 
     def context(
-        self, name: str, parameters: Sequence[str], fetched: tuple[Value, ...], values: tuple[str, ...],
-        rounds: tuple[Round, ...], final: Final | None, stores: tuple[str, ...],
+        self, fetched: tuple[Value, ...], values: tuple[str, ...], rounds: tuple[Round, ...], final: Final | None,
+        stores: tuple[str, ...],
     ) -> RowsContext:  # fmt: skip
-        schedule, singles, loads = self.schedule, Singles.of(self), self.loads
-        within = "first + " if schedule.split else self.from_row
+        schedule, loads = self.facts.schedule, self.loads
+        from_row = "" if schedule.lead is None else "head + "
+        end = self.width if schedule.lead is None else "end"
         return RowsContext(
             template="reduction/rows.cu.j2",
-            name=name,
-            comment=row_comment(self, fills=self.fills),
-            parameters=tuple(parameters),
+            name=self.facts.name,
+            comment=row_comment(self.operands, fills=self.fills, walks_once=len(self.functions.written) == 1),
+            parameters=tuple(self.facts.parameters),
             block=schedule.block,
-            blocks_per_sm=STAYING_BLOCKS,
+            blocks_per_sm=schedule.target.tuning.persistent.blocks_per_sm,
             threads=schedule.threads,
             rows=schedule.rows,
             group=schedule.group,
             vectors=schedule.vectors,
             cluster=schedule.cluster,
-            is_exact=self.is_exact,
+            is_exact=is_exact(schedule),
             is_wide=schedule.index_bits == 64,
             split=schedule.split,
-            layout=self.layout(f"{name}_layout"),
-            packs=moves_packs(self) or (schedule.group > 1 and any(self.wide)),
+            layout=self.facts.layout("rows"),
+            packs=moves_packs(schedule) or (schedule.group > 1 and any(wide_touches(self.facts.step))),
             width=self.width,
-            end=self.end,
-            begin=within + self.place(""),
-            last="last" if schedule.split else self.end,
-            group_start=self.from_row + self.place("v"),
+            end=end,
+            begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),
+            last="last" if schedule.split else end,
+            group_start=from_row + start_of_group(schedule, "v"),
             checks_last=self.fills,
             loads_check_all=self.loads_first,
             entries=schedule.sharers // WARP,
             row_coordinates=self.row_coordinates(),
             place_coordinates=self.place_coordinates(),
             pointers=self.pointers(),
-            peel=singles.facts(schedule.group),
-            staged=staging(self),
+            peel=None if self.singles is None else self.singles.facts(schedule.group),
+            staged=staging(self.operands, self.places, has_row_stores=bool(self.parts.row_stores)),
             persistent=self.persistent(),
             fetched=fetched,
             values=values,
-            held=(
-                *map(self.held_declaration, loads),
-                *map(self.kept_declaration, self.kept),
-                *singles.declarations(loads),
-            ),
-            loads=tuple(self.read(t, held=True) for t in loads),
-            single_loads=singles.loads(loads),
+            held=self.held(loads),
+            loads=tuple(map(self.registers.read, loads)),
+            single_loads=() if self.singles is None else self.singles.loads(loads),
             rounds=rounds,
             final=final,
             stores=stores,
@@ -131,143 +180,57 @@ class RowsWriter(RoundsWriter):
 
     # --- rounds, and the outputs of whole rows --------------------------------------------------------
 
-    def rounds(self, row_writer: RowWriter) -> tuple[Round, ...]:
-        parts, ops = self.parts, self.step.kernel.ops
+    def written_rounds(self) -> tuple[Round, ...]:
+        parts, ops, base = self.parts, self.facts.step.kernel.ops, self.facts.base
         found: list[Round] = []
         for number, sinks in enumerate(parts.rounds, 1):
-            own = [n for n in sinks if n not in self.known]
-            for n in own if self.schedule.vectors > 0 else ():
-                steps = two_steps(ops[n], self.states[n][0])
+            own = [n for n in sinks if n not in self.facts.known]
+            for n in own if self.facts.schedule.vectors > 0 else ():
+                steps = two_steps(ops[n], self.rounds.states[n][0])
                 if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
-                    found.append(self.first_step(number - 1, n, steps, row_writer))
-            results = tuple(self.result(n, row_writer) for n in sinks)
-            follows = (*row_writer.lines(parts.of_row(number)), *self.named(row_writer))
+                    found.append(self.rounds.first_step(number - 1, base, n, steps))
+            results = tuple(map(self.rounds.result, sinks))
+            follows = (*self.writer.lines(parts.of_row(number)), *self.named())
             suffix = str(number) if len(parts.rounds) > 1 else ""
-            states = {n: self.states[n] for n in own}
-            one = self.round(number - 1, f"{self.base}_pass{suffix}", states, row_writer)
+            states = {n: self.rounds.states[n] for n in own}
+            one = self.rounds.round(number - 1, f"{base}_pass{suffix}", states)
             found.append(replace(one, results=results, follows=follows))
         first = next((i for i, r in enumerate(found) if r.meets), None)
         return tuple(replace(r, waits=i == first) for i, r in enumerate(found))
-
-    def result(self, number: int, row_writer: RowWriter) -> Value:
-        """What a round has found of a row."""
-        op = self.step.kernel.ops[number]
-        by, member = self.known.get(number, (number, ""))
-        mine, state = self.states[by]
-        value = self.unique(names.value(label_of(self.step, op)))
-        held = self.schedule.vectors > 0
-        if member == "mean" and (not held or self.schedule.sharers * self.schedule.vectors == 1):  # rows may be empty
-            member = "mean_or_nan()"
-        row_writer.exprs[number] = Expr(value, PRIMARY)
-        row_writer.helpers += mine.all_helpers
-        text = f"{state}.{member}" if member else mine.value(state, "layout.width")
-        return Value(register_type(op.dtype), value, text)
 
     def final(self) -> Final | None:
         """How the elements of outputs of whole rows are written."""
         stores = self.parts.wide_stores
         if not stores:
             return None
-        section = self.section(len(self.parts.rounds), f"{self.base}_element", stores)
-        quick = next((a.name for a in section.arguments if a.kind == "quick"), "")
-        reads = tuple(self.again(self.reads_of(section)))
-        call, divided, single = self.call(section), self.divided(section), Singles.of(self).writes(section)
-        return Final(reads, self.final_packs(), call, divided, single, quick)
+        function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
+        quick = next((a.name for a in function.arguments if a.kind == "quick"), "")
+        reads = self.registers.again(reads_of(function))
+        packs = final_packs(self.operands, self.places, stores)
+        single = None if self.singles is None else self.singles.writes(function)
+        return Final(reads, packs, self.calls.call(function), self.divided(function, quick), single, quick)
+
+    def divided(self, function: Element, quick: str) -> Division | None:
+        """How the elements of a group are written where dividing has a quick way."""
+        if not quick:
+            return None
+        inverses = tuple(self.values.inverses[int(a.key)] for a in function.arguments if a.kind == "inverse")
+        return Division(quick, inverses, self.calls.call(function, "<true>"), self.calls.call(function, "<false>"))
 
     # --- facts of a row ---------------------------------------------------------------------------------
 
-    def persistent(self) -> Persistent | None:
-        near = self.schedule.near
-        if near is None:
-            return None
-        return Persistent(self.pack(near), names.near(self.labels[near]), self.from_memory(near))
-
-    def row_coordinates(self) -> tuple[str, ...]:
-        schedule = self.schedule
-        if schedule.kept > 1 and (schedule.patterns or schedule.coordinates or not schedule.stages):
-            return tuple(decomposition(schedule.kept, set(range(schedule.kept)), schedule.index_bits == 64, "row"))
-        return ()
-
-    def pointers(self) -> tuple[Value, ...]:
-        """Where rows begin."""
-        found: list[Value] = []
-        for touch, is_wide in enumerate(self.wide):
-            if is_wide and self.planned(touch).pattern is not None:
-                found.append(self.pointer(touch, self.row_offset(touch)))
-        return tuple(found)
-
-    def pointer(self, touch: int, terms: Sequence[str]) -> Value:
-        read_only = "" if self.step.touches[touch].writes else "const "
-        c_type, name = f"{read_only}{self.type_of(touch)}* const", self.base_of(touch)
-        start = f"{c_type} {name} = "
-        lines = sum_lines(f"{start}{names.pointer(self.operand(touch).name)} + ", terms)
-        return Value(c_type, name, "\n    ".join(lines)[len(start) : -1])
-
-    def named(self, writer: RowWriter) -> list[str]:
-        """Take over the names of values of a row; lines that invert those that elements are divided by."""
-        lines: list[str] = []
-        for n in sorted(self.parts.common):
-            if n in writer.exprs and self.step.kernel.ops[n].name not in ("const", "scalar", "size"):
-                self.row_names[n] = writer.exprs[n].code
-                if n in self.parts.divisors and n not in self.inverses:
-                    self.inverses[n] = self.unique(names.inverse(self.row_names[n]))
-                    lines.append(f"const float {self.inverses[n]} = {self.inverted(n, self.row_names[n])};")
-        return lines
-
-    def fetched(self, writer: RowWriter) -> tuple[Value, ...]:
-        """What this thread reads, or computes of its indices, once a row."""
-        found: list[Value] = []
-        if self.is_exact:
-            self.at = self.place("v" if self.schedule.vectors > 1 else "")
-        for number, op in enumerate(self.step.kernel.ops):
-            if op.name in ("scalar", "size"):
-                writer.exprs[number] = Expr(self.parameters[op.name, self._key(number)], PRIMARY)
-            elif op.name == "index" and not self.parts.wide[number]:
-                name = self.unique(f"index{self.step.places[number][int(str(op.attr))] or 0}")
-                writer.exprs[number] = Expr(name, PRIMARY)
-                if number in self.parts.common or any(
-                    number in self.step.kernel.ops[n].args for n in self.parts.last()
-                ):
-                    found.append(Value("long long", name, self.coordinate(number)))
-            elif op.name == "load" and not self.parts.wide[number] and number in self.parts.common:
-                found.append(self.row_load(writer, number))
-        return tuple(found)
-
-    def _key(self, number: int) -> int | str:
-        key = self.step.kernel.ops[number].attr
-        assert isinstance(key, int | str)
-        return key
-
-    def row_load(self, writer: RowWriter, number: int) -> Value:
-        touch = touch_of(self.step, number)
-        value = self.unique(names.value(self.operand(touch).name))
-        writer.exprs[number] = Expr(value, PRIMARY)
-        return Value(register_type(self.operand(touch).dtype), value, self.row_element(touch))
-
-    def row_element(self, touch: int) -> str:
-        return f"{names.pointer(self.operand(touch).name)}[{' + '.join(self.row_offset(touch)) or '0'}]"
-
-    def place(self, v: str) -> str:
-        """The first element of a thread's group ``v``, counted from the first group."""
-        threads, group = self.schedule.sharers, self.schedule.group
-        if threads == 1 and not v:
-            return "0"
-        number = f"{v} * {threads} + thread" if v and threads > 1 else v or "thread"
-        if group == 1:
-            return number
-        return f"{group} * ({number})" if " " in number else f"{group} * {number}"
-
-    def place_coordinates(self) -> tuple[str, ...]:
-        """The coordinates of an element along the reduced dimensions."""
-        reduced, wide = self.schedule.reduced, self.schedule.index_bits == 64
-        if reduced == 1:
-            return ()
-        return tuple(decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_"))
+    @property
+    def width(self) -> str:
+        """The elements of a row."""
+        schedule = self.facts.schedule
+        if schedule.stages:
+            return f"{schedule.held}" if is_exact(schedule) else "layout.width"
+        return "width" if schedule.rows > 1 else "layout.width"
 
     @property
     def fills(self) -> bool:
         """Whether only a thread's last group is asked whether it lies within the row."""
-        return self.schedule.fills or self.loads_first
+        return self.facts.schedule.fills or self.loads_first
 
     @property
     def loads_first(self) -> bool:
@@ -276,99 +239,97 @@ class RowsWriter(RoundsWriter):
         Rows of three groups a thread or more, of which as much is written as read: softmax of 16384 float32 1.02 of a
         copy and 0.99, of 4096 bfloat16 1.031 and 1.025; but int8 from bfloat16 0.98 and 1.02.
         """
-        schedule = self.schedule
+        schedule, operands = self.facts.schedule, self.operands
         alone = schedule.rows == 1 and schedule.lead is None and schedule.near is None and not schedule.stages
-        read = sum(self.operand(t).dtype.size for t in self.reads_anywhere() if self.is_held(t))
-        written = sum(self.operand(touch_of(self.step, n)).dtype.size for n in self.parts.wide_stores)
+        read = sum(operands.operand(t).dtype.size for t in self.loads)
+        stores = (touch_of(self.facts.step, n) for n in self.parts.wide_stores)
+        written = sum(operands.operand(t).dtype.size for t in stores)
         return alone and schedule.vectors > 2 and written >= read
 
-    def reads_anywhere(self) -> list[int]:
-        found = {t for s in self.sections for t in self.reads_of(s)} | self.whole_groups
-        return sorted(found, key=lambda t: self.step.touches[t].operand)
+    def persistent(self) -> Persistent | None:
+        near = self.facts.schedule.near
+        if near is None:
+            return None
+        kept = names.near(self.operands.labels[near])
+        return Persistent(self.operands.pack(near), kept, self.registers.from_memory(near))
 
-    def held_declaration(self, touch: int) -> Declared:
-        array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
-        if self.schedule.group == 1:
-            return Declared(self.type_of(touch), f"{self.held_name(touch)}{array}")
-        pack = self.pack(touch) if self.is_grouped(touch) else self.gather_pack(touch)
-        return Declared(pack, f"{self.held_name(touch)}{array}")
+    def row_coordinates(self) -> tuple[str, ...]:
+        schedule = self.facts.schedule
+        if schedule.kept > 1 and (schedule.patterns or schedule.coordinates or not schedule.stages):
+            return tuple(decomposition(schedule.kept, set(range(schedule.kept)), schedule.index_bits == 64, "row"))
+        return ()
 
-    def kept_declaration(self, number: int) -> Declared:
-        vectors, group = self.schedule.vectors, self.schedule.group
+    def place_coordinates(self) -> tuple[str, ...]:
+        """The coordinates of an element along the reduced dimensions."""
+        reduced, wide = self.facts.schedule.reduced, self.facts.schedule.index_bits == 64
+        if reduced == 1:
+            return ()
+        return tuple(decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_"))
+
+    def pointers(self) -> tuple[Value, ...]:
+        """Where rows begin."""
+        wide = (t for t, is_wide in enumerate(wide_touches(self.facts.step)) if is_wide)
+        return tuple(
+            self.operands.start(touch, self.places.base_of(touch), self.places.row_offset(touch))
+            for touch in wide
+            if self.operands.planned(touch).pattern is not None
+        )
+
+    def held(self, loads: Sequence[int]) -> tuple[Declared, ...]:
+        """What stays in registers of a row."""
+        vectors, group = self.facts.schedule.vectors, self.facts.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
-        return Declared(register_type(self.step.kernel.ops[number].dtype), f"{self.kept_array(number)}{array}")
+        ops = self.facts.step.kernel.ops
+        return (
+            *map(self.registers.declared, loads),
+            *(Declared(register_type(ops[n].dtype), self.calls.kept_array(n) + array) for n in self.values.kept),
+            *(() if self.singles is None else self.singles.declarations(loads)),
+        )
 
-    def final_packs(self) -> tuple[Stored, ...]:
-        """Packs that outputs are gathered in."""
-        found: list[Stored] = []
-        for n in self.parts.wide_stores:
-            touch = touch_of(self.step, n)
-            if self.is_grouped(touch) and self.schedule.group > 1:
-                place = f"{self.base_of(touch)} + {self.along(touch, '')}"
-                found.append(Stored(self.pack(touch), self.written(touch), place))
+    # --- what is computed once a row ----------------------------------------------------------------------
+
+    def named(self) -> list[str]:
+        """Take over the names of values of a row; lines that invert those that elements are divided by."""
+        lines: list[str] = []
+        rows, inverses = self.values.rows, self.values.inverses
+        for n in sorted(self.parts.common):
+            if n in self.writer.exprs and self.facts.step.kernel.ops[n].name not in ("const", "scalar", "size"):
+                rows[n] = self.writer.exprs[n].code
+                if n in self.parts.divisors and n not in inverses:
+                    inverses[n] = self.values.unique(names.inverse(rows[n]))
+                    lines.append(f"const float {inverses[n]} = {self.parts.inverted(n, rows[n])};")
+        return lines
+
+    def fetched(self) -> tuple[Value, ...]:
+        """What this thread reads, or computes of its indices, once a row."""
+        ops, parts, exprs = self.facts.step.kernel.ops, self.parts, self.writer.exprs
+        found: list[Value] = []
+        for number, op in enumerate(ops):
+            if op.name in ("scalar", "size"):
+                exprs[number] = Expr(self.values.parameter(op), PRIMARY)
+            elif op.name == "index" and not parts.wide[number]:
+                name = self.values.unique(f"index{self.facts.step.places[number][int(str(op.attr))] or 0}")
+                exprs[number] = Expr(name, PRIMARY)
+                if number in parts.common or any(number in ops[n].args for n in parts.last()):
+                    found.append(Value("long long", name, self.places.coordinate(number)))
+            elif op.name == "load" and not parts.wide[number] and number in parts.common:
+                found.append(self.row_load(number))
         return tuple(found)
 
-    def stores(self, writer: RowWriter) -> tuple[str, ...]:
+    def row_load(self, number: int) -> Value:
+        touch = touch_of(self.facts.step, number)
+        operand = self.operands.operand(touch)
+        value = self.values.unique(names.value(operand.name))
+        self.writer.exprs[number] = Expr(value, PRIMARY)
+        return Value(register_type(operand.dtype), value, self.places.row_element(touch))
+
+    def stores(self) -> tuple[str, ...]:
         """One element a row."""
-        ops = self.step.kernel.ops
-        lines: list[str] = []
-        last = self.parts.last()
-        loads = [self.row_load(writer, n) for n in last if ops[n].name == "load" and n not in writer.exprs]
-        lines += [f"const {value.type} {value.name} = {value.code};" for value in loads]
+        ops, last = self.facts.step.kernel.ops, self.parts.last()
+        loads = [self.row_load(n) for n in last if ops[n].name == "load" and n not in self.writer.exprs]
+        lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]
         for n in self.parts.row_stores:
             attr = ops[n].attr
             assert isinstance(attr, Access)
-            writer.places[attr.operand] = self.row_element(touch_of(self.step, n))
-        return (*lines, *writer.lines(last))
-
-    def layout(self, name: str) -> LayoutContext:
-        schedule, wide = self.schedule, self.schedule.index_bits == 64
-        fields: list[FieldContext] = []
-        for pattern in range(schedule.patterns):
-            sharers = [self.operand(i).name for i, t in enumerate(schedule.touches) if t.pattern == pattern]
-            shared = f"of {names.listed(sharers)}" if len(set(sharers)) > 1 else ""
-            fields.append(FieldContext(f"long long {self.pattern_label(pattern)}_stride[{schedule.kept}]", shared))
-        fields.append(FieldContext(f"{self.signed} width", "elements of a row"))
-        if schedule.split:
-            fields.append(FieldContext(f"{self.signed} span", "elements of a row that a block takes"))
-        for i, label in enumerate(self.labels):
-            if steps := steps_of(schedule, i):
-                beyond = ", beyond its fastest dimension" if steps[0] else ""
-                fields.append(FieldContext(f"{self.signed} {label}_step[{len(steps)}]", f"along a row{beyond}"))
-        fields += divisor_fields(schedule.reduced - 1, wide, "of places in a row", "place_")
-        fields += divisor_fields(schedule.kept - 1, wide, "of rows")
-        return LayoutContext(name, "Where the rows lie; strides and steps in elements.", tuple(fields), ())
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the kernel of a step is written from.
-
-    ``name`` is the kernel's, ``base`` begins the names of its device functions, which ``declare`` makes unique.
-    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
-    results that another state knows.
-    """
-
-    step: RowStep
-    schedule: RowSchedule
-    name: str
-    base: str
-    statements: Sequence[Statement]
-    declare: Declare
-    parameters: Sequence[str]
-    values: Mapping[tuple[str, int | str], str]
-    states: States
-    known: Mapping[int, tuple[int, str]]
-
-
-def describe_rows(kind: type[RowsWriter], facts: Facts) -> Described:
-    """The context of a kernel with reductions."""
-    step, schedule = facts.step, facts.schedule
-    parts = Parts.of(step, by_columns=schedule.template == "column_reduce")
-    writer = kind(
-        step, schedule, parts, facts.base, facts.statements, facts.declare, labels=touch_labels(step),
-        wide=wide_touches(step), parameters=dict(facts.values), states=dict(facts.states), known=dict(facts.known),
-    )  # fmt: skip
-    for value in facts.values.values():
-        writer.unique(value)
-    return writer.write(facts.name, facts.parameters)
+            self.writer.places[attr.operand] = self.places.row_element(touch_of(self.facts.step, n))
+        return (*lines, *self.writer.lines(last))

@@ -123,6 +123,12 @@ class Parts:
         op = self.step.kernel.ops[number]
         return is_division(op, by) and op.args[0] in self.raised
 
+    def inverted(self, number: int, value: str) -> str:
+        """1 / x of a value, ``value``, that elements are divided by."""
+        raised = any(self.is_raised_share(i, number) for i in range(len(self.step.kernel.ops)))
+        whole = f"{'0x1p-24f' if raised else '1.0f'} / {value}"
+        return whole if number in self.wholes else f"inverse({value})"
+
     def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether an element takes more than a few instructions."""
         found = set(self.behind([number], given)) - self.terms - self.raised

@@ -10,10 +10,6 @@ from kgen.partition.trace import spread
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import TouchSchedule
 from kgen.schedule.target import WARP
-from kgen.schedule.tuning import H200
-
-#: Blocks an SM, which ``__launch_bounds__`` asks for.
-STAYING_BLOCKS = H200.persistent.blocks_per_sm
 
 _ROOMY = frozenset({"exp_sum", "logsumexp", "argmin", "argmax"})  # their states take more registers
 

@@ -1,0 +1,170 @@
+"""Element functions of a kernel: writing them, and calling them from its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgen.codegen import names
+from kgen.codegen.element import Argument, Element, Statement
+from kgen.codegen.layouts import call_lines
+from kgen.codegen.reduction.context import Call, Stored
+from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.places import Places
+from kgen.codegen.reduction.sections import Parts, Section, kept_name, label_of, touch_of, write_section
+from kgen.codegen.reduction.states import States, target_of
+from kgen.ir.kernel import Op
+
+Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
+
+
+@dataclass(slots=True)
+class Values:
+    """What the values of a row are called in a kernel's body.
+
+    ``parameters``: scalars and sizes.  ``rows``: names of what is the same along a row; ``passed``: the same, as
+    element functions are given it.  ``inverses``: of 1 / x of what elements are divided by.  ``kept``: values of
+    elements that one element function keeps for later ones, and the round that does.
+    """
+
+    parameters: Mapping[tuple[str, int | str], str]
+    unique: names.Unique = field(default_factory=names.Unique)
+    rows: dict[int, str] = field(default_factory=dict)
+    passed: dict[int, str] = field(default_factory=dict)
+    inverses: dict[int, str] = field(default_factory=dict)
+    kept: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for value in self.parameters.values():
+            self.unique(value)
+
+    def parameter(self, op: Op) -> str:
+        """A scalar or size."""
+        assert isinstance(op.attr, int | str)
+        return self.parameters[op.name, op.attr]
+
+
+@dataclass(slots=True)
+class Functions:
+    """The element functions of a kernel, in the order of their calls.
+
+    ``picks``: whether elements are parts of words.  ``by_group``: whether dividing has a quick way, for a group.
+    """
+
+    parts: Parts
+    values: Values
+    statements: Sequence[Statement]
+    declare: Declare
+    picks: bool = False
+    by_group: bool = False
+    written: list[Element] = field(default_factory=list)
+
+    def write(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
+        """``place``: how many parts of the row come before."""
+        step, kept_by = self.parts.step, self.values.kept
+        given = {n for n, made in kept_by.items() if made < place}
+        kept = [n for n, made in kept_by.items() if made == place]
+        if states is not None:
+            into = names.listed(label_of(step, step.kernel.ops[n]) for n in sinks)
+            direct = all(mine.mode != "group" for mine, _ in states.values())
+            title = f"Takes one element into {into}." if direct else f"What goes into {into}, of one element."
+        else:
+            states = {}
+            operands = (step.touches[touch_of(step, n)].operand for n in sinks)
+            title = "One element of " + names.listed(step.kernel.operands[o].name for o in operands) + "."
+        by_group = self.by_group and place == len(self.parts.rounds)
+        section = Section(
+            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, picks=self.picks
+        )
+        found = self.declare(write_section(self.parts, section, self.statements))
+        self.written.append(found)
+        return found
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return tuple(h for e in self.written for h in e.headers)
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        return tuple(h for e in self.written for h in e.helpers)
+
+
+def reads_of(function: Element) -> list[int]:
+    """The touches that an element function is given elements of."""
+    return [int(a.key) for a in function.arguments if a.kind == "read"]
+
+
+@dataclass(slots=True)
+class Calls:
+    """Calls of element functions.
+
+    ``element``: an element that was read.  ``column``: the index of an element's column in arrays, if any;
+    ``collected``: that of an element which a state collects; ``kept_name`` makes names of what functions keep.
+    ``states``: those of the round at hand.
+    """
+
+    operands: Operands
+    places: Places
+    values: Values
+    element: Callable[[int], str]
+    column: str
+    collected: str
+    kept_name: Callable[[str], str] = names.kept
+    states: States = field(default_factory=dict)
+
+    def call(self, function: Element, variant: str = "") -> Call:
+        """``variant``: its template arguments."""
+        name = f"{function.context.name}{variant}"
+        arguments = [self.argument(a) for a in function.arguments]
+        lines = [line[len(name) + 1 :] for line in call_lines(function, arguments, variant)]
+        return Call(name, (*lines[:-1], lines[-1].removesuffix(");")))
+
+    def argument(self, argument: Argument) -> str:
+        match argument.kind:
+            case "read":
+                return self.element(int(argument.key))
+            case "given" | "keep":
+                return self.kept(int(argument.key))
+            case "row":
+                return self.values.passed[int(argument.key)]
+            case "inverse":
+                return self.values.inverses[int(argument.key)] + self.column
+            case "quick":
+                return argument.name
+            case "scalar" | "size":
+                return self.values.parameters[argument.kind, argument.key]
+            case "index":
+                return self.places.coordinate(int(argument.key))
+            case "place":
+                return self.places.place
+            case "state":
+                return target_of(*self.states[int(argument.key)], self.column, self.collected)
+            case _:
+                return self.written(int(argument.key))
+
+    def written(self, touch: int) -> str:
+        """Where an element of an output goes."""
+        several = self.operands.schedule.group > 1
+        if self.operands.is_grouped(touch) and several:
+            return f"{self.operands.written(touch)}.at[j]"
+        return f"{self.places.base_of(touch)}[{self.places.along(touch, 'j' if several else '')}]"
+
+    def kept(self, number: int) -> str:
+        """A value of an element that is kept."""
+        schedule = self.operands.schedule
+        array = ("[v]" if schedule.vectors > 1 else "") + ("[j]" if schedule.group > 1 else "")
+        return self.kept_array(number) + array
+
+    def kept_array(self, number: int) -> str:
+        return self.kept_name(kept_name(self.operands.step, number))
+
+
+def final_packs(operands: Operands, places: Places, stores: Sequence[int]) -> tuple[Stored, ...]:
+    """Packs that outputs are gathered in."""
+    found: list[Stored] = []
+    for n in stores:
+        touch = touch_of(operands.step, n)
+        if operands.is_grouped(touch) and operands.schedule.group > 1:
+            place = f"{places.base_of(touch)} + {places.along(touch, '')}"
+            found.append(Stored(operands.pack(touch), operands.written(touch), place))
+    return tuple(found)

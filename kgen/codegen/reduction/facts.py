@@ -1,0 +1,58 @@
+"""What the kernel of a step with reductions is written from, and what its writer gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.element import Statement
+from kgen.codegen.layouts import struct_fields, touch_labels
+from kgen.codegen.reduction.calls import Declare
+from kgen.codegen.reduction.column_context import ColumnContext, HeldContext
+from kgen.codegen.reduction.context import RowsContext
+from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.states import States
+from kgen.partition.cut import RowStep
+from kgen.schedule.launch import Field
+from kgen.schedule.reduction.schedule import RowSchedule
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a kernel is written from.
+
+    ``name`` is the kernel's, ``base`` begins the names of its device functions, which ``declare`` makes unique.
+    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
+    results that another state knows; ``struct``: members of its layout struct, called ``layout_name``.
+    """
+
+    step: RowStep
+    schedule: RowSchedule
+    name: str
+    base: str
+    statements: Sequence[Statement]
+    declare: Declare
+    parameters: Sequence[str]
+    values: Mapping[tuple[str, int | str], str]
+    states: States
+    known: Mapping[int, tuple[int, str]]
+    layout_name: str
+    struct: Sequence[Field]
+
+    def operands(self) -> Operands:
+        return Operands(self.step, self.schedule, touch_labels(self.step))
+
+    def layout(self, what: str) -> LayoutContext:
+        """``what`` lies where the layout struct says."""
+        comment = f"Where the {what} lie; strides and steps in elements."
+        return LayoutContext(self.layout_name, comment, struct_fields(self.struct), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A kernel: its context, and the headers and device functions that its text needs."""
+
+    context: RowsContext | ColumnContext | HeldContext
+    headers: tuple[str, ...]
+    helpers: tuple[str, ...]

@@ -1,0 +1,166 @@
+"""Where the elements of a kernel are: along rows, or down columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kgen.codegen import names
+from kgen.codegen.reduction.context import Value
+from kgen.codegen.reduction.operands import Operands
+from kgen.schedule.reduction.launch import steps_of
+
+
+class Places(Protocol):
+    """Where a family of kernels has its elements."""
+
+    @property
+    def place(self) -> str:
+        """The place of an element among those that are reduced."""
+        ...
+
+    def base_of(self, touch: int) -> str:
+        """The name of where an operand's row or column begins."""
+        ...
+
+    def along(self, touch: int, j: str) -> str:
+        """Where an element is from there, ``j`` elements after the first of its group."""
+        ...
+
+    def coordinate(self, number: int) -> str:
+        """``index()``: a coordinate of the row or column, or of the element in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlaces:
+    """Along rows.  ``at``: the place in its row of an element, or of the first of a group."""
+
+    operands: Operands
+    at: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.at} + j" if self.operands.schedule.group > 1 else self.at
+
+    def row_offset(self, touch: int) -> list[str]:
+        """The terms of where an operand's row begins."""
+        pattern = self.operands.planned(touch).pattern
+        if pattern is None:
+            return []
+        label, kept = self.operands.pattern_label(pattern), self.operands.schedule.kept
+        return [f"{'row' if kept == 1 else f'c{d}'} * layout.{label}_stride[{d}]" for d in range(kept)]
+
+    def row_element(self, touch: int) -> str:
+        """The element that a row has of an operand."""
+        return f"{self.operands.pointer(touch)}[{' + '.join(self.row_offset(touch)) or '0'}]"
+
+    def base_of(self, touch: int) -> str:
+        planned = self.operands.planned(touch)
+        if planned.pattern is None and planned.access != "staged":
+            return self.operands.pointer(touch)
+        return names.row(self.operands.labels[touch])
+
+    def along(self, touch: int, j: str) -> str:
+        schedule, label = self.operands.schedule, self.operands.labels[touch]
+        plus = f" + {j}" if j else ""
+        if schedule.reduced == 1:
+            if self.operands.is_grouped(touch):
+                return f"{self.at}{plus}"
+            return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
+        steps = steps_of(schedule, touch)
+        terms = {d: f"r{d} * layout.{label}_step[{n}]" for n, d in enumerate(steps)}
+        terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
+        return " + ".join(terms[d] for d in range(schedule.reduced))
+
+    def coordinate(self, number: int) -> str:
+        schedule = self.operands.schedule
+        dimension, reduced = dimension_of(self.operands, number), schedule.reduced
+        if dimension is None:
+            return "0"
+        if dimension >= reduced:
+            return "row" if schedule.kept == 1 else f"c{dimension - reduced}"
+        plus = " + j" if schedule.group > 1 and dimension == 0 else ""
+        return f"{self.at}{plus}" if reduced == 1 else f"r{dimension}{plus}"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlaces:
+    """Down columns.  ``place``: of an element in its column.  ``many``: whether a thread has several columns, which are
+    parts of packs and arrays, in loops over ``j``.
+    """
+
+    operands: Operands
+    place: str
+    many: bool
+
+    def starts(self, touches: Iterable[int]) -> tuple[Value, ...]:
+        """Where the thread's columns begin in each operand."""
+        return tuple(self.operands.start(t, self.base_of(t), terms) for t in touches if (terms := self.outer(t)))
+
+    def outer(self, touch: int) -> list[str]:
+        """The terms of where a group of columns begins."""
+        planned = self.operands.planned(touch)
+        found: list[str] = []
+        if planned.access != "row":
+            found.append("column" if planned.access == "vector" else f"column * (long long){self.step_across(touch)}")
+        if planned.pattern is not None:
+            pattern = self.operands.pattern_label(planned.pattern)
+            found += [f"c{d} * layout.{pattern}_stride[{d - 1}]" for d in range(1, self.operands.schedule.kept)]
+        return found
+
+    def base_of(self, touch: int) -> str:
+        return names.column(self.operands.labels[touch]) if self.outer(touch) else self.operands.pointer(touch)
+
+    def along(self, touch: int, j: str) -> str:
+        schedule, label = self.operands.schedule, self.operands.labels[touch]
+        if touch not in schedule.down:
+            return " + ".join(self.across(touch, j)) or "0"
+        if schedule.reduced == 1:
+            terms = [f"{self.factor} * layout.{label}_step[0]"]
+        else:
+            terms = [f"r{d} * layout.{label}_step[{d}]" for d in range(schedule.reduced)]
+        return " + ".join(terms + self.across(touch, j))
+
+    @property
+    def factor(self) -> str:
+        """The place, as the factor of a product."""
+        return f"({self.place})" if " " in self.place else self.place
+
+    def across(self, touch: int, j: str) -> list[str]:
+        """The term of column ``j`` of a group."""
+        match self.operands.planned(touch).access:
+            case "vector":
+                return [j] if j else []
+            case "gather":
+                return [f"{j} * {self.step_across(touch)}"] if j else []
+            case _:
+                return []
+
+    def step_across(self, touch: int) -> str:
+        """The stride from one column to the next."""
+        schedule = self.operands.schedule
+        return f"layout.{self.operands.labels[touch]}_step[{schedule.reduced if touch in schedule.down else 0}]"
+
+    def one(self, touch: int) -> str:
+        """Where an operand's element of column ``j`` is."""
+        return " + ".join(self.across(touch, "j" if self.many else "")) or "0"
+
+    def coordinate(self, number: int) -> str:
+        dimension, reduced = dimension_of(self.operands, number), self.operands.schedule.reduced
+        if dimension is None:
+            return "0"
+        if dimension == reduced:
+            return "column + j" if self.many else "column"
+        if dimension > reduced:
+            return f"c{dimension - reduced}"
+        return self.place if reduced == 1 else f"r{dimension}"
+
+
+def dimension_of(operands: Operands, number: int) -> int | None:
+    """The dimension of the space whose coordinate the op ``index`` is; None where that is 0."""
+    op = operands.step.kernel.ops[number]
+    assert isinstance(op.attr, int)
+    place = operands.step.places[number][op.attr]
+    return None if place is None else dict(operands.schedule.coordinates)[place]

@@ -1,0 +1,82 @@
+"""What the reductions of a kernel accumulate in, and how an element goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kgen.codegen import names
+from kgen.codegen.reduction.accumulators import Accumulator, accumulator, briefly, near
+from kgen.codegen.reduction.context import Part
+from kgen.codegen.reduction.sections import label_of
+from kgen.ir.kernel import Op, Reduction
+from kgen.partition.cut import RowStep
+
+States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
+
+#: Reductions that the state of another one of the same elements knows: the member that is their result.
+KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
+
+
+def known_of(step: RowStep) -> dict[int, tuple[int, str]]:
+    """Reductions that need no state of their own: the one whose state knows them, and the member of it."""
+    ops = step.kernel.ops
+    kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
+    return {
+        n: (m, KNOWN[kinds[m], kinds[n]])
+        for m in kinds
+        for n in kinds
+        if (kinds[m], kinds[n]) in KNOWN and _same_elements(ops[m], ops[n]) and ops[m].dtype is ops[n].dtype
+    }
+
+
+def _same_elements(one: Op, two: Op) -> bool:
+    axes = [op.attr.axes if isinstance(op.attr, Reduction) else () for op in (one, two)]
+    return one.args == two.args and axes[0] == axes[1]
+
+
+def states_of(step: RowStep, shared: Collection[int], *, is_near: bool, is_brief: bool) -> States:
+    """For each reduction but those that are ``shared``.
+
+    ``is_near``: places are counted in 32 bits.  ``is_brief``: a thread takes few elements of each row.
+    """
+    unique = names.Unique()
+    found: States = {}
+    for n, op in enumerate(step.kernel.ops):
+        if isinstance(op.attr, Reduction) and n not in shared:
+            mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
+            mine = near(mine) if is_near else mine
+            mine = briefly(mine) if is_brief else mine
+            found[n] = (mine, unique(names.state(label_of(step, op))))
+    return found
+
+
+def thread_state(mine: Accumulator, state: str) -> str:
+    """What a thread accumulates in."""
+    return state if mine.local is None else names.of_reduction(state, mine.local.word)
+
+
+def first_of(mine: Accumulator) -> str:
+    """The first value of what a thread accumulates in."""
+    return mine.initial if mine.local is None else mine.local.init
+
+
+def target_of(mine: Accumulator, state: str, column: str, collected: str) -> str:
+    """What an element goes into.
+
+    ``column``: the index of its column in arrays, if any.  ``collected``: the index of an element that is collected.
+    """
+    if mine.mode == "direct":
+        return thread_state(mine, state) + column
+    part = names.of_reduction(state, "part")
+    return part if mine.mode == "part" else f"{part}[{collected}]"
+
+
+def part_of(mine: Accumulator, state: str, thread: str, group: int) -> Part | None:
+    """What takes the elements of a group before ``thread`` does; None where each goes into that at once."""
+    if mine.mode == "direct":
+        return None
+    part = names.of_reduction(state, "part")
+    take = (mine.take if mine.local is None else mine.local.take).format(x=part, group=group)
+    if mine.mode == "part":
+        return Part(thread, take, part, first=mine.start.format(a=thread))
+    return Part(thread, take, part, mine.collects, count=group)
