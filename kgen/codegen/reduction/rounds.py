@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY
+from kgen.codegen.element import PRIMARY, Element
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.context import Part, Round, State, Value, Work
@@ -58,27 +58,26 @@ class Rounds:
             dtype = operands.operand(touch).dtype
             self.writer.helpers.append(f"{states[n][0].at_once}_{dtype.short}")
             self.writer.headers += headers_of(dtype)
-        touches = sorted({*whole.values(), *(reads_of(function) if function else ())})
-        parts = [
-            self.taken_at_once(mine, state, whole[n])
-            if n in whole
-            else part_of(mine, state, thread_state(mine, state), schedule.group)
-            for n, (mine, state) in states.items()
-        ]
-        work = Work(
-            self.registers.again(touches),
-            tuple(p for p in parts if p is not None),
-            self.calls.call(function) if function else None,
-        )
         sizes = " + ".join(f"sizeof({mine.type})" for mine, _ in states.values())
         return Round(
             tuple(self.state(mine, state) for mine, state in states.values()),
-            work,
+            self.work(states, function, whole),
             None if self.singles is None else self.singles.into(states, function, whole),
             meets=schedule.threads > WARP,
             arrived="arrived" if place == 0 else f"arrived{place + 1}",
             bytes=sizes if len(states) == 1 else f"({sizes})",
         )
+
+    def work(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
+        """What is done with each group; ``whole``: the touches of which states take groups as they are."""
+        parts: list[Part] = []
+        for n, (mine, state) in states.items():
+            if n in whole:
+                parts.append(Part(state, f"{mine.add}({mine.at_once}({self.registers.group(whole[n])}))"))
+            elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
+                parts.append(part)
+        touches = sorted({*whole.values(), *(reads_of(function) if function else ())})
+        return Work(self.registers.again(touches), tuple(parts), self.calls.call(function) if function else None)
 
     def state(self, mine: Accumulator, state: str) -> State:
         return State(
@@ -94,10 +93,6 @@ class Rounds:
             shared=names.of_reduction(state, "of_warps"),
             left=names.left(state),
         )
-
-    def taken_at_once(self, mine: Accumulator, state: str, touch: int) -> Part:
-        """A whole group, as it is in memory."""
-        return Part(state, f"{mine.add}({mine.at_once}({self.registers.group(touch)}))")
 
     def at_once(self, number: int, mine: Accumulator) -> int | None:
         """The touch of which this takes whole groups, as they are in memory: extremes of halves, sums of bytes."""
