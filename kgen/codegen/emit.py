@@ -17,7 +17,6 @@ from kgen.codegen.helpers import MOVERS, helper_texts
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
-from kgen.codegen.unread import without_unread
 from kgen.diagnostics import Diagnostic
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule
@@ -66,7 +65,7 @@ def emit(
         kernels.append(written)
         entries.append(Entry(name, number, schedule, tuple(written.parameters.known), rule))
     lines = [*banner, *_order(steps, entries)]
-    return Module(without_unread(_rendered(lines, functions, kernels)), tuple(entries))
+    return Module(_rendered(lines, functions, kernels), tuple(entries))
 
 
 def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Written]) -> str:

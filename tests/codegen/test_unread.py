@@ -1,8 +1,22 @@
-"""Declarations that nothing reads."""
+"""Generated texts declare no integer that nothing reads: coordinates, row numbers and the like."""
 
 from __future__ import annotations
 
-from kgen.codegen.unread import without_unread
+import re
+
+import pytest
+
+import kgen
+from kgen import KgenError
+from tests.fuzz.generate import generate
+from tests.fuzz.reductions import generate as generate_reduction
+from tests.snapshots.cases import CASES, Case
+
+#: A line that declares an integer, and does nothing else: indentation, name.
+_DECLARED = re.compile(
+    r"( +)const (?:unsigned int|int|long long|bool) (\w+) = (?!.*(?:atomic|shfl|\+\+|, \w+ = ))[^;]*;(?: *//.*)?"
+)
+_COMMENT = re.compile(r"//.*")
 
 TEXT = """\
 {
@@ -22,23 +36,62 @@ TEXT = """\
 }
 """
 
-LEFT = """\
-{
-    const int lane = threadIdx.x;
-    const int next = atomicAdd(&taken, 1);
-    for (int i = lane; i < n; ++i) {
-        total += x[i];
-    }
-    for (int i = lane; i < n; ++i) {
-        const unsigned int s0 = i / 7;
-        const int r0 = (int)(i - s0 * 7);
-        total += x[r0];
-    }
-}
-"""
+
+def unread(text: str) -> list[str]:
+    """The names that are declared and not read before their block ends, last first."""
+    kept: list[str] = []  # last line first
+    found: list[str] = []
+    for line in reversed(text.split("\n")):
+        declared = _DECLARED.fullmatch(line)
+        if declared is None or _is_read(declared[2], len(declared[1]), kept):
+            kept.append(line)
+        else:
+            found.append(declared[2])
+    return found
+
+
+def _is_read(name: str, indent: int, later: list[str]) -> bool:
+    word = re.compile(rf"\b{name}\b")
+    for line in reversed(later):
+        code = _COMMENT.sub("", line)
+        if word.search(code):
+            return True
+        if code.lstrip().startswith("}") and len(code) - len(code.lstrip()) < indent:
+            return False
+    return False
 
 
 def test_unread() -> None:
     """A name counts where its block can see it, not in comments; what does more than declare stays."""
-    assert without_unread(TEXT) == LEFT
-    assert without_unread(LEFT) == LEFT
+    assert unread(TEXT) == ["r0", "s0", "row"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_generated(case: Case) -> None:
+    assert not unread(case.path.read_text(encoding="utf-8"))
+
+
+def _texts(seed: int) -> list[str]:
+    """Of a random program without reductions, and of one with them."""
+    found: list[str] = []
+    call, program = generate(seed), generate_reduction(seed)
+    arguments = call.arguments(False)
+    words = {name: value for name, value in arguments.keywords.items() if name != "out"}
+    try:
+        kernel = kgen.jit(call.text, name="k", fmad=call.fmad, fast=call.fast)
+        found.append(kernel.source(*arguments.inputs.values(), **words))
+    except KgenError:
+        pass
+    try:
+        reduction = kgen.jit(program.text, name="k")
+        found += [reduction.source(**program.arguments(), arch=arch) for arch in (None, "sm_90")]
+    except KgenError:
+        pass
+    return found
+
+
+def test_random_programs() -> None:
+    """Refused programs have no text; most have one."""
+    texts = [text for seed in range(60) for text in _texts(seed)]
+    assert len(texts) > 100
+    assert not {name: text for text in texts for name in unread(text)}

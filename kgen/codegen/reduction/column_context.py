@@ -92,18 +92,29 @@ class ColumnContext:
 class HeldRoundContext:
     """One round of reductions of columns that are kept.
 
-    In a loop over a thread's elements: ``reads``, then the ``call`` for each column, by way of ``parts``.  Threads that
-    share columns ``meet``, unless this is the first of two steps.  ``arrays``: declarations of what it finds of each
-    column; ``results``: lines of that.
+    In a loop over a thread's elements: lines of their ``coordinates``, ``reads``, then the ``call`` for each column, by
+    way of ``parts``.  Threads that share columns ``meet``, unless this is the first of two steps.  ``arrays``:
+    declarations of what it finds of each column; ``results``: lines of that.
     """
 
     states: tuple[ColumnState, ...]
+    coordinates: tuple[str, ...]
     reads: tuple[Read, ...]
     parts: tuple[Part, ...]
     call: Call
     meets: bool
     arrays: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFinal:
+    """How the elements of outputs of whole columns are written."""
+
+    reads: tuple[Read, ...]
+    packs: tuple[Stored, ...]
+    call: Call
+    coordinates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +154,9 @@ class HeldContext:
     place_coordinates: tuple[str, ...]
     held: tuple[Declared, ...]
     loads: tuple[Read, ...]
+    load_coordinates: tuple[str, ...]
     rounds: tuple[HeldRoundContext, ...]
-    final_reads: tuple[Read, ...]
-    final_packs: tuple[Stored, ...]
-    final_call: Call | None
+    final: HeldFinal | None
     store_packs: tuple[Stored, ...]
     stores: tuple[str, ...]
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY
-from kgen.codegen.layouts import decomposition
 from kgen.codegen.reduction.context import Stored, Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import ColumnPlaces
 from kgen.codegen.reduction.sections import Parts, RowWriter, touch_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.kernel import Access
-from kgen.schedule.reduction.schedule import RowSchedule
 
 
 @dataclass(slots=True)
@@ -93,15 +91,3 @@ def alignments(operands: Operands) -> list[str]:
         f"Alignment, in bytes: {needed}.",
         *([f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 else []),
     ]
-
-
-def column_coordinates(schedule: RowSchedule, index: str) -> tuple[str, ...]:
-    """The coordinates of a group of columns, the ``index``-th one."""
-    kept = schedule.kept
-    return () if kept == 1 else tuple(decomposition(kept, set(range(kept)), schedule.index_bits == 64, index))
-
-
-def place_coordinates(schedule: RowSchedule, index: str) -> tuple[str, ...]:
-    """The coordinates of an element, the ``index``-th one of a column, along the reduced dimensions."""
-    reduced, wide = schedule.reduced, schedule.index_bits == 64
-    return () if reduced == 1 else tuple(decomposition(reduced, set(range(reduced)), wide, index, ("r", "s"), "place_"))

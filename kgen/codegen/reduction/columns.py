@@ -14,11 +14,11 @@ from kgen.codegen.layouts import apart
 from kgen.codegen.reduction.accumulators import Accumulator, briefly, counted_once
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
-from kgen.codegen.reduction.column_values import alignments, column_coordinates, load_one, place_coordinates, store_ones
+from kgen.codegen.reduction.column_values import alignments, load_one, store_ones
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.places import ColumnPlaces
+from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
 from kgen.codegen.reduction.sections import Parts, RowWriter
 from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
@@ -38,10 +38,10 @@ class Batch:
     count: int
 
     @staticmethod
-    def of(operands: Operands, count: int) -> Batch:
+    def of(operands: Operands, count: int, uses: Uses) -> Batch:
         threads = operands.schedule.threads
         place = "e" if count == 1 else f"e + u * {threads}" if threads > 1 else "e + u"
-        return Batch(ColumnPlaces(operands, place, many=True), count)
+        return Batch(ColumnPlaces(operands, place, True, uses), count)
 
     @property
     def operands(self) -> Operands:
@@ -72,11 +72,9 @@ class Batch:
             case _:
                 return Read(name, each=f"{base}[{self.places.along(touch, 'j')}]")
 
-    def coordinates(self, *, always: bool) -> tuple[str, ...]:
-        """The coordinates of an element along the reduced dimensions, if a call asks for them, or ``always``."""
-        schedule = self.operands.schedule
-        used = always or any(d < schedule.reduced for _, d in schedule.coordinates)
-        return place_coordinates(schedule, self.places.factor) if used else ()
+    def coordinates(self) -> tuple[str, ...]:
+        """The coordinates of an element along the reduced dimensions that the text made last reads."""
+        return self.places.uses.in_loop(self.operands.schedule, self.places.factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class ColumnKernel:
         adapted = counted_once if facts.schedule.tall else briefly
         states = {n: (adapted(m), state) for n, (m, state) in facts.states.items()}
         functions = Functions(parts, values, facts.statements, facts.declare)
-        return ColumnKernel(facts, parts, operands, Batch.of(operands, 1).places, values, functions, states)
+        return ColumnKernel(facts, parts, operands, Batch.of(operands, 1, Uses()).places, values, functions, states)
 
     @property
     def schedule(self) -> RowSchedule:
@@ -116,6 +114,8 @@ class ColumnKernel:
         used = " ".join([*(value.code for value in results), *lines, *(pack.place for pack in packs)])
         anywhere = (i for i in range(len(schedule.touches)) if self.places.base_of(i) in used)
         accumulators = [mine for mine, _ in self.states.values()]
+        pointers = self.places.starts(sorted({*reads_of(function), *anywhere}))
+        reads = tuple(self.reading(count, function) for count in self.counts)
         ahead = tuning.results_ahead
         context = ColumnContext(
             template="reduction/columns.cu.j2",
@@ -131,13 +131,13 @@ class ColumnKernel:
             split=schedule.split,
             layout=self.facts.layout("columns"),
             packs=True,
-            coordinates=column_coordinates(schedule, "blockIdx.x"),
+            coordinates=row_coordinates(schedule, {0, *self.places.uses.kept}, "blockIdx.x"),
             column=self.first_column(),
-            pointers=self.places.starts(sorted({*reads_of(function), *anywhere})),
+            pointers=pointers,
             tall=schedule.tall,
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
-            reads=tuple(self.reading(count, function) for count in self.counts),
+            reads=reads,
             ahead=ahead if ahead * sum(m.size for m in accumulators) <= tuning.ahead_bytes else 1,
             results=results,
             result_lines=lines,
@@ -158,18 +158,21 @@ class ColumnKernel:
         return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
 
     def reading(self, count: int, function: Element) -> ReadContext:
-        batch, touches = Batch.of(self.operands, count), reads_of(function)
+        batch, touches = Batch.of(self.operands, count, self.places.uses), reads_of(function)
         collected = "u" if count > 1 else "0"
         calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
         parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
+        loads = tuple(map(batch.load, touches))
+        coordinates = batch.coordinates()
+        call = calls.call(function)
         return ReadContext(
             count,
             tuple(map(batch.declared, touches)),
-            batch.coordinates(always=True),
-            tuple(map(batch.load, touches)),
+            coordinates,
+            loads,
             tuple(part for part in parts if part is not None),
-            batch.coordinates(always=False),
-            calls.call(function),
+            batch.coordinates(),
+            call,
         )
 
     @property

@@ -111,6 +111,7 @@ class Round:
     arrived: str
     bytes: str
     waits: bool = False
+    coordinates: tuple[str, ...] = ()
     results: tuple[Value, ...] = ()
     follows: tuple[str, ...] = ()
 
@@ -153,6 +154,7 @@ class Final:
     call: Call
     divided: Division | None
     single: Work | None
+    coordinates: tuple[str, ...]
     quick: str = ""
 
 
@@ -207,8 +209,6 @@ class Staged:
     apart: int
     warps: int
     repeat: bool
-    needs_live: bool
-    needs_row: bool
 
     @property
     def writes(self) -> bool:
@@ -222,6 +222,7 @@ class Persistent:
     type: str
     near: str
     value: str
+    coordinates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,7 @@ class RowsContext:
     checks_last: bool
     loads_check_all: bool
     entries: int
+    needs_row: bool
     row_coordinates: tuple[str, ...]
     place_coordinates: tuple[str, ...]
     pointers: tuple[Value, ...]
@@ -267,6 +269,7 @@ class RowsContext:
     values: tuple[str, ...]
     held: tuple[Declared, ...]
     loads: tuple[Read, ...]
+    load_coordinates: tuple[str, ...]
     single_loads: tuple[Read, ...]
     rounds: tuple[Round, ...]
     final: Final | None

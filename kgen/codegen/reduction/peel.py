@@ -10,7 +10,7 @@ from kgen.codegen.element import Element
 from kgen.codegen.reduction.calls import Calls, Values, reads_of
 from kgen.codegen.reduction.context import Blocks, Declared, Part, Peel, Read, Work
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.places import RowPlaces
+from kgen.codegen.reduction.places import RowPlaces, Uses
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.spelling import register_type
@@ -26,13 +26,13 @@ class Singles:
     calls: Calls
 
     @staticmethod
-    def of(operands: Operands, held: frozenset[int], values: Values) -> Singles | None:
+    def of(operands: Operands, held: frozenset[int], values: Values, uses: Uses) -> Singles | None:
         """None where all elements are parts of groups."""
         schedule = operands.schedule
         if schedule.lead is None:
             return None
         alone = replace(operands, schedule=replace(schedule, group=1, vectors=min(schedule.vectors, 1)))
-        places = RowPlaces(alone, "e")
+        places = RowPlaces(alone, "e", uses)
         registers = Registers(alone, places, held)
         calls = Calls(alone, places, values, registers.element, "", "0", kept_name=names.kept_single)
         return Singles(alone, registers, calls)

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kgen.codegen import names
+from kgen.codegen.layouts import decomposition
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.schedule.reduction.launch import steps_of
+from kgen.schedule.reduction.schedule import RowSchedule
+
+
+@dataclass(slots=True)
+class Uses:
+    """The coordinates that the text made so far reads; others are not declared.
+
+    ``reduced``: dimensions of elements, in the loop at hand; ``anywhere``: the same, in all loops.  ``kept``:
+    dimensions of rows.  ``row``: whether the number of a row is read.
+    """
+
+    reduced: set[int] = field(default_factory=set)
+    anywhere: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
+    row: bool = False
+
+    def in_loop(self, schedule: RowSchedule, index: str = "i") -> tuple[str, ...]:
+        """Lines of the coordinates that the loop at hand reads, which ends here."""
+        found = place_coordinates(schedule, self.reduced, index)
+        self.anywhere |= self.reduced
+        self.reduced.clear()
+        return found
 
 
 class Places(Protocol):
     """Where a family of kernels has its elements."""
+
+    @property
+    def uses(self) -> Uses: ...
 
     @property
     def place(self) -> str:
@@ -39,6 +65,7 @@ class RowPlaces:
 
     operands: Operands
     at: str
+    uses: Uses = field(default_factory=Uses)
 
     @property
     def place(self) -> str:
@@ -50,7 +77,15 @@ class RowPlaces:
         if pattern is None:
             return []
         label, kept = self.operands.pattern_label(pattern), self.operands.schedule.kept
-        return [f"{'row' if kept == 1 else f'c{d}'} * layout.{label}_stride[{d}]" for d in range(kept)]
+        return [f"{self.of_row(d)} * layout.{label}_stride[{d}]" for d in range(kept)]
+
+    def of_row(self, dimension: int) -> str:
+        """A coordinate of the row."""
+        self.uses.row = True
+        if self.operands.schedule.kept == 1:
+            return "row"
+        self.uses.kept.add(dimension)
+        return f"c{dimension}"
 
     def row_element(self, touch: int) -> str:
         """The element that a row has of an operand."""
@@ -69,6 +104,7 @@ class RowPlaces:
             if self.operands.is_grouped(touch):
                 return f"{self.at}{plus}"
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
+        self.uses.reduced.update(range(schedule.reduced))
         steps = steps_of(schedule, touch)
         terms = {d: f"r{d} * layout.{label}_step[{n}]" for n, d in enumerate(steps)}
         terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
@@ -80,9 +116,12 @@ class RowPlaces:
         if dimension is None:
             return "0"
         if dimension >= reduced:
-            return "row" if schedule.kept == 1 else f"c{dimension - reduced}"
+            return self.of_row(dimension - reduced)
         plus = " + j" if schedule.group > 1 and dimension == 0 else ""
-        return f"{self.at}{plus}" if reduced == 1 else f"r{dimension}{plus}"
+        if reduced == 1:
+            return f"{self.at}{plus}"
+        self.uses.reduced.add(dimension)
+        return f"r{dimension}{plus}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +133,14 @@ class ColumnPlaces:
     operands: Operands
     place: str
     many: bool
+    uses: Uses = field(default_factory=Uses)
 
     def starts(self, touches: Iterable[int]) -> tuple[Value, ...]:
         """Where the thread's columns begin in each operand."""
-        return tuple(self.operands.start(t, self.base_of(t), terms) for t in touches if (terms := self.outer(t)))
+        starts = {t: terms for t in touches if (terms := self.outer(t))}
+        if any(self.operands.planned(t).pattern is not None for t in starts):
+            self.uses.kept.update(range(1, self.operands.schedule.kept))
+        return tuple(self.operands.start(t, self.base_of(t), terms) for t, terms in starts.items())
 
     def outer(self, touch: int) -> list[str]:
         """The terms of where a group of columns begins."""
@@ -120,6 +163,7 @@ class ColumnPlaces:
         if schedule.reduced == 1:
             terms = [f"{self.factor} * layout.{label}_step[0]"]
         else:
+            self.uses.reduced.update(range(schedule.reduced))
             terms = [f"r{d} * layout.{label}_step[{d}]" for d in range(schedule.reduced)]
         return " + ".join(terms + self.across(touch, j))
 
@@ -154,8 +198,12 @@ class ColumnPlaces:
         if dimension == reduced:
             return "column + j" if self.many else "column"
         if dimension > reduced:
+            self.uses.kept.add(dimension - reduced)
             return f"c{dimension - reduced}"
-        return self.place if reduced == 1 else f"r{dimension}"
+        if reduced == 1:
+            return self.place
+        self.uses.reduced.add(dimension)
+        return f"r{dimension}"
 
 
 def dimension_of(operands: Operands, number: int) -> int | None:
@@ -164,3 +212,17 @@ def dimension_of(operands: Operands, number: int) -> int | None:
     assert isinstance(op.attr, int)
     place = operands.step.places[number][op.attr]
     return None if place is None else dict(operands.schedule.coordinates)[place]
+
+
+def row_coordinates(schedule: RowSchedule, wanted: Set[int], index: str) -> tuple[str, ...]:
+    """Lines that take the number of a row, or group of columns, apart into the coordinates that are ``wanted``."""
+    if schedule.kept == 1 or not wanted:
+        return ()
+    return tuple(decomposition(schedule.kept, wanted, schedule.index_bits == 64, index))
+
+
+def place_coordinates(schedule: RowSchedule, wanted: Set[int], index: str = "i") -> tuple[str, ...]:
+    """Lines that take the place of an element apart into the coordinates that are ``wanted``."""
+    if schedule.reduced == 1 or not wanted:
+        return ()
+    return tuple(decomposition(schedule.reduced, wanted, schedule.index_bits == 64, index, ("r", "s"), "place_"))

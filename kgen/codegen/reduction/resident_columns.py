@@ -15,21 +15,19 @@ from kgen.codegen.expressions import Level
 from kgen.codegen.layouts import apart
 from kgen.codegen.reduction.accumulators import directly
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
-from kgen.codegen.reduction.column_context import HeldContext, HeldRoundContext
+from kgen.codegen.reduction.column_context import HeldContext, HeldFinal, HeldRoundContext
 from kgen.codegen.reduction.column_values import (
     ValueWriter,
     alignments,
-    column_coordinates,
     lasting,
     load_one,
-    place_coordinates,
     store_ones,
 )
 from kgen.codegen.reduction.columns import column_state
 from kgen.codegen.reduction.context import Read, Stored
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.places import ColumnPlaces
+from kgen.codegen.reduction.places import ColumnPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.sections import Parts, label_of, touch_of
 from kgen.codegen.reduction.states import States, part_of, thread_state
@@ -144,11 +142,14 @@ class ResidentColumnKernel:
         of_columns = self.of_columns(0)
         arrays = writer.taken()
         rounds = self.rounds()
-        stores = parts.wide_stores
-        final = self.functions.write(len(parts.rounds), f"{self.facts.base}_element", stores) if stores else None
+        final = self.final()
         writer.wanted = writer.lasting = frozenset()
         store_packs, singles = self.column_stores()
-        loads = [t for t in self.reads_anywhere() if t in self.registers.held]
+        held = [t for t in self.reads_anywhere() if t in self.registers.held]
+        loads = tuple(map(self.registers.read, held))
+        load_coordinates = self.places.uses.in_loop(schedule)
+        pointers = self.places.starts(range(len(schedule.touches)))
+        uses = self.places.uses
         context = HeldContext(
             template="reduction/resident_columns.cu.j2",
             name=self.facts.name,
@@ -164,9 +165,9 @@ class ResidentColumnKernel:
             layout=self.facts.layout("columns"),
             packs=schedule.group > 1,
             is_wide=schedule.index_bits == 64,
-            coordinates=column_coordinates(schedule, "number"),
+            coordinates=row_coordinates(schedule, {0, *uses.kept}, "number"),
             number="c0" if schedule.kept > 1 else "number" if schedule.index_bits == 64 else "(int)number",
-            pointers=self.places.starts(range(len(schedule.touches))),
+            pointers=pointers,
             own_loads=(*own_loads, *arrays),
             of_columns=tuple(of_columns),
             vectors=schedule.vectors,
@@ -175,17 +176,27 @@ class ResidentColumnKernel:
             begin=start_of_group(schedule, ""),
             group_start=start_of_group(schedule, "v"),
             checks_last=self.fills,
-            place_coordinates=place_coordinates(schedule, "i"),
-            held=tuple(map(self.registers.declared, loads)),
-            loads=tuple(map(self.registers.read, loads)),
+            place_coordinates=place_coordinates(schedule, uses.anywhere),
+            held=tuple(map(self.registers.declared, held)),
+            loads=loads,
+            load_coordinates=load_coordinates,
             rounds=rounds,
-            final_reads=self.registers.again(reads_of(final)) if final else (),
-            final_packs=final_packs(self.operands, self.places, stores),
-            final_call=self.calls.call(final) if final else None,
+            final=final,
             store_packs=store_packs,
             stores=tuple(singles),
         )
-        return Described(context, (*self.functions.headers, *writer.headers), self.helpers(loads))
+        return Described(context, (*self.functions.headers, *writer.headers), self.helpers(held))
+
+    def final(self) -> HeldFinal | None:
+        """How the elements of outputs of whole columns are written."""
+        stores = self.parts.wide_stores
+        if not stores:
+            return None
+        function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
+        reads = self.registers.again(reads_of(function))
+        packs = final_packs(self.operands, self.places, stores)
+        call = self.calls.call(function)
+        return HeldFinal(reads, packs, call, self.places.uses.in_loop(self.schedule))
 
     def reads_anywhere(self) -> list[int]:
         found = {t for f in self.functions.written for t in reads_of(f)}
@@ -321,11 +332,13 @@ class ResidentColumnKernel:
         function = self.functions.write(place, name, list(states), states)
         parts = [part_of(mine, state, thread_state(mine, state) + self.j, 1) for mine, state in states.values()]
         word = "of_warps" if self.nearest else "of_threads"
+        reads, call = self.registers.again(reads_of(function)), self.calls.call(function)
         return HeldRoundContext(
             tuple(column_state(mine, state, names.of_reduction(state, word)) for mine, state in states.values()),
-            reads=self.registers.again(reads_of(function)),
+            coordinates=self.places.uses.in_loop(self.schedule),
+            reads=reads,
             parts=tuple(part for part in parts if part is not None),
-            call=self.calls.call(function),
+            call=call,
             meets=self.schedule.threads > 1,
         )
 

@@ -58,14 +58,16 @@ class Rounds:
             dtype = operands.operand(touch).dtype
             self.writer.helpers.append(f"{states[n][0].at_once}_{dtype.short}")
             self.writer.headers += headers_of(dtype)
+        work, coordinates = self.work(states, function, whole), self.calls.places.uses.in_loop(schedule)
         sizes = " + ".join(f"sizeof({mine.type})" for mine, _ in states.values())
         return Round(
             tuple(self.state(mine, state) for mine, state in states.values()),
-            self.work(states, function, whole),
+            work,
             None if self.singles is None else self.singles.into(states, function, whole),
             meets=schedule.threads > WARP,
             arrived="arrived" if place == 0 else f"arrived{place + 1}",
             bytes=sizes if len(states) == 1 else f"({sizes})",
+            coordinates=coordinates,
         )
 
     def work(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:

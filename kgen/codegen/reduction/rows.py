@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element
 from kgen.codegen.helpers import CLUSTER
-from kgen.codegen.layouts import decomposition
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
 from kgen.codegen.reduction.context import Declared, Division, Final, Persistent, Round, RowsContext, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import Singles
-from kgen.codegen.reduction.places import RowPlaces
+from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.sections import Parts, RowWriter, touch_of
@@ -86,7 +85,7 @@ class RowKernel:
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
         calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
-        singles = Singles.of(operands, registers.held, values)
+        singles = Singles.of(operands, registers.held, values, places.uses)
         writer = RowWriter(facts.step, facts.statements, unique=values.unique)
         rounds = Rounds(
             operands, registers, values, functions, calls, singles, writer, dict(facts.states), facts.known
@@ -134,7 +133,9 @@ class RowKernel:
         self, fetched: tuple[Value, ...], values: tuple[str, ...], rounds: tuple[Round, ...], final: Final | None,
         stores: tuple[str, ...],
     ) -> RowsContext:  # fmt: skip
-        schedule, loads = self.facts.schedule, self.loads
+        schedule, uses, held = self.facts.schedule, self.places.uses, self.loads
+        loads, load_coordinates = tuple(map(self.registers.read, held)), uses.in_loop(schedule)
+        persistent, pointers = self.persistent(), self.pointers()
         from_row = "" if schedule.lead is None else "head + "
         end = self.width if schedule.lead is None else "end"
         return RowsContext(
@@ -162,17 +163,19 @@ class RowKernel:
             checks_last=self.fills,
             loads_check_all=self.loads_first,
             entries=schedule.sharers // WARP,
-            row_coordinates=self.row_coordinates(),
-            place_coordinates=self.place_coordinates(),
-            pointers=self.pointers(),
+            needs_row=schedule.split or uses.row,
+            row_coordinates=row_coordinates(schedule, uses.kept, "row"),
+            place_coordinates=place_coordinates(schedule, uses.anywhere),
+            pointers=pointers,
             peel=None if self.singles is None else self.singles.facts(schedule.group),
-            staged=staging(self.operands, self.places, has_row_stores=bool(self.parts.row_stores)),
-            persistent=self.persistent(),
+            staged=staging(self.operands, self.places),
+            persistent=persistent,
             fetched=fetched,
             values=values,
-            held=self.held(loads),
-            loads=tuple(map(self.registers.read, loads)),
-            single_loads=() if self.singles is None else self.singles.loads(loads),
+            held=self.held(held),
+            loads=loads,
+            load_coordinates=load_coordinates,
+            single_loads=() if self.singles is None else self.singles.loads(held),
             rounds=rounds,
             final=final,
             stores=stores,
@@ -208,7 +211,8 @@ class RowKernel:
         reads = self.registers.again(reads_of(function))
         packs = final_packs(self.operands, self.places, stores)
         single = None if self.singles is None else self.singles.writes(function)
-        return Final(reads, packs, self.calls.call(function), self.divided(function, quick), single, quick)
+        call, divided = self.calls.call(function), self.divided(function, quick)
+        return Final(reads, packs, call, divided, single, self.places.uses.in_loop(self.facts.schedule), quick)
 
     def divided(self, function: Element, quick: str) -> Division | None:
         """How the elements of a group are written where dividing has a quick way."""
@@ -251,20 +255,8 @@ class RowKernel:
         if near is None:
             return None
         kept = names.near(self.operands.labels[near])
-        return Persistent(self.operands.pack(near), kept, self.registers.from_memory(near))
-
-    def row_coordinates(self) -> tuple[str, ...]:
-        schedule = self.facts.schedule
-        if schedule.kept > 1 and (schedule.patterns or schedule.coordinates or not schedule.stages):
-            return tuple(decomposition(schedule.kept, set(range(schedule.kept)), schedule.index_bits == 64, "row"))
-        return ()
-
-    def place_coordinates(self) -> tuple[str, ...]:
-        """The coordinates of an element along the reduced dimensions."""
-        reduced, wide = self.facts.schedule.reduced, self.facts.schedule.index_bits == 64
-        if reduced == 1:
-            return ()
-        return tuple(decomposition(reduced, set(range(reduced)), wide, "i", ("r", "s"), "place_"))
+        value = self.registers.from_memory(near)
+        return Persistent(self.operands.pack(near), kept, value, self.places.uses.in_loop(self.facts.schedule))
 
     def pointers(self) -> tuple[Value, ...]:
         """Where rows begin."""

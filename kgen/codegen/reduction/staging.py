@@ -9,7 +9,7 @@ from kgen.codegen.reduction.places import RowPlaces
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
 
 
-def staging(operands: Operands, places: RowPlaces, *, has_row_stores: bool) -> Staged | None:
+def staging(operands: Operands, places: RowPlaces) -> Staged | None:
     """How a kernel's rows move by way of shared memory, if they do."""
     schedule, step = operands.schedule, operands.step
     staged = [i for i, t in enumerate(schedule.touches) if t.access == "staged"]
@@ -33,10 +33,8 @@ def staging(operands: Operands, places: RowPlaces, *, has_row_stores: bool) -> S
     warps = schedule.block // WARP
     # So many rows further on, an odd multiple of what the threads of a row take at once lies behind.
     apart = min(schedule.threads if schedule.lead is None else 2 * schedule.threads, warps)
-    needs_row = bool(schedule.patterns or schedule.coordinates)
     return Staged(
-        tuple(declared), tuple(moved), apart, warps, schedule.repeat > 1,
-        needs_row or has_row_stores, needs_row,
+        tuple(declared), tuple(moved), apart, warps, schedule.repeat > 1
     )  # fmt: skip
 
 
