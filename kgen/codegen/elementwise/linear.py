@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from kgen.codegen import names
 from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, TouchContext
 from kgen.codegen.element import Argument
@@ -25,18 +28,31 @@ from kgen.schedule.schedule import Schedule
 
 def write_linear(unit: Unit[Schedule]) -> Written:
     """A kernel that moves groups of consecutive elements."""
-    return LinearWriter(unit).write()
+    return LinearWriter(unit, _IN_GROUPS).write()
 
 
 def write_strided(unit: Unit[Schedule]) -> Written:
     """A kernel that computes where each element is."""
-    return StridedWriter(unit).write()
+    return LinearWriter(unit, _ONE_BY_ONE).write()
 
 
+@dataclass(frozen=True)
+class Walk:
+    """How a kernel walks all elements.
+
+    ``reads_once``: whether operands of one element are read before the others.  ``covered``: which layouts it is for.
+    """
+
+    template: str
+    reads_once: bool
+    covered: Callable[[LinearWriter], list[str]]
+
+
+@dataclass(frozen=True)
 class LinearWriter(ElementWriter):
-    """Kernels that move groups of consecutive elements in the order of memory."""
+    """Kernels that walk all elements in one order."""
 
-    template = "contiguous.cu.j2"
+    walk: Walk
 
     @property
     def index(self) -> str:
@@ -50,7 +66,7 @@ class LinearWriter(ElementWriter):
         layout = self.layout() if self.has_layout else None
         reads = self.packs(written=False)
         context = KernelContext(
-            template=self.template,
+            template=self.walk.template,
             name=self.unit.name,
             comment=self.comment(),
             parameters=tuple(parameters.declarations),
@@ -61,7 +77,7 @@ class LinearWriter(ElementWriter):
             before="" if schedule.lead is None else self.before(schedule.lead),
             layout=layout,
             needs_index=layout is not None or any(a.kind == "index" for a in element.arguments),
-            once=self.read_once(),
+            once=self.once("scalar") if self.walk.reads_once else (),
             reads=reads,
             writes=self.packs(written=True),
             offsets=self.offsets(),
@@ -85,9 +101,6 @@ class LinearWriter(ElementWriter):
 
     def before(self, lead: int) -> str:
         return before(self.pointer(lead), self.operand(lead).dtype.size, self.schedule.group)
-
-    def read_once(self) -> tuple[TouchContext, ...]:
-        return self.once("scalar")
 
     def packs(self, *, written: bool) -> tuple[TouchContext, ...]:
         """The operands that move as packs: those that are read, or those that are written."""
@@ -114,7 +127,7 @@ class LinearWriter(ElementWriter):
         number = int(argument.key)
         touch, planned, label = self.step.touches[number], self.schedule.touches[number], self.labels[number]
         if planned.access == "scalar":
-            return self.scalar(argument)
+            return argument.name if self.walk.reads_once else f"{self.pointer(number)}[0]"
         if planned.pattern is not None:
             return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
         if mode == "direct" or planned.access == "linear":
@@ -122,10 +135,6 @@ class LinearWriter(ElementWriter):
         if argument.kind == "write" and touch.reads:
             return f"{names.new_vector(label)}.at[{at}]"
         return f"{names.vector(label)}.at[{at}]"
-
-    def scalar(self, argument: Argument) -> str:
-        """An operand of one element."""
-        return argument.name
 
     def layout(self) -> LayoutContext:
         """The struct of extents and strides."""
@@ -151,7 +160,7 @@ class LinearWriter(ElementWriter):
         """What the kernel covers and how it is launched."""
         once = self.by_access("scalar")
         single = [f"A single element, the same for all: {names.listed(once)}."] if once else []
-        text = [*self.covered(), *single, *apart(self.step, self.schedule)]
+        text = [*self.walk.covered(self), *single, *apart(self.step, self.schedule)]
         return tuple(names.comment(line) for line in text)
 
     def launch(self) -> str:
@@ -167,31 +176,26 @@ class LinearWriter(ElementWriter):
     def wide(self) -> str:
         return "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
 
-    def covered(self) -> list[str]:
-        """Which layouts the kernel is for."""
-        schedule = self.schedule
-        how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
-        text = [f"Operands in memory order, {how}.{self.wide}", self.launch()]
-        others = self.by_access("strided")
-        text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
-        text += [OFFSETS_32] if others and not self.wide else []
-        return text + placement(self.step, schedule)
+
+def _covered_in_groups(writer: LinearWriter) -> list[str]:
+    schedule = writer.schedule
+    how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
+    text = [f"Operands in memory order, {how}.{writer.wide}", writer.launch()]
+    others = writer.by_access("strided")
+    text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
+    text += [OFFSETS_32] if others and not writer.wide else []
+    return text + placement(writer.step, schedule)
 
 
-class StridedWriter(LinearWriter):
-    """Kernels of one element a thread, found by its coordinates."""
+def _covered_one_by_one(writer: LinearWriter) -> list[str]:
+    rank, in_order = writer.schedule.rank, writer.by_access("linear")
+    where = f"{names.listed(writer.by_access('strided'))} at any strides"
+    where += f", {names.listed(in_order)} in memory order" if in_order else ""
+    text = [f"One element a thread over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.wide}"]
+    return [*text, writer.launch(), *([] if writer.wide else [OFFSETS_32])]
 
-    template = "strided.cu.j2"
 
-    def read_once(self) -> tuple[TouchContext, ...]:
-        return ()
-
-    def scalar(self, argument: Argument) -> str:
-        return f"{self.pointer(int(argument.key))}[0]"
-
-    def covered(self) -> list[str]:
-        rank, in_order = self.schedule.rank, self.by_access("linear")
-        where = f"{names.listed(self.by_access('strided'))} at any strides"
-        where += f", {names.listed(in_order)} in memory order" if in_order else ""
-        text = [f"One element a thread over {rank} dimension{'s' if rank > 1 else ''}: {where}.{self.wide}"]
-        return [*text, self.launch(), *([] if self.wide else [OFFSETS_32])]
+#: Groups of consecutive elements, in the order of memory.
+_IN_GROUPS = Walk("contiguous.cu.j2", True, _covered_in_groups)
+#: One element a thread, found by its coordinates.
+_ONE_BY_ONE = Walk("strided.cu.j2", False, _covered_one_by_one)
