@@ -67,8 +67,8 @@ struct ArgMax {
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ ArgMax shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ ArgMax shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
     }
@@ -86,13 +86,13 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
 
-// Takes one element into argmax and max.
+// Accumulates one element into argmax and max.
 static __device__ __forceinline__ void
 argmax_pass(const float x_v, const int place, ArgMax<float, int>& argmax_acc, Max<float>& max_acc)
 {
@@ -103,7 +103,7 @@ argmax_pass(const float x_v, const int place, ArgMax<float, int>& argmax_acc, Ma
 }
 
 // Where the rows lie; strides and steps in elements.
-struct argmax_rows_held1024_layout {
+struct argmax_reduce_regs1024_layout {
     long long at_stride[1];  // of at and top
     long long x_stride[1];
     int width;  // elements of a row
@@ -116,11 +116,11 @@ struct argmax_rows_held1024_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap at and top in memory.
 extern "C" __global__ void __launch_bounds__(64)
-argmax_rows_held1024(const float* __restrict__ x_ptr,
-                     long long* __restrict__ at_ptr,
-                     float* __restrict__ top_ptr,
-                     const argmax_rows_held1024_layout layout,
-                     const unsigned int n)
+argmax_reduce_regs1024(const float* __restrict__ x_ptr,
+                       long long* __restrict__ at_ptr,
+                       float* __restrict__ top_ptr,
+                       const argmax_reduce_regs1024_layout layout,
+                       const unsigned int n)
 {
     const int thread = threadIdx.x % 32;
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
@@ -151,8 +151,8 @@ argmax_rows_held1024(const float* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        argmax_acc.merge(argmax_acc.shuffled(d));
-        max_acc.merge(max_acc.shuffled(d));
+        argmax_acc.merge(argmax_acc.shuffle_xor(d));
+        max_acc.merge(max_acc.shuffle_xor(d));
     }
     const long long argmax_v = argmax_acc.result();
     const float max_v = max_acc.result();

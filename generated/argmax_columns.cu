@@ -68,8 +68,8 @@ struct ArgMax {
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ ArgMax shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ ArgMax shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
     }
@@ -87,13 +87,13 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
 
-// Takes one element into argmax and max.
+// Accumulates one element into argmax and max.
 static __device__ __forceinline__ void
 argmax_columns_pass(const float x_v,
                     const int place,
@@ -125,8 +125,8 @@ extern "C" __global__ void __launch_bounds__(256)
 argmax_columns_columns_split(const float* __restrict__ x_ptr,
                              long long* __restrict__ at_ptr,
                              float* __restrict__ top_ptr,
-                             ArgMax<float, int>* argmax_of_blocks,
-                             Max<float>* max_of_blocks,
+                             ArgMax<float, int>* argmax_block_partials,
+                             Max<float>* max_block_partials,
                              unsigned int* arrived,
                              const argmax_columns_columns_split_layout layout)
 {
@@ -211,10 +211,10 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     }
 
     // The last of the blocks that share these columns merges what all have left, always in the same order.
-    const unsigned int mine = (blockIdx.x * gridDim.y + blockIdx.y) * 64;
+    const unsigned int own_partials = (blockIdx.x * gridDim.y + blockIdx.y) * 64;
     if (threadIdx.x < 64) {
-        argmax_of_blocks[mine + threadIdx.x] = argmax_shared[threadIdx.x];
-        max_of_blocks[mine + threadIdx.x] = max_shared[threadIdx.x];
+        argmax_block_partials[own_partials + threadIdx.x] = argmax_shared[threadIdx.x];
+        max_block_partials[own_partials + threadIdx.x] = max_shared[threadIdx.x];
     }
     __syncthreads();
     __shared__ bool is_last;
@@ -232,9 +232,9 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     // Reads do not wait for merges: several are on their way at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 64; b < int(gridDim.y); b += 4) {
-        const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
-        argmax_whole.merge(argmax_of_blocks[theirs]);
-        max_whole.merge(max_of_blocks[theirs]);
+        const unsigned int other_partials = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
+        argmax_whole.merge(argmax_block_partials[other_partials]);
+        max_whole.merge(max_block_partials[other_partials]);
     }
     argmax_shared[threadIdx.x] = argmax_whole;
     max_shared[threadIdx.x] = max_whole;

@@ -8,7 +8,7 @@
 // Inputs:  x: float32, y: float32, a: float32 (by value)
 // Outputs: out: float32
 //
-// Chosen: tiled: `y` is consecutive along another dimension, turned in 64 x 64 tiles of shared memory.
+// Chosen: tiled: `y` is consecutive along another dimension, transposed through 64 x 64 tiles of shared memory.
 // Chosen: 64-bit indices: not every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -26,7 +26,7 @@ axpy_large_strided_element(const float x_v, const float y_v, const float a_v, fl
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct axpy_large_strided_tiled2_64bit_layout {
+struct axpy_large_strided_tiled_2d_64bit_layout {
     long long width;  // elements along the fastest dimension
     long long height;  // elements along the second
     long long extent[1];  // of tiles, then of the other dimensions
@@ -34,16 +34,16 @@ struct axpy_large_strided_tiled2_64bit_layout {
     long long y_stride[1];
 };
 
-// Tiles of 64 x 64 elements, one a block; y turned in shared memory. Indices are 64-bit.
+// Tiles of 64 x 64 elements, one a block; y transposed through shared memory. Indices are 64-bit.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_large_strided_tiled2_64bit(const float* __restrict__ x_ptr,
-                                const float* __restrict__ y_ptr,
-                                float* __restrict__ out_ptr,
-                                const float a_v,
-                                const axpy_large_strided_tiled2_64bit_layout layout)
+axpy_large_strided_tiled_2d_64bit(const float* __restrict__ x_ptr,
+                                  const float* __restrict__ y_ptr,
+                                  float* __restrict__ out_ptr,
+                                  const float a_v,
+                                  const axpy_large_strided_tiled_2d_64bit_layout layout)
 {
     __shared__ Pack<float, 4, 16> y_tile[64][16];
 
@@ -77,15 +77,15 @@ axpy_large_strided_tiled2_64bit(const float* __restrict__ x_ptr,
                 x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
             }
         }
-        // Each thread turns 4 x 4 elements in registers; slots are swizzled to spread both sides over the banks.
+        // Each thread transposes 4 x 4 elements in registers; slots are swizzled to spread both sides over the banks.
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            Pack<float, 4, 16> turned;
+            Pack<float, 4, 16> transposed;
             #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                turned.at[k] = y_in[k].at[j];
+                transposed.at[k] = y_in[k].at[j];
             }
-            y_tile[4 * slot + j][row ^ slot] = turned;
+            y_tile[4 * slot + j][row ^ slot] = transposed;
         }
     } else {
         for (int r = threadIdx.x; r < 64 * 64; r += 256) {

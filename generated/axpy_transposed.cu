@@ -8,7 +8,7 @@
 // Inputs:  x: float32, y: float32, a: float32 (by value)
 // Outputs: out: float32
 //
-// Chosen: tiled: `y` is consecutive along another dimension, turned in 64 x 64 tiles of shared memory.
+// Chosen: tiled: `y` is consecutive along another dimension, transposed through 64 x 64 tiles of shared memory.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -26,7 +26,7 @@ axpy_transposed_element(const float x_v, const float y_v, const float a_v, float
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct axpy_transposed_tiled2_layout {
+struct axpy_transposed_tiled_2d_layout {
     int width;  // elements along the fastest dimension
     int height;  // elements along the second
     unsigned int extent[1];  // of tiles, then of the other dimensions
@@ -36,17 +36,17 @@ struct axpy_transposed_tiled2_layout {
     int y_stride[1];
 };
 
-// Tiles of 64 x 64 elements, one a block; y turned in shared memory.
+// Tiles of 64 x 64 elements, one a block; y transposed through shared memory.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_transposed_tiled2(const float* __restrict__ x_ptr,
-                       const float* __restrict__ y_ptr,
-                       float* __restrict__ out_ptr,
-                       const float a_v,
-                       const axpy_transposed_tiled2_layout layout)
+axpy_transposed_tiled_2d(const float* __restrict__ x_ptr,
+                         const float* __restrict__ y_ptr,
+                         float* __restrict__ out_ptr,
+                         const float a_v,
+                         const axpy_transposed_tiled_2d_layout layout)
 {
     __shared__ Pack<float, 4, 16> y_tile[64][16];
 
@@ -80,15 +80,15 @@ axpy_transposed_tiled2(const float* __restrict__ x_ptr,
                 x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
             }
         }
-        // Each thread turns 4 x 4 elements in registers; slots are swizzled to spread both sides over the banks.
+        // Each thread transposes 4 x 4 elements in registers; slots are swizzled to spread both sides over the banks.
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            Pack<float, 4, 16> turned;
+            Pack<float, 4, 16> transposed;
             #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                turned.at[k] = y_in[k].at[j];
+                transposed.at[k] = y_in[k].at[j];
             }
-            y_tile[4 * slot + j][row ^ slot] = turned;
+            y_tile[4 * slot + j][row ^ slot] = transposed;
         }
     } else {
         for (int r = threadIdx.x; r < 64 * 64; r += 256) {

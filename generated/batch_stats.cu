@@ -43,21 +43,21 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
     // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
-        const T total = count + other.count, apart = other.mean - mean;
+        const T total = count + other.count, delta = other.mean - mean;
         const T quotient =
             sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
-        const T share = count == 0 ? 1 : quotient;
-        distance += other.distance + apart * (apart * (count * share));
-        mean += isfinite(apart) ? apart * share : other.mean;
+        const T weight = count == 0 ? 1 : quotient;
+        distance += other.distance + delta * (delta * (count * weight));
+        mean += isfinite(delta) ? delta * weight : other.mean;
         count = total;
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Moments shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Moments shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
                 __shfl_xor_sync(0xffffffffu, distance, d)};
@@ -66,7 +66,7 @@ struct Moments {
     // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
     // shows in the last bits.
     template <int Lanes>
-    __device__ __forceinline__ Moments of_first() const
+    __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
@@ -106,7 +106,7 @@ batch_stats_pass(const float image_v, float& var_acc)
 }
 
 // Where the rows lie; strides and steps in elements.
-struct batch_stats_rows_long_split_layout {
+struct batch_stats_reduce_long_split_layout {
     long long mu_stride[1];  // of mu and sigma2
     long long image_stride[1];
     int width;  // elements of a row
@@ -125,12 +125,12 @@ struct batch_stats_rows_long_split_layout {
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
 extern "C" __global__ void __launch_bounds__(1024)
-batch_stats_rows_long_split(const float* __restrict__ image_ptr,
-                            float* __restrict__ mu_ptr,
-                            float* __restrict__ sigma2_ptr,
-                            Moments<float>* var_of_blocks,
-                            unsigned int* arrived,
-                            const batch_stats_rows_long_split_layout layout)
+batch_stats_reduce_long_split(const float* __restrict__ image_ptr,
+                              float* __restrict__ mu_ptr,
+                              float* __restrict__ sigma2_ptr,
+                              Moments<float>* var_block_partials,
+                              unsigned int* arrived,
+                              const batch_stats_reduce_long_split_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -138,7 +138,7 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
-    __shared__ Moments<float> var_of_warps[32];
+    __shared__ Moments<float> var_warp_partials[32];
     auto var_acc = Moments<float>::identity();
     #pragma unroll 4
     for (int i = first + 4 * thread; i < last; i += 4096) {
@@ -155,22 +155,22 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        var_acc.merge(var_acc.shuffled(d));
+        var_acc.merge(var_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        var_of_warps[threadIdx.x / 32] = var_acc;
+        var_warp_partials[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    var_acc = var_of_warps[threadIdx.x % 32];
+    var_acc = var_warp_partials[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        var_acc.merge(var_acc.shuffled(d));
+        var_acc.merge(var_acc.shuffle_xor(d));
     }
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        var_of_blocks[row * gridDim.y + blockIdx.y] = var_acc;
+        var_block_partials[row * gridDim.y + blockIdx.y] = var_acc;
         __threadfence();  // release: who sees this block's arrival sees what it wrote
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
         __threadfence();  // acquire: the last block sees what all others wrote
@@ -181,20 +181,20 @@ batch_stats_rows_long_split(const float* __restrict__ image_ptr,
     }
     var_acc = Moments<float>::identity();
     for (unsigned int b = thread; b < gridDim.y; b += 1024) {
-        var_acc.merge(var_of_blocks[row * gridDim.y + b]);
+        var_acc.merge(var_block_partials[row * gridDim.y + b]);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        var_acc.merge(var_acc.shuffled(d));
+        var_acc.merge(var_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        var_of_warps[threadIdx.x / 32] = var_acc;
+        var_warp_partials[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    var_acc = var_of_warps[threadIdx.x % 32];
+    var_acc = var_warp_partials[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        var_acc.merge(var_acc.shuffled(d));
+        var_acc.merge(var_acc.shuffle_xor(d));
     }
     const float mean_v = var_acc.mean_or_nan();
     const float var_v = var_acc.variance(layout.width);

@@ -30,8 +30,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -81,21 +81,21 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
     // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
-        const T total = count + other.count, apart = other.mean - mean;
+        const T total = count + other.count, delta = other.mean - mean;
         const T quotient =
             sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
-        const T share = count == 0 ? 1 : quotient;
-        distance += other.distance + apart * (apart * (count * share));
-        mean += isfinite(apart) ? apart * share : other.mean;
+        const T weight = count == 0 ? 1 : quotient;
+        distance += other.distance + delta * (delta * (count * weight));
+        mean += isfinite(delta) ? delta * weight : other.mean;
         count = total;
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Moments shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Moments shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
                 __shfl_xor_sync(0xffffffffu, distance, d)};
@@ -104,7 +104,7 @@ struct Moments {
     // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
     // shows in the last bits.
     template <int Lanes>
-    __device__ __forceinline__ Moments of_first() const
+    __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
@@ -157,9 +157,9 @@ struct Spread {
         for (int j = 0; j < N; ++j) {
             group.distance += (x[j] - group.mean) * (x[j] - group.mean);
         }
-        const T apart = group.mean - mean;
-        distance += group.distance + apart * (apart * (T)(seen * weight));
-        mean += apart * (T)weight;
+        const T delta = group.mean - mean;
+        distance += group.distance + delta * (delta * (T)(seen * weight));
+        mean += delta * (T)weight;
     }
 
     template <typename Count>
@@ -195,8 +195,8 @@ extern "C" __global__ void __launch_bounds__(256)
 batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
                                         float* __restrict__ mu_ptr,
                                         float* __restrict__ sigma2_ptr,
-                                        Sum<float>* mean_of_blocks,
-                                        Moments<float>* var_of_blocks,
+                                        Sum<float>* mean_block_partials,
+                                        Moments<float>* var_block_partials,
                                         unsigned int* arrived,
                                         const batch_stats_channels_last_columns_split_layout layout)
 {
@@ -307,10 +307,10 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     }
 
     // The last of the blocks that share these columns merges what all have left, always in the same order.
-    const unsigned int mine = (blockIdx.x * gridDim.y + blockIdx.y) * 32;
+    const unsigned int own_partials = (blockIdx.x * gridDim.y + blockIdx.y) * 32;
     if (threadIdx.x < 32) {
-        mean_of_blocks[mine + threadIdx.x] = mean_shared[threadIdx.x];
-        var_of_blocks[mine + threadIdx.x] = var_shared[threadIdx.x];
+        mean_block_partials[own_partials + threadIdx.x] = mean_shared[threadIdx.x];
+        var_block_partials[own_partials + threadIdx.x] = var_shared[threadIdx.x];
     }
     __syncthreads();
     __shared__ bool is_last;
@@ -328,9 +328,9 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     // Reads do not wait for merges: several are on their way at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 32; b < int(gridDim.y); b += 8) {
-        const unsigned int theirs = (blockIdx.x * gridDim.y + b) * 32 + threadIdx.x % 32;
-        mean_whole.merge(mean_of_blocks[theirs]);
-        var_whole.merge(var_of_blocks[theirs]);
+        const unsigned int other_partials = (blockIdx.x * gridDim.y + b) * 32 + threadIdx.x % 32;
+        mean_whole.merge(mean_block_partials[other_partials]);
+        var_whole.merge(var_block_partials[other_partials]);
     }
     mean_shared[threadIdx.x] = mean_whole.total();
     var_shared[threadIdx.x] = var_whole;

@@ -30,7 +30,7 @@ causal_mask_padded_element(const float scores_v,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct causal_mask_padded_rows3_layout {
+struct causal_mask_padded_rows_3d_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[2];  // of groups in a row, then of the other dimensions
     unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
@@ -45,11 +45,11 @@ struct causal_mask_padded_rows3_layout {
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-causal_mask_padded_rows3(const float* __restrict__ scores_ptr,
-                         float* __restrict__ out_ptr,
-                         const float scale_v,
-                         const causal_mask_padded_rows3_layout layout,
-                         const unsigned int n)
+causal_mask_padded_rows_3d(const float* __restrict__ scores_ptr,
+                           float* __restrict__ out_ptr,
+                           const float scale_v,
+                           const causal_mask_padded_rows_3d_layout layout,
+                           const unsigned int n)
 {
     const unsigned int t = blockIdx.x * 256u + threadIdx.x;
     if (t >= n) {

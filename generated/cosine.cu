@@ -28,8 +28,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -38,7 +38,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Takes one element into sum and norm.
+// Accumulates one element into sum and norm.
 static __device__ __forceinline__ void
 cosine_pass(const float a_v,
             const float b_v,
@@ -52,7 +52,7 @@ cosine_pass(const float a_v,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct cosine_rows_held256_layout {
+struct cosine_reduce_regs256_layout {
     long long y_stride[1];
     long long a_stride[1];  // of a and b
     int width;  // elements of a row
@@ -65,11 +65,11 @@ struct cosine_rows_held256_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-cosine_rows_held256(const float* __restrict__ a_ptr,
-                    const float* __restrict__ b_ptr,
-                    float* __restrict__ y_ptr,
-                    const cosine_rows_held256_layout layout,
-                    const unsigned int n)
+cosine_reduce_regs256(const float* __restrict__ a_ptr,
+                      const float* __restrict__ b_ptr,
+                      float* __restrict__ y_ptr,
+                      const cosine_reduce_regs256_layout layout,
+                      const unsigned int n)
 {
     const int thread = threadIdx.x % 16;
     const bool live = blockIdx.x * 4u + threadIdx.x / 16 < n;  // the last block may have fewer rows
@@ -110,9 +110,9 @@ cosine_rows_held256(const float* __restrict__ a_ptr,
     }
     #pragma unroll
     for (int d = 8; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffled(d));
-        norm_acc.merge(norm_acc.shuffled(d));
-        norm_acc2.merge(norm_acc2.shuffled(d));
+        sum_acc.merge(sum_acc.shuffle_xor(d));
+        norm_acc.merge(norm_acc.shuffle_xor(d));
+        norm_acc2.merge(norm_acc2.shuffle_xor(d));
     }
     const float sum_v = sum_acc.result();
     const float norm_v = norm_acc.norm();

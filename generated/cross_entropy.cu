@@ -34,7 +34,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
-static __device__ __forceinline__ float term(float x)
+static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -75,7 +75,7 @@ struct LogSum {
         T group = 0;
         #pragma unroll
         for (int j = 0; j < N; ++j) {
-            group += term(x[j] - origin());
+            group += exp_approx(x[j] - origin());
         }
         sum = sum * exp(before - origin()) + group;
     }
@@ -99,16 +99,16 @@ struct LogSum {
         for (int d = Lanes / 2; d > 0; d /= 2) {
             peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
         }
-        const T share = exp(before - origin());
-        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        const T scale = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)scale) : (T)__dmul_rn(sum, scale);
         #pragma unroll
         for (int d = Lanes / 2; d > 0; d /= 2) {
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ LogSum shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ LogSum shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
@@ -130,8 +130,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -165,7 +165,7 @@ cross_entropy_pass1(const float logits_v, float& total_acc)
     total_acc = logits_v;
 }
 
-// Takes one element into sum.
+// Accumulates one element into sum.
 static __device__ __forceinline__ void
 cross_entropy_pass2(const float logits_v,
                     const float total_v,
@@ -186,7 +186,7 @@ cross_entropy_element(const float logits_v, const float total_v, float& log_p_v)
 }
 
 // Where the rows lie; strides and steps in elements.
-struct cross_entropy_rows_long_layout {
+struct cross_entropy_reduce_long_layout {
     long long log_p_stride[1];  // of log_p and logits
     long long loss_stride[1];  // of loss and label
     int width;  // elements of a row
@@ -199,11 +199,11 @@ struct cross_entropy_rows_long_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap log_p and loss in memory.
 extern "C" __global__ void __launch_bounds__(512)
-cross_entropy_rows_long(const float* __restrict__ logits_ptr,
-                        const long long* __restrict__ label_ptr,
-                        float* __restrict__ log_p_ptr,
-                        float* __restrict__ loss_ptr,
-                        const cross_entropy_rows_long_layout layout)
+cross_entropy_reduce_long(const float* __restrict__ logits_ptr,
+                          const long long* __restrict__ label_ptr,
+                          float* __restrict__ log_p_ptr,
+                          float* __restrict__ loss_ptr,
+                          const cross_entropy_reduce_long_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -211,7 +211,7 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
     const float* const logits_row = logits_ptr + row * layout.log_p_stride[0];
     const long long label_v = label_ptr[row * layout.loss_stride[0]];
 
-    __shared__ LogSum<float> total_of_warps[16];
+    __shared__ LogSum<float> total_warp_partials[16];
     auto total_acc = LogSum<float>::identity();
     #pragma unroll 4
     for (int i = 4 * thread; i < layout.width; i += 2048) {
@@ -225,14 +225,14 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
     }
     total_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
-        total_of_warps[threadIdx.x / 32] = total_acc;
+        total_warp_partials[threadIdx.x / 32] = total_acc;
     }
     __syncthreads();
-    total_acc = total_of_warps[threadIdx.x % 16];
+    total_acc = total_warp_partials[threadIdx.x % 16];
     total_acc.merge_lanes<16>();
     const float total_v = total_acc.result();
 
-    __shared__ Sum<float> sum_of_warps[16];
+    __shared__ Sum<float> sum_warp_partials[16];
     auto sum_sum = CompensatedSum<float>::identity();
     #pragma unroll 4
     for (int i = 4 * thread; i < layout.width; i += 2048) {
@@ -247,16 +247,16 @@ cross_entropy_rows_long(const float* __restrict__ logits_ptr,
     auto sum_acc = sum_sum.total();
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffled(d));
+        sum_acc.merge(sum_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        sum_of_warps[threadIdx.x / 32] = sum_acc;
+        sum_warp_partials[threadIdx.x / 32] = sum_acc;
     }
     __syncthreads();
-    sum_acc = sum_of_warps[threadIdx.x % 16];
+    sum_acc = sum_warp_partials[threadIdx.x % 16];
     #pragma unroll
     for (int d = 8; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffled(d));
+        sum_acc.merge(sum_acc.shuffle_xor(d));
     }
     const float sum_v = sum_acc.result();
 

@@ -28,7 +28,7 @@ dequantize_rows_element(const signed char q_v, const float scale_v, __half& out_
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct dequantize_rows_flat2_layout {
+struct dequantize_rows_flat_2d_layout {
     unsigned int extent[1];  // of all but the slowest dimension
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -42,11 +42,11 @@ struct dequantize_rows_flat2_layout {
 // Alignment, in bytes: 16 for out; 8 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_flat2(const signed char* __restrict__ q_ptr,
-                      const float* __restrict__ scale_ptr,
-                      __half* __restrict__ out_ptr,
-                      const dequantize_rows_flat2_layout layout,
-                      const unsigned int n)
+dequantize_rows_flat_2d(const signed char* __restrict__ q_ptr,
+                        const float* __restrict__ scale_ptr,
+                        __half* __restrict__ out_ptr,
+                        const dequantize_rows_flat_2d_layout layout,
+                        const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
     if (i + 8 <= n) {

@@ -61,7 +61,7 @@ gelu_any_rows_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct gelu_any_rows_flat2_layout {
+struct gelu_any_rows_flat_2d_layout {
     unsigned int extent[1];  // of all but the slowest dimension
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -75,11 +75,11 @@ struct gelu_any_rows_flat2_layout {
 // Alignment, in bytes: 16 for y and x.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_flat2(const __nv_bfloat16* __restrict__ x_ptr,
-                    const __nv_bfloat16* __restrict__ bias_ptr,
-                    __nv_bfloat16* __restrict__ y_ptr,
-                    const gelu_any_rows_flat2_layout layout,
-                    const unsigned int n)
+gelu_any_rows_flat_2d(const __nv_bfloat16* __restrict__ x_ptr,
+                      const __nv_bfloat16* __restrict__ bias_ptr,
+                      __nv_bfloat16* __restrict__ y_ptr,
+                      const gelu_any_rows_flat_2d_layout layout,
+                      const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
     if (i + 8 <= n) {

@@ -61,7 +61,7 @@ gelu_rows_element(const __half x_v, const __half bias_v, __half& y_v)
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct gelu_rows_rows2_layout {
+struct gelu_rows_rows_2d_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
@@ -75,11 +75,11 @@ struct gelu_rows_rows2_layout {
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_rows_rows2(const __half* __restrict__ x_ptr,
-                const __half* __restrict__ bias_ptr,
-                __half* __restrict__ y_ptr,
-                const gelu_rows_rows2_layout layout,
-                const unsigned int n)
+gelu_rows_rows_2d(const __half* __restrict__ x_ptr,
+                  const __half* __restrict__ bias_ptr,
+                  __half* __restrict__ y_ptr,
+                  const gelu_rows_rows_2d_layout layout,
+                  const unsigned int n)
 {
     const unsigned int t = blockIdx.x * 256u + threadIdx.x;
     if (t >= n) {

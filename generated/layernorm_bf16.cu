@@ -22,17 +22,18 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -43,9 +44,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -63,8 +64,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -73,20 +74,20 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Takes one element into mean.
+// Accumulates one element into mean.
 static __device__ __forceinline__ void
 layernorm_bf16_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    mean_acc.add(widened(x_v));
+    mean_acc.add(to_float(x_v));
 }
 
-// Takes one element into mean.
+// Accumulates one element into mean.
 static __device__ __forceinline__ void
 layernorm_bf16_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean_acc2)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    const float d_v = widened(x_v) - mean_v;
+    const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
     mean_acc2.add(d_v * d_v);
 }
@@ -101,13 +102,13 @@ layernorm_bf16_element(const __nv_bfloat16 x_v,
                        __nv_bfloat16& y_v)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    const float d_v = widened(x_v) - mean_v;
+    const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    y_v = __float2bfloat16_rn(d_v * t2 * widened(weight_v) + widened(bias_v));
+    y_v = __float2bfloat16_rn(d_v * t2 * to_float(weight_v) + to_float(bias_v));
 }
 
 // Where the rows lie; strides and steps in elements.
-struct layernorm_bf16_rows_held4096_layout {
+struct layernorm_bf16_reduce_regs4096_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -119,12 +120,12 @@ struct layernorm_bf16_rows_held4096_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
-layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
-                             const __nv_bfloat16* __restrict__ weight_ptr,
-                             const __nv_bfloat16* __restrict__ bias_ptr,
-                             __nv_bfloat16* __restrict__ y_ptr,
-                             const float eps_v,
-                             const layernorm_bf16_rows_held4096_layout layout)
+layernorm_bf16_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
+                               const __nv_bfloat16* __restrict__ weight_ptr,
+                               const __nv_bfloat16* __restrict__ bias_ptr,
+                               __nv_bfloat16* __restrict__ y_ptr,
+                               const float eps_v,
+                               const layernorm_bf16_reduce_regs4096_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -140,63 +141,63 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
         }
     }
 
-    __shared__ Sum<float> mean_of_warps[4];
+    __shared__ Sum<float> mean_warp_partials[4];
     auto mean_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             auto mean_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_pass1(pick(x_vec[v], j), mean_part);
+                layernorm_bf16_pass1(extract(x_vec[v], j), mean_part);
             }
             mean_acc.merge(mean_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_of_warps[threadIdx.x / 32] = mean_acc;
+        mean_warp_partials[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 4];
+    mean_acc = mean_warp_partials[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);
 
-    __shared__ Sum<float> mean_acc2_of_warps[4];
+    __shared__ Sum<float> mean_acc2_warp_partials[4];
     auto mean_acc2 = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             auto mean_acc2_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_pass2(pick(x_vec[v], j), mean_v, mean_acc2_part);
+                layernorm_bf16_pass2(extract(x_vec[v], j), mean_v, mean_acc2_part);
             }
             mean_acc2.merge(mean_acc2_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc2.merge(mean_acc2.shuffled(d));
+        mean_acc2.merge(mean_acc2.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_acc2_of_warps[threadIdx.x / 32] = mean_acc2;
+        mean_acc2_warp_partials[threadIdx.x / 32] = mean_acc2;
     }
     __syncthreads();
-    mean_acc2 = mean_acc2_of_warps[threadIdx.x % 4];
+    mean_acc2 = mean_acc2_warp_partials[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        mean_acc2.merge(mean_acc2.shuffled(d));
+        mean_acc2.merge(mean_acc2.shuffle_xor(d));
     }
     const float mean_v2 = mean_acc2.mean(layout.width);
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
@@ -207,14 +208,14 @@ layernorm_bf16_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
             const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_element(pick(x_vec[v], j), pick(weight_vec, j), pick(bias_vec, j),
-                                       mean_v, t2, y_vec.at[j]);
+                layernorm_bf16_element(extract(x_vec[v], j), extract(weight_vec, j),
+                                       extract(bias_vec, j), mean_v, t2, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

@@ -22,17 +22,18 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -43,9 +44,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -63,8 +64,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -73,20 +74,20 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Takes one element into mean.
+// Accumulates one element into mean.
 static __device__ __forceinline__ void
 layernorm_channels_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    mean_acc.add(widened(x_v));
+    mean_acc.add(to_float(x_v));
 }
 
-// Takes one element into mean.
+// Accumulates one element into mean.
 static __device__ __forceinline__ void
 layernorm_channels_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean_acc2)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    const float d_v = widened(x_v) - mean_v;
+    const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
     mean_acc2.add(d_v * d_v);
 }
@@ -101,13 +102,13 @@ layernorm_channels_element(const __nv_bfloat16 x_v,
                            __nv_bfloat16& y_v)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
-    const float d_v = widened(x_v) - mean_v;
+    const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    y_v = __float2bfloat16_rn(d_v * t2 * widened(weight_v) + widened(bias_v));
+    y_v = __float2bfloat16_rn(d_v * t2 * to_float(weight_v) + to_float(bias_v));
 }
 
 // Where the columns lie; strides and steps in elements.
-struct layernorm_channels_columns_held96_layout {
+struct layernorm_channels_columns_regs96_layout {
     long long y_stride[1];  // of the other kept dimensions
     int height;  // elements of a column
     unsigned int groups;  // of 8 neighbouring columns
@@ -127,12 +128,12 @@ struct layernorm_channels_columns_held96_layout {
 // Columns are a multiple of 8.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
+layernorm_channels_columns_regs96(const __nv_bfloat16* __restrict__ x_ptr,
                                   const __nv_bfloat16* __restrict__ weight_ptr,
                                   const __nv_bfloat16* __restrict__ bias_ptr,
                                   __nv_bfloat16* __restrict__ y_ptr,
                                   const float eps_v,
-                                  const layernorm_channels_columns_held96_layout layout)
+                                  const layernorm_channels_columns_regs96_layout layout)
 {
     const int across = threadIdx.x % 16;  // of the threads beside each other
     const int down = threadIdx.x / 16;  // of the threads that share each column
@@ -155,7 +156,7 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
         }
     }
 
-    __shared__ Sum<float> mean_of_warps[1024];
+    __shared__ Sum<float> mean_warp_partials[1024];
     Sum<float> mean_acc[8];
     float mean_v[8];
     #pragma unroll
@@ -166,10 +167,10 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 6; ++v) {
         const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_channels_pass1(pick(x_vec[v], j), mean_acc[j]);
+                layernorm_channels_pass1(extract(x_vec[v], j), mean_acc[j]);
             }
         }
     }
@@ -179,33 +180,33 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
     for (int d = 16; d >= 16; d /= 2) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc[j].merge(mean_acc[j].shuffled(d));
+            mean_acc[j].merge(mean_acc[j].shuffle_xor(d));
         }
     }
     if (threadIdx.x % 32 < 16) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_of_warps[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc[j];
+            mean_warp_partials[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc[j];
         }
     }
     __syncthreads();
     if (threadIdx.x < 128) {
         const int c = threadIdx.x;
-        auto mean_whole = mean_of_warps[c];
+        auto mean_whole = mean_warp_partials[c];
         #pragma unroll 8
         for (int n = 1; n < 8; ++n) {
-            mean_whole.merge(mean_of_warps[c + n * 128]);
+            mean_whole.merge(mean_warp_partials[c + n * 128]);
         }
-        mean_of_warps[c] = mean_whole;
+        mean_warp_partials[c] = mean_whole;
     }
     __syncthreads();
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc[j] = mean_of_warps[j * 16 + across];
+        mean_acc[j] = mean_warp_partials[j * 16 + across];
         mean_v[j] = mean_acc[j].mean(layout.height);
     }
 
-    __shared__ Sum<float> mean_acc2_of_warps[1024];
+    __shared__ Sum<float> mean_acc2_warp_partials[1024];
     Sum<float> mean_acc2[8];
     float t2[8];
     #pragma unroll
@@ -216,10 +217,10 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 6; ++v) {
         const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_channels_pass2(pick(x_vec[v], j), mean_v[j], mean_acc2[j]);
+                layernorm_channels_pass2(extract(x_vec[v], j), mean_v[j], mean_acc2[j]);
             }
         }
     }
@@ -227,29 +228,29 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
     for (int d = 16; d >= 16; d /= 2) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc2[j].merge(mean_acc2[j].shuffled(d));
+            mean_acc2[j].merge(mean_acc2[j].shuffle_xor(d));
         }
     }
     if (threadIdx.x % 32 < 16) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc2_of_warps[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc2[j];
+            mean_acc2_warp_partials[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc2[j];
         }
     }
     __syncthreads();
     if (threadIdx.x < 128) {
         const int c = threadIdx.x;
-        auto mean_acc2_whole = mean_acc2_of_warps[c];
+        auto mean_acc2_whole = mean_acc2_warp_partials[c];
         #pragma unroll 8
         for (int n = 1; n < 8; ++n) {
-            mean_acc2_whole.merge(mean_acc2_of_warps[c + n * 128]);
+            mean_acc2_whole.merge(mean_acc2_warp_partials[c + n * 128]);
         }
-        mean_acc2_of_warps[c] = mean_acc2_whole;
+        mean_acc2_warp_partials[c] = mean_acc2_whole;
     }
     __syncthreads();
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc2[j] = mean_acc2_of_warps[j * 16 + across];
+        mean_acc2[j] = mean_acc2_warp_partials[j * 16 + across];
         const float mean_v2 = mean_acc2[j].mean(layout.height);
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
         const float t = mean_v2 + eps_v;
@@ -264,13 +265,13 @@ layernorm_channels_columns_held96(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 6; ++v) {
         const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             const __nv_bfloat16 weight_in = weight_ptr[i * layout.weight_step[0]];
             const __nv_bfloat16 bias_in = bias_ptr[i * layout.bias_step[0]];
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_channels_element(pick(x_vec[v], j), weight_in, bias_in, mean_v[j], t2[j],
+                layernorm_channels_element(extract(x_vec[v], j), weight_in, bias_in, mean_v[j], t2[j],
                                            y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_column + i * layout.y_step[0]) = y_vec;

@@ -28,7 +28,7 @@ mixed_slices_element(const float a_v, const __half b_v, const int c_v, float& ou
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct mixed_slices_rows2_layout {
+struct mixed_slices_rows_2d_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
@@ -45,12 +45,12 @@ struct mixed_slices_rows2_layout {
 // At a stride along rows: a.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-mixed_slices_rows2(const float* __restrict__ a_ptr,
-                   const __half* __restrict__ b_ptr,
-                   const int* __restrict__ c_ptr,
-                   float* __restrict__ out_ptr,
-                   const mixed_slices_rows2_layout layout,
-                   const unsigned int n)
+mixed_slices_rows_2d(const float* __restrict__ a_ptr,
+                     const __half* __restrict__ b_ptr,
+                     const int* __restrict__ c_ptr,
+                     float* __restrict__ out_ptr,
+                     const mixed_slices_rows_2d_layout layout,
+                     const unsigned int n)
 {
     const unsigned int t = blockIdx.x * 256u + threadIdx.x;
     if (t >= n) {

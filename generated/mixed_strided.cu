@@ -18,7 +18,7 @@ mixed_strided_element(const float a_v, const float b_v, const long long c_v, flo
 }
 
 // Where the operands lie: strides in elements along the only dimension.
-struct mixed_strided_strided1_layout {
+struct mixed_strided_strided_1d_layout {
     int out_stride[1];
     int a_stride[1];
     int b_stride[1];
@@ -30,12 +30,12 @@ struct mixed_strided_strided1_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided1(const float* __restrict__ a_ptr,
-                       const float* __restrict__ b_ptr,
-                       const long long* __restrict__ c_ptr,
-                       float* __restrict__ out_ptr,
-                       const mixed_strided_strided1_layout layout,
-                       const unsigned int n)
+mixed_strided_strided_1d(const float* __restrict__ a_ptr,
+                         const float* __restrict__ b_ptr,
+                         const long long* __restrict__ c_ptr,
+                         float* __restrict__ out_ptr,
+                         const mixed_strided_strided_1d_layout layout,
+                         const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -50,7 +50,7 @@ mixed_strided_strided1(const float* __restrict__ a_ptr,
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided2_layout {
+struct mixed_strided_strided_2d_layout {
     unsigned int extent[1];  // of all but the slowest dimension
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -65,12 +65,12 @@ struct mixed_strided_strided2_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided2(const float* __restrict__ a_ptr,
-                       const float* __restrict__ b_ptr,
-                       const long long* __restrict__ c_ptr,
-                       float* __restrict__ out_ptr,
-                       const mixed_strided_strided2_layout layout,
-                       const unsigned int n)
+mixed_strided_strided_2d(const float* __restrict__ a_ptr,
+                         const float* __restrict__ b_ptr,
+                         const long long* __restrict__ c_ptr,
+                         float* __restrict__ out_ptr,
+                         const mixed_strided_strided_2d_layout layout,
+                         const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -87,7 +87,7 @@ mixed_strided_strided2(const float* __restrict__ a_ptr,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided3_layout {
+struct mixed_strided_strided_3d_layout {
     unsigned int extent[2];  // of all but the slowest dimension
     unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -102,12 +102,12 @@ struct mixed_strided_strided3_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided3(const float* __restrict__ a_ptr,
-                       const float* __restrict__ b_ptr,
-                       const long long* __restrict__ c_ptr,
-                       float* __restrict__ out_ptr,
-                       const mixed_strided_strided3_layout layout,
-                       const unsigned int n)
+mixed_strided_strided_3d(const float* __restrict__ a_ptr,
+                         const float* __restrict__ b_ptr,
+                         const long long* __restrict__ c_ptr,
+                         float* __restrict__ out_ptr,
+                         const mixed_strided_strided_3d_layout layout,
+                         const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -127,7 +127,7 @@ mixed_strided_strided3(const float* __restrict__ a_ptr,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided3_64bit_layout {
+struct mixed_strided_strided_3d_64bit_layout {
     long long extent[2];  // of all but the slowest dimension
     long long out_stride[3];
     long long a_stride[3];
@@ -139,12 +139,12 @@ struct mixed_strided_strided3_64bit_layout {
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided3_64bit(const float* __restrict__ a_ptr,
-                             const float* __restrict__ b_ptr,
-                             const long long* __restrict__ c_ptr,
-                             float* __restrict__ out_ptr,
-                             const mixed_strided_strided3_64bit_layout layout,
-                             const long long n)
+mixed_strided_strided_3d_64bit(const float* __restrict__ a_ptr,
+                               const float* __restrict__ b_ptr,
+                               const long long* __restrict__ c_ptr,
+                               float* __restrict__ out_ptr,
+                               const mixed_strided_strided_3d_64bit_layout layout,
+                               const long long n)
 {
     const long long i = blockIdx.x * 128ll + threadIdx.x;
     if (i >= n) {

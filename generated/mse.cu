@@ -30,8 +30,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -57,7 +57,7 @@ struct CompensatedSum {
     __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
 };
 
-// Takes one element into mean.
+// Accumulates one element into mean.
 static __device__ __forceinline__ void
 mse_pass(const float predicted_v, const float target_v, Sum<float>& mean_acc)
 {
@@ -68,7 +68,7 @@ mse_pass(const float predicted_v, const float target_v, Sum<float>& mean_acc)
 }
 
 // Where the rows lie; strides and steps in elements.
-struct mse_rows_long_split_layout {
+struct mse_reduce_long_split_layout {
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
 };
@@ -81,19 +81,19 @@ struct mse_rows_long_split_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap loss in memory.
 extern "C" __global__ void __launch_bounds__(1024)
-mse_rows_long_split(const float* __restrict__ predicted_ptr,
-                    const float* __restrict__ target_ptr,
-                    float* __restrict__ loss_ptr,
-                    Sum<float>* mean_of_blocks,
-                    unsigned int* arrived,
-                    const mse_rows_long_split_layout layout)
+mse_reduce_long_split(const float* __restrict__ predicted_ptr,
+                      const float* __restrict__ target_ptr,
+                      float* __restrict__ loss_ptr,
+                      Sum<float>* mean_block_partials,
+                      unsigned int* arrived,
+                      const mse_reduce_long_split_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
 
-    __shared__ Sum<float> mean_of_warps[32];
+    __shared__ Sum<float> mean_warp_partials[32];
     auto mean_sum = CompensatedSum<float>::identity();
     #pragma unroll 4
     for (int i = first + 4 * thread; i < last; i += 4096) {
@@ -109,22 +109,22 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     auto mean_acc = mean_sum.total();
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_of_warps[threadIdx.x / 32] = mean_acc;
+        mean_warp_partials[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 32];
+    mean_acc = mean_warp_partials[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
 
     // The last of the blocks that share this row merges what all have left, always in the same order.
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        mean_of_blocks[row * gridDim.y + blockIdx.y] = mean_acc;
+        mean_block_partials[row * gridDim.y + blockIdx.y] = mean_acc;
         __threadfence();  // release: who sees this block's arrival sees what it wrote
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
         __threadfence();  // acquire: the last block sees what all others wrote
@@ -135,20 +135,20 @@ mse_rows_long_split(const float* __restrict__ predicted_ptr,
     }
     mean_acc = Sum<float>::identity();
     for (unsigned int b = thread; b < gridDim.y; b += 1024) {
-        mean_acc.merge(mean_of_blocks[row * gridDim.y + b]);
+        mean_acc.merge(mean_block_partials[row * gridDim.y + b]);
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_of_warps[threadIdx.x / 32] = mean_acc;
+        mean_warp_partials[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_of_warps[threadIdx.x % 32];
+    mean_acc = mean_warp_partials[threadIdx.x % 32];
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);
 

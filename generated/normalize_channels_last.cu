@@ -36,7 +36,7 @@ normalize_channels_last_element(const unsigned char image_v,
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct normalize_channels_last_flat2_layout {
+struct normalize_channels_last_flat_2d_layout {
     unsigned int extent[1];  // of all but the slowest dimension
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -50,12 +50,12 @@ struct normalize_channels_last_flat2_layout {
 // Alignment, in bytes: 16 for out; 8 for image.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-normalize_channels_last_flat2(const unsigned char* __restrict__ image_ptr,
-                              const float* __restrict__ mu_ptr,
-                              const float* __restrict__ sigma_ptr,
-                              __half* __restrict__ out_ptr,
-                              const normalize_channels_last_flat2_layout layout,
-                              const unsigned int n)
+normalize_channels_last_flat_2d(const unsigned char* __restrict__ image_ptr,
+                                const float* __restrict__ mu_ptr,
+                                const float* __restrict__ sigma_ptr,
+                                __half* __restrict__ out_ptr,
+                                const normalize_channels_last_flat_2d_layout layout,
+                                const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
     if (i + 8 <= n) {

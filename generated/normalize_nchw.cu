@@ -36,7 +36,7 @@ normalize_nchw_element(const unsigned char image_v,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct normalize_nchw_rows3_layout {
+struct normalize_nchw_rows_3d_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[2];  // of groups in a row, then of the other dimensions
     unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
@@ -52,12 +52,12 @@ struct normalize_nchw_rows3_layout {
 // One element a row: mu and sigma.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-normalize_nchw_rows3(const unsigned char* __restrict__ image_ptr,
-                     const float* __restrict__ mu_ptr,
-                     const float* __restrict__ sigma_ptr,
-                     __half* __restrict__ out_ptr,
-                     const normalize_nchw_rows3_layout layout,
-                     const unsigned int n)
+normalize_nchw_rows_3d(const unsigned char* __restrict__ image_ptr,
+                       const float* __restrict__ mu_ptr,
+                       const float* __restrict__ sigma_ptr,
+                       __half* __restrict__ out_ptr,
+                       const normalize_nchw_rows_3d_layout layout,
+                       const unsigned int n)
 {
     const unsigned int t = blockIdx.x * 256u + threadIdx.x;
     if (t >= n) {

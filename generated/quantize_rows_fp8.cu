@@ -21,8 +21,9 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
@@ -50,30 +51,30 @@ static __device__ __forceinline__ T lowest()
 }
 
 // 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
-static __device__ __forceinline__ float inverse(float b)
+static __device__ __forceinline__ float reciprocal(float b)
 {
     return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
 }
 
-// a / b, rounded to nearest, where r = inverse(b) is a number.  What needs a division after all turns quick false, and
-// its group is done again without.
-template <bool Quick>
-static __device__ __forceinline__ float divide(float a, float b, float r, bool& quick)
+// a / b, rounded to nearest, where r = reciprocal(b) is a number.  What needs a division after all turns is_exact
+// false, and its group is done again without.
+template <bool UseReciprocal>
+static __device__ __forceinline__ float divide(float a, float b, float r, bool& is_exact)
 {
-    if (!Quick) {
+    if (!UseReciprocal) {
         return a / b;
     }
     // 2^-66 <= |q| < 2^119: nothing is lost on the way (P. Markstein, 1990).
     const float q = a * r, near = fmaf(fmaf(-q, b, a), r, q);
     const bool is_zero = a == 0;
-    quick = quick & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
+    is_exact = is_exact & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
     return is_zero ? q : near;  // -0 / b is -0, to which nothing may be added
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -84,9 +85,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -103,35 +104,35 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
 
-// Takes one element into max.
+// Accumulates one element into max.
 static __device__ __forceinline__ void
 quantize_rows_fp8_pass(const __nv_bfloat16 x_v, Max<float>& max_acc)
 {
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
-    max_acc.add(fabsf(widened(x_v)));
+    max_acc.add(fabsf(to_float(x_v)));
 }
 
 // One element of q.
-template <bool Quick>
+template <bool UseReciprocal>
 static __device__ __forceinline__ void
 quantize_rows_fp8_element(const __nv_bfloat16 x_v,
                           const float t2,
-                          const float t2_inverse,
-                          bool& quick,
+                          const float t2_reciprocal,
+                          bool& is_exact,
                           __nv_fp8_e4m3& q_v)
 {
     // q = cast<float8_e4m3fn, sat>(x / scale)
-    q_v = __nv_fp8_e4m3(divide<Quick>(widened(x_v), t2, t2_inverse, quick));
+    q_v = __nv_fp8_e4m3(divide<UseReciprocal>(to_float(x_v), t2, t2_reciprocal, is_exact));
 }
 
 // Where the rows lie; strides and steps in elements.
-struct quantize_rows_fp8_rows_held4096_layout {
+struct quantize_rows_fp8_reduce_regs4096_layout {
     long long scale_stride[1];
     long long q_stride[1];  // of q and x
     int width;  // elements of a row
@@ -144,10 +145,10 @@ struct quantize_rows_fp8_rows_held4096_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap scale and q in memory.
 extern "C" __global__ void __launch_bounds__(128)
-quantize_rows_fp8_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
-                                float* __restrict__ scale_ptr,
-                                __nv_fp8_e4m3* __restrict__ q_ptr,
-                                const quantize_rows_fp8_rows_held4096_layout layout)
+quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
+                                  float* __restrict__ scale_ptr,
+                                  __nv_fp8_e4m3* __restrict__ q_ptr,
+                                  const quantize_rows_fp8_reduce_regs4096_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -163,53 +164,55 @@ quantize_rows_fp8_rows_held4096(const __nv_bfloat16* __restrict__ x_ptr,
         }
     }
 
-    __shared__ Max<float> max_of_warps[4];
+    __shared__ Max<float> max_warp_partials[4];
     auto max_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                quantize_rows_fp8_pass(pick(x_vec[v], j), max_acc);
+                quantize_rows_fp8_pass(extract(x_vec[v], j), max_acc);
             }
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        max_acc.merge(max_acc.shuffled(d));
+        max_acc.merge(max_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        max_of_warps[threadIdx.x / 32] = max_acc;
+        max_warp_partials[threadIdx.x / 32] = max_acc;
     }
     __syncthreads();
-    max_acc = max_of_warps[threadIdx.x % 4];
+    max_acc = max_warp_partials[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        max_acc.merge(max_acc.shuffled(d));
+        max_acc.merge(max_acc.shuffle_xor(d));
     }
     const float max_v = max_acc.result();
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
     const float t = nan_max(max_v, 1e-12f);
     const float t2 = t / 448.0f;
-    const float t2_inverse = inverse(t2);
+    const float t2_reciprocal = reciprocal(t2);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             Pack<__nv_fp8_e4m3, 8, 8> q_vec;
-            bool quick = t2_inverse == t2_inverse;
+            bool is_exact = t2_reciprocal == t2_reciprocal;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                quantize_rows_fp8_element<true>(pick(x_vec[v], j), t2, t2_inverse, quick, q_vec.at[j]);
+                quantize_rows_fp8_element<true>(extract(x_vec[v], j), t2, t2_reciprocal, is_exact,
+                                                q_vec.at[j]);
             }
-            if (!quick) {
+            if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    quantize_rows_fp8_element<false>(pick(x_vec[v], j), t2, t2_inverse, quick, q_vec.at[j]);
+                    quantize_rows_fp8_element<false>(extract(x_vec[v], j), t2, t2_reciprocal, is_exact,
+                                                     q_vec.at[j]);
                 }
             }
             *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(q_row + i) = q_vec;

@@ -25,7 +25,7 @@ struct alignas(Bytes) Pack {
 // Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
 // of them are the result.
 template <int Count, int Block, int Unit>
-static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
+static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, unsigned int off)
 {
     #pragma unroll
     for (int step = Block / 2; step > 0; step /= 2) {
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned
 
 // N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T* from, unsigned int off)
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(const T* from, unsigned int off)
 {
     constexpr int count = N * sizeof(T) / 4, block = Bytes / 4;
     const auto blocks = reinterpret_cast<const Pack<unsigned int, block, Bytes>*>(from);
@@ -57,23 +57,24 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T*
     for (int k = 0; k < count + block; ++k) {
         words[k] = read[k / block].at[k % block];
     }
-    shift_words<count, block, sizeof(T)>(words, off);
+    funnel_shift_words<count, block, sizeof(T)>(words, off);
     Pack<T, N, N * sizeof(T)> result;
     memcpy(&result, words, sizeof(result));
     return result;
 }
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -84,9 +85,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -104,8 +105,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -114,11 +115,11 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Takes one element into mean.
+// Accumulates one element into mean.
 static __device__ __forceinline__ void
 rmsnorm_odd_pass(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 {
-    const float x_f32 = widened(x_v);
+    const float x_f32 = to_float(x_v);
     mean_acc.add(x_f32 * x_f32);
 }
 
@@ -129,11 +130,11 @@ rmsnorm_odd_element(const __nv_bfloat16 x_v,
                     const float t2,
                     __nv_bfloat16& y_v)
 {
-    y_v = __float2bfloat16_rn(widened(x_v) * t2 * widened(weight_v));
+    y_v = __float2bfloat16_rn(to_float(x_v) * t2 * to_float(weight_v));
 }
 
 // Where the rows lie; strides and steps in elements.
-struct rmsnorm_odd_rows_held1024_peeled_layout {
+struct rmsnorm_odd_reduce_regs1024_peeled_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -145,12 +146,12 @@ struct rmsnorm_odd_rows_held1024_peeled_layout {
 // Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: weight.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
-                                 const __nv_bfloat16* __restrict__ weight_ptr,
-                                 __nv_bfloat16* __restrict__ y_ptr,
-                                 const float eps_v,
-                                 const rmsnorm_odd_rows_held1024_peeled_layout layout,
-                                 const unsigned int n)
+rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+                                   const __nv_bfloat16* __restrict__ weight_ptr,
+                                   __nv_bfloat16* __restrict__ y_ptr,
+                                   const float eps_v,
+                                   const rmsnorm_odd_reduce_regs1024_peeled_layout layout,
+                                   const unsigned int n)
 {
     const int thread = threadIdx.x % 32;
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
@@ -164,8 +165,8 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int end = max(width - 2 - (width - 2 - head) % 8, head);
     const int edges = head + width - end;
     const int e = thread < head ? thread : end + thread - head;
-    const unsigned int weight_off = reinterpret_cast<unsigned long long>(weight_ptr + head) % 4;  // bytes
-    const __nv_bfloat16* const weight_blocks = weight_ptr - weight_off / 2;
+    const unsigned int weight_misalignment = reinterpret_cast<unsigned long long>(weight_ptr + head) % 4;  // bytes
+    const __nv_bfloat16* const weight_aligned = weight_ptr - weight_misalignment / 2;
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
     __nv_bfloat16 x_in;
@@ -185,11 +186,11 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             auto mean_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_odd_pass(pick(x_vec[v], j), mean_part);
+                rmsnorm_odd_pass(extract(x_vec[v], j), mean_part);
             }
             mean_acc.merge(mean_part);
         }
@@ -201,7 +202,7 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc.merge(mean_acc.shuffled(d));
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);
     const float t = mean_v + eps_v;
@@ -211,12 +212,12 @@ rmsnorm_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
-            hold(x_vec[v]);
-            const auto weight_vec = load_blocks<__nv_bfloat16, 8, 4>(weight_blocks + i, weight_off);
+            keep_packed(x_vec[v]);
+            const auto weight_vec = load_aligned_blocks<__nv_bfloat16, 8, 4>(weight_aligned + i, weight_misalignment);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_odd_element(pick(x_vec[v], j), pick(weight_vec, j), t2, y_vec.at[j]);
+                rmsnorm_odd_element(extract(x_vec[v], j), extract(weight_vec, j), t2, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

@@ -27,7 +27,7 @@ rotate_batch_element(const float2 z_v, const float theta_v, float2& out_v)
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct rotate_batch_rows2_layout {
+struct rotate_batch_rows_2d_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
@@ -41,11 +41,11 @@ struct rotate_batch_rows2_layout {
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_batch_rows2(const float2* __restrict__ z_ptr,
-                   const float* __restrict__ theta_ptr,
-                   float2* __restrict__ out_ptr,
-                   const rotate_batch_rows2_layout layout,
-                   const unsigned int n)
+rotate_batch_rows_2d(const float2* __restrict__ z_ptr,
+                     const float* __restrict__ theta_ptr,
+                     float2* __restrict__ out_ptr,
+                     const rotate_batch_rows_2d_layout layout,
+                     const unsigned int n)
 {
     const unsigned int t = blockIdx.x * 256u + threadIdx.x;
     if (t >= n) {

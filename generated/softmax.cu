@@ -41,7 +41,7 @@ static __device__ __forceinline__ T lowest()
 }
 
 // a / b for 0 <= a <= 1 <= b where r = 1 / b: rounded to nearest (P. Markstein, 1990), if not below 2^-100.
-static __device__ __forceinline__ float divide_share(float a, float b, float r)
+static __device__ __forceinline__ float divide_quotient(float a, float b, float r)
 {
     const float q = a * r;
     return fmaf(fmaf(-q, b, a), r, q);
@@ -57,8 +57,8 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
@@ -74,8 +74,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -84,7 +84,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Takes one element into m.
+// Accumulates one element into m.
 static __device__ __forceinline__ void
 softmax_pass1(const float x_v, Max<float>& m_acc)
 {
@@ -92,7 +92,7 @@ softmax_pass1(const float x_v, Max<float>& m_acc)
     m_acc.add(x_v);
 }
 
-// Takes one element into sum.
+// Accumulates one element into sum.
 static __device__ __forceinline__ void
 softmax_pass2(const float x_v, const float m_v, Sum<float>& sum_acc, float& e_kept)
 {
@@ -105,14 +105,14 @@ softmax_pass2(const float x_v, const float m_v, Sum<float>& sum_acc, float& e_ke
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_element(const float e_v, const float sum_v, const float sum_inverse, float& y_v)
+softmax_element(const float e_v, const float sum_v, const float sum_reciprocal, float& y_v)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = divide_share(e_v, sum_v, sum_inverse);
+    y_v = divide_quotient(e_v, sum_v, sum_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_rows_held1024_layout {
+struct softmax_reduce_regs1024_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -124,9 +124,9 @@ struct softmax_rows_held1024_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
-softmax_rows_held1024(const float* __restrict__ x_ptr,
-                      float* __restrict__ y_ptr,
-                      const softmax_rows_held1024_layout layout)
+softmax_reduce_regs1024(const float* __restrict__ x_ptr,
+                        float* __restrict__ y_ptr,
+                        const softmax_reduce_regs1024_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -143,7 +143,7 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
         }
     }
 
-    __shared__ Max<float> m_of_warps[4];
+    __shared__ Max<float> m_warp_partials[4];
     auto m_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
@@ -157,20 +157,20 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        m_acc.merge(m_acc.shuffled(d));
+        m_acc.merge(m_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        m_of_warps[threadIdx.x / 32] = m_acc;
+        m_warp_partials[threadIdx.x / 32] = m_acc;
     }
     __syncthreads();
-    m_acc = m_of_warps[threadIdx.x % 4];
+    m_acc = m_warp_partials[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        m_acc.merge(m_acc.shuffled(d));
+        m_acc.merge(m_acc.shuffle_xor(d));
     }
     const float m_v = m_acc.result();
 
-    __shared__ Sum<float> sum_of_warps[4];
+    __shared__ Sum<float> sum_warp_partials[4];
     auto sum_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
@@ -186,19 +186,19 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffled(d));
+        sum_acc.merge(sum_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        sum_of_warps[threadIdx.x / 32] = sum_acc;
+        sum_warp_partials[threadIdx.x / 32] = sum_acc;
     }
     __syncthreads();
-    sum_acc = sum_of_warps[threadIdx.x % 4];
+    sum_acc = sum_warp_partials[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffled(d));
+        sum_acc.merge(sum_acc.shuffle_xor(d));
     }
     const float sum_v = sum_acc.result();
-    const float sum_inverse = 1.0f / sum_v;
+    const float sum_reciprocal = 1.0f / sum_v;
 
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
@@ -207,7 +207,7 @@ softmax_rows_held1024(const float* __restrict__ x_ptr,
             Pack<float, 4, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                softmax_element(e_kept[v][j], sum_v, sum_inverse, y_vec.at[j]);
+                softmax_element(e_kept[v][j], sum_v, sum_reciprocal, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<float, 4, 16>*>(y_row + i) = y_vec;
         }

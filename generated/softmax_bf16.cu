@@ -11,7 +11,7 @@
 //
 // Chosen: rows: 256 threads share a row of 8192 elements and keep it in registers, 32 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
 // Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -23,8 +23,9 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
@@ -44,7 +45,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
-static __device__ __forceinline__ float term(float x)
+static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -63,8 +64,9 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
-static __device__ __forceinline__ float raised_exp(float x)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
+// bits.
+static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -77,7 +79,7 @@ static __device__ __forceinline__ float raised_exp(float x)
 
 // The greatest of a group, two at a time; a NaN wins.
 template <int N, int Bytes>
-static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
@@ -95,10 +97,10 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
 #endif
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -109,9 +111,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -140,7 +142,7 @@ struct LogSum {
         T group = 0;
         #pragma unroll
         for (int j = 0; j < N; ++j) {
-            group += term(x[j] - origin());
+            group += exp_approx(x[j] - origin());
         }
         sum = sum * exp(before - origin()) + group;
     }
@@ -164,16 +166,16 @@ struct LogSum {
         for (int d = Lanes / 2; d > 0; d /= 2) {
             peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
         }
-        const T share = exp(before - origin());
-        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        const T scale = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)scale) : (T)__dmul_rn(sum, scale);
         #pragma unroll
         for (int d = Lanes / 2; d > 0; d /= 2) {
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ LogSum shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ LogSum shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
@@ -194,8 +196,8 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
@@ -211,11 +213,11 @@ struct Exponentials {
     __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
 
     // Relative to the peak where it is finite.
-    __device__ __forceinline__ void add(T x) { sum += term(x - (isinf(peak) ? 0 : peak)); }
+    __device__ __forceinline__ void add(T x) { sum += exp_approx(x - (isinf(peak) ? 0 : peak)); }
     __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
 
     // The state of a thread that has the same peak, whose number differs by the bit `d`.
-    __device__ __forceinline__ Exponentials shuffled(int d) const
+    __device__ __forceinline__ Exponentials shuffle_xor(int d) const
     {
         return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};
     }
@@ -223,29 +225,29 @@ struct Exponentials {
     __device__ __forceinline__ LogSum<T> log_sum() const { return {peak, sum}; }
 };
 
-// Takes one element into exp_sum.
+// Accumulates one element into exp_sum.
 static __device__ __forceinline__ void
 softmax_bf16_pass(const __nv_bfloat16 x_v, Exponentials<float>& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc.add(widened(x_v));
+    exp_sum_acc.add(to_float(x_v));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
 softmax_bf16_element(const __nv_bfloat16 x_v,
                      const float m_v,
-                     const float exp_sum_inverse,
+                     const float exp_sum_reciprocal,
                      __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = raised_exp(widened(x_v) - m_v);
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(e_v * exp_sum_inverse);
+    y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_bf16_rows_held8192_layout {
+struct softmax_bf16_reduce_regs8192_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -257,9 +259,9 @@ struct softmax_bf16_rows_held8192_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
-                           __nv_bfloat16* __restrict__ y_ptr,
-                           const softmax_bf16_rows_held8192_layout layout)
+softmax_bf16_reduce_regs8192(const __nv_bfloat16* __restrict__ x_ptr,
+                             __nv_bfloat16* __restrict__ y_ptr,
+                             const softmax_bf16_reduce_regs8192_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -280,54 +282,54 @@ softmax_bf16_rows_held8192(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
-            exp_sum_peak.add(greatest(x_vec[v]));
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        exp_sum_peak.merge(exp_sum_peak.shuffled(d));
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
     }
 
-    __shared__ LogSum<float> exp_sum_of_warps[8];
+    __shared__ LogSum<float> exp_sum_warp_partials[8];
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             auto exp_sum_part = exp_sum_terms.part();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_bf16_pass(pick(x_vec[v], j), exp_sum_part);
+                softmax_bf16_pass(extract(x_vec[v], j), exp_sum_part);
             }
             exp_sum_terms.merge(exp_sum_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        exp_sum_terms.merge(exp_sum_terms.shuffled(d));
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
     }
     auto exp_sum_acc = exp_sum_terms.log_sum();
     if (threadIdx.x % 32 == 0) {
-        exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_of_warps[threadIdx.x % 8];
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
     exp_sum_acc.merge_lanes<8>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 3 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_bf16_element(pick(x_vec[v], j), m_v, exp_sum_inverse, y_vec.at[j]);
+                softmax_bf16_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

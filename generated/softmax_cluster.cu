@@ -12,7 +12,7 @@
 // Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
 // Chosen: L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
 // Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -24,8 +24,9 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
@@ -45,7 +46,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
-static __device__ __forceinline__ float term(float x)
+static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -64,8 +65,9 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
-static __device__ __forceinline__ float raised_exp(float x)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
+// bits.
+static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -78,7 +80,7 @@ static __device__ __forceinline__ float raised_exp(float x)
 
 // The greatest of a group, two at a time; a NaN wins.
 template <int N, int Bytes>
-static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
@@ -96,15 +98,16 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
 #endif
 }
 
-// Begins to await so many bytes from blocks of the cluster, once the last ones have arrived.  For one thread.
-static __device__ __forceinline__ void expect_more(unsigned long long& arrived, unsigned int bytes)
+// Starts the next phase of an mbarrier, which waits for so many bytes.  One thread calls it.
+static __device__ __forceinline__ void mbarrier_expect(unsigned long long& arrived, unsigned int bytes)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
 }
 
-// Begins to await so many bytes from blocks of the cluster.  For one thread, before any of them may write.
-static __device__ __forceinline__ void expect(unsigned long long& arrived, unsigned int bytes)
+// Initialises an mbarrier that waits for so many bytes from blocks of the cluster.  One thread calls it, before any may
+// write.
+static __device__ __forceinline__ void mbarrier_init_expect(unsigned long long& arrived, unsigned int bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #error "thread-block clusters need sm_90 or later: leave --arch out for a file that runs everywhere"
@@ -112,12 +115,12 @@ static __device__ __forceinline__ void expect(unsigned long long& arrived, unsig
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    expect_more(arrived, bytes);
+    mbarrier_expect(arrived, bytes);
 }
 
-// Writes what another block of the cluster has under the same name, and counts the bytes that have arrived there.
+// Writes to another block's variable of the same name, and counts the bytes on that block's mbarrier.
 template <typename T>
-static __device__ __forceinline__ void tell(T& slot, T value, unsigned long long& arrived, unsigned int rank)
+static __device__ __forceinline__ void send_to_block(T& slot, T value, unsigned long long& arrived, unsigned int rank)
 {
     static_assert(sizeof(T) % 4 == 0, "whole words are written");
     unsigned int words[sizeof(T) / 4], to, count;
@@ -133,9 +136,9 @@ static __device__ __forceinline__ void tell(T& slot, T value, unsigned long long
     }
 }
 
-// Waits until all that is expected has arrived: in this block's own memory, so that no other needs to be looked at.
-// parity: how often that was so before, modulo 2.
-static __device__ __forceinline__ void wait_for(unsigned long long& arrived, unsigned int parity)
+// Waits until all bytes of this phase of this block's mbarrier have arrived.
+// parity: the number of the phase, modulo 2.
+static __device__ __forceinline__ void mbarrier_wait(unsigned long long& arrived, unsigned int parity)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     unsigned int done = 0;
@@ -148,10 +151,10 @@ static __device__ __forceinline__ void wait_for(unsigned long long& arrived, uns
     }
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -162,9 +165,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -213,7 +216,7 @@ struct LogSum {
         T group = 0;
         #pragma unroll
         for (int j = 0; j < N; ++j) {
-            group += term(x[j] - origin());
+            group += exp_approx(x[j] - origin());
         }
         sum = sum * exp(before - origin()) + group;
     }
@@ -237,16 +240,16 @@ struct LogSum {
         for (int d = Lanes / 2; d > 0; d /= 2) {
             peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
         }
-        const T share = exp(before - origin());
-        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        const T scale = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)scale) : (T)__dmul_rn(sum, scale);
         #pragma unroll
         for (int d = Lanes / 2; d > 0; d /= 2) {
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ LogSum shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ LogSum shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
@@ -267,8 +270,8 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
@@ -284,11 +287,11 @@ struct Exponentials {
     __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
 
     // Relative to the peak where it is finite.
-    __device__ __forceinline__ void add(T x) { sum += term(x - (isinf(peak) ? 0 : peak)); }
+    __device__ __forceinline__ void add(T x) { sum += exp_approx(x - (isinf(peak) ? 0 : peak)); }
     __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
 
     // The state of a thread that has the same peak, whose number differs by the bit `d`.
-    __device__ __forceinline__ Exponentials shuffled(int d) const
+    __device__ __forceinline__ Exponentials shuffle_xor(int d) const
     {
         return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};
     }
@@ -296,29 +299,29 @@ struct Exponentials {
     __device__ __forceinline__ LogSum<T> log_sum() const { return {peak, sum}; }
 };
 
-// Takes one element into exp_sum.
+// Accumulates one element into exp_sum.
 static __device__ __forceinline__ void
 softmax_cluster_pass(const __nv_bfloat16 x_v, Exponentials<float>& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc.add(widened(x_v));
+    exp_sum_acc.add(to_float(x_v));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
 softmax_cluster_element(const __nv_bfloat16 x_v,
                         const float m_v,
-                        const float exp_sum_inverse,
+                        const float exp_sum_reciprocal,
                         __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = raised_exp(widened(x_v) - m_v);
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(e_v * exp_sum_inverse);
+    y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_cluster_rows_held131072_cluster_layout {
+struct softmax_cluster_reduce_regs131072_cluster_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -330,19 +333,19 @@ struct softmax_cluster_rows_held131072_cluster_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256)
-softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
-                                        __nv_bfloat16* __restrict__ y_ptr,
-                                        const softmax_cluster_rows_held131072_cluster_layout layout)
+softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
+                                          __nv_bfloat16* __restrict__ y_ptr,
+                                          const softmax_cluster_reduce_regs131072_cluster_layout layout)
 {
-    const unsigned int rank = blockIdx.x % 8;  // of this block in its cluster
+    const unsigned int rank = blockIdx.x % 8;  // of the block in its cluster
     const int thread = rank * 256 + threadIdx.x;
     const unsigned int row = blockIdx.x / 8;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    __shared__ LogSum<float> exp_sum_of_warps[64];
+    __shared__ LogSum<float> exp_sum_warp_partials[64];
     __shared__ unsigned long long arrived;
     if (threadIdx.x == 0) {
-        expect(arrived, 64 * sizeof(LogSum<float>));
+        mbarrier_init_expect(arrived, 64 * sizeof(LogSum<float>));
     }
     __cluster_barrier_arrive_relaxed();
 
@@ -360,13 +363,13 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
-            hold(x_vec[v]);
-            exp_sum_peak.add(greatest(x_vec[v]));
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        exp_sum_peak.merge(exp_sum_peak.shuffled(d));
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
     }
 
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
@@ -374,43 +377,43 @@ softmax_cluster_rows_held131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             auto exp_sum_part = exp_sum_terms.part();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_cluster_pass(pick(x_vec[v], j), exp_sum_part);
+                softmax_cluster_pass(extract(x_vec[v], j), exp_sum_part);
             }
             exp_sum_terms.merge(exp_sum_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        exp_sum_terms.merge(exp_sum_terms.shuffled(d));
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
     }
     auto exp_sum_acc = exp_sum_terms.log_sum();
     __cluster_barrier_wait();  // every block has begun
-    if (threadIdx.x % 32 < 8) {  // each warp tells every block
-        tell(exp_sum_of_warps[rank * 8 + threadIdx.x / 32], exp_sum_acc, arrived, threadIdx.x % 32);
+    if (threadIdx.x % 32 < 8) {  // each warp sends its state to every block
+        send_to_block(exp_sum_warp_partials[rank * 8 + threadIdx.x / 32], exp_sum_acc, arrived, threadIdx.x % 32);
     }
-    wait_for(arrived, 0);
-    exp_sum_acc = exp_sum_of_warps[threadIdx.x % 32];
+    mbarrier_wait(arrived, 0);
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 32];
     for (int w = 32; w < 64; w += 32) {
-        exp_sum_acc.merge(exp_sum_of_warps[w + threadIdx.x % 32]);
+        exp_sum_acc.merge(exp_sum_warp_partials[w + threadIdx.x % 32]);
     }
     exp_sum_acc.merge_lanes<32>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + thread);
         if (v < 7 || i < layout.width) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_cluster_element(pick(x_vec[v], j), m_v, exp_sum_inverse, y_vec.at[j]);
+                softmax_cluster_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }

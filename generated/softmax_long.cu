@@ -12,7 +12,7 @@
 // Chosen: rows of any length: 512 threads share a row, read again for each round of reductions.
 // Chosen: peeled: rows may begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
+// Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
 // Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -24,8 +24,9 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
@@ -45,7 +46,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
-static __device__ __forceinline__ float term(float x)
+static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -64,8 +65,9 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
-static __device__ __forceinline__ float raised_exp(float x)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
+// bits.
+static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -76,9 +78,9 @@ static __device__ __forceinline__ float raised_exp(float x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -107,7 +109,7 @@ struct LogSum {
         T group = 0;
         #pragma unroll
         for (int j = 0; j < N; ++j) {
-            group += term(x[j] - origin());
+            group += exp_approx(x[j] - origin());
         }
         sum = sum * exp(before - origin()) + group;
     }
@@ -131,16 +133,16 @@ struct LogSum {
         for (int d = Lanes / 2; d > 0; d /= 2) {
             peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
         }
-        const T share = exp(before - origin());
-        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        const T scale = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)scale) : (T)__dmul_rn(sum, scale);
         #pragma unroll
         for (int d = Lanes / 2; d > 0; d /= 2) {
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ LogSum shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ LogSum shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
@@ -156,24 +158,24 @@ static __device__ __forceinline__ void
 softmax_long_pass(const __nv_bfloat16 x_v, float& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc = widened(x_v);
+    exp_sum_acc = to_float(x_v);
 }
 
 // One element of y.
 static __device__ __forceinline__ void
 softmax_long_element(const __nv_bfloat16 x_v,
                      const float m_v,
-                     const float exp_sum_inverse,
+                     const float exp_sum_reciprocal,
                      __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = raised_exp(widened(x_v) - m_v);
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(e_v * exp_sum_inverse);
+    y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_rows_long_peeled_layout {
+struct softmax_long_reduce_long_peeled_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -184,9 +186,9 @@ struct softmax_long_rows_long_peeled_layout {
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)
-softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
-                              __nv_bfloat16* __restrict__ y_ptr,
-                              const softmax_long_rows_long_peeled_layout layout)
+softmax_long_reduce_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr,
+                                const softmax_long_reduce_long_peeled_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
@@ -198,7 +200,7 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int edges = head + layout.width - end;
     const int e = thread < head ? thread : end + thread - head;
 
-    __shared__ LogSum<float> exp_sum_of_warps[16];
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
     #pragma unroll 4
     for (int i = head + 8 * thread; i < end; i += 4096) {
@@ -206,7 +208,7 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         float exp_sum_part[8];
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(pick(x_vec, j), exp_sum_part[j]);
+            softmax_long_pass(extract(x_vec, j), exp_sum_part[j]);
         }
         exp_sum_acc.add(exp_sum_part);
     }
@@ -218,14 +220,14 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     }
     exp_sum_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
-        exp_sum_of_warps[threadIdx.x / 32] = exp_sum_acc;
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_of_warps[threadIdx.x % 16];
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
     exp_sum_acc.merge_lanes<16>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_inverse = 0x1p-24f / exp_sum_v;
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
     #pragma unroll 4
     for (int i = head + 8 * thread; i < end; i += 4096) {
@@ -233,12 +235,12 @@ softmax_long_rows_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         Pack<__nv_bfloat16, 8, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            softmax_long_element(pick(x_vec, j), m_v, exp_sum_inverse, y_vec.at[j]);
+            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
     }
     if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
-        softmax_long_element(x_in, m_v, exp_sum_inverse, y_row[e]);
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
 }

@@ -23,15 +23,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// A float, of which a bfloat16 is the upper half.  Not __bfloat162float, whose assembly hides that from the compiler.
-static __device__ __forceinline__ float widened(__nv_bfloat16 x)
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
-static __device__ __forceinline__ float term(float x)
+static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -42,8 +43,9 @@ static __device__ __forceinline__ float term(float x)
 #endif
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
-static __device__ __forceinline__ float raised_exp(float x)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
+// bits.
+static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -77,7 +79,7 @@ static __device__ __forceinline__ T lowest()
 
 // The greatest of a group, two at a time; a NaN wins.
 template <int N, int Bytes>
-static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, Bytes>& x)
+static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
@@ -95,10 +97,10 @@ static __device__ __forceinline__ float greatest(const Pack<__nv_bfloat16, N, By
 #endif
 }
 
-// Makes the compiler forget what a group holds, so that its elements are unpacked where they are used: in words they
+// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
 // take half the registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
@@ -109,9 +111,9 @@ static __device__ __forceinline__ void hold(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, out of the word that it shares with another: told so, the compiler needs one instruction.
+// One element of a group, extracted from its word: so written, it is one instruction.
 template <int N, int Bytes>
-static __device__ __forceinline__ __nv_bfloat16 pick(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
     unsigned int word;
     memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
@@ -129,8 +131,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -149,35 +151,35 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
 
-// Takes one element into sum.
+// Accumulates one element into sum.
 static __device__ __forceinline__ void
 softmax_odd_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc.add(term(widened(x_v) - m_v));
+    sum_acc.add(exp_approx(to_float(x_v) - m_v));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
 softmax_odd_element(const __nv_bfloat16 x_v,
                     const float m_v,
-                    const float sum_inverse,
+                    const float sum_reciprocal,
                     __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = raised_exp(widened(x_v) - m_v);
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(e_v * sum_inverse);
+    y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_odd_rows_held1024_peeled_layout {
+struct softmax_odd_reduce_regs1024_peeled_layout {
     long long y_stride[1];  // of y and x
     int width;  // elements of a row
 };
@@ -188,10 +190,10 @@ struct softmax_odd_rows_held1024_peeled_layout {
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
-                                 __nv_bfloat16* __restrict__ y_ptr,
-                                 const softmax_odd_rows_held1024_peeled_layout layout,
-                                 const unsigned int n)
+softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+                                   __nv_bfloat16* __restrict__ y_ptr,
+                                   const softmax_odd_reduce_regs1024_peeled_layout layout,
+                                   const unsigned int n)
 {
     const int thread = threadIdx.x % 32;
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
@@ -223,8 +225,8 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
-            hold(x_vec[v]);
-            m_acc.add(greatest(x_vec[v]));
+            keep_packed(x_vec[v]);
+            m_acc.add(group_max(x_vec[v]));
         }
     }
     if (thread < edges) {
@@ -232,7 +234,7 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        m_acc.merge(m_acc.shuffled(d));
+        m_acc.merge(m_acc.shuffle_xor(d));
     }
     const float m_v = m_acc.result();
 
@@ -241,11 +243,11 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             auto sum_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_odd_pass2(pick(x_vec[v], j), m_v, sum_part);
+                softmax_odd_pass2(extract(x_vec[v], j), m_v, sum_part);
             }
             sum_acc.merge(sum_part);
         }
@@ -257,25 +259,25 @@ softmax_odd_rows_held1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffled(d));
+        sum_acc.merge(sum_acc.shuffle_xor(d));
     }
     const float sum_v = sum_acc.result();
-    const float sum_inverse = 0x1p-24f / sum_v;
+    const float sum_reciprocal = 0x1p-24f / sum_v;
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
-            hold(x_vec[v]);
+            keep_packed(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_odd_element(pick(x_vec[v], j), m_v, sum_inverse, y_vec.at[j]);
+                softmax_odd_element(extract(x_vec[v], j), m_v, sum_reciprocal, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
     if (thread < edges) {
-        softmax_odd_element(x_in, m_v, sum_inverse, y_row[e]);
+        softmax_odd_element(x_in, m_v, sum_reciprocal, y_row[e]);
     }
 }

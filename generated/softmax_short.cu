@@ -39,7 +39,7 @@ static __device__ __forceinline__ T lowest()
 }
 
 // exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
-static __device__ __forceinline__ float term(float x)
+static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -50,8 +50,9 @@ static __device__ __forceinline__ float term(float x)
 #endif
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a share is rounded to halves.
-static __device__ __forceinline__ float raised_exp(float x)
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
+// bits.
+static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
     float result;
@@ -65,7 +66,7 @@ static __device__ __forceinline__ float raised_exp(float x)
 // Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
 // are on their way before the first is stored; and zeros up to `size`.
 template <int Block, int Each, typename Access, typename T>
-static __device__ __forceinline__ void read_rows(T* shared, const T* rows, int count, int size)
+static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
 {
     constexpr int N = 16 / sizeof(T);
     if (count < size) {  // the last block
@@ -93,7 +94,7 @@ static __device__ __forceinline__ void read_rows(T* shared, const T* rows, int c
 
 // Writes what the rows of a block have become, by Access of 16 bytes.
 template <int Block, typename Access, typename T>
-static __device__ __forceinline__ void write_rows(T* rows, const T* shared, int count)
+static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
 {
     constexpr int N = 16 / sizeof(T);
     #pragma unroll 4
@@ -116,8 +117,8 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Max shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };
@@ -133,8 +134,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
@@ -143,7 +144,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Takes one element into m.
+// Accumulates one element into m.
 static __device__ __forceinline__ void
 softmax_short_pass1(const __nv_bfloat16 x_v, Max<float>& m_acc)
 {
@@ -151,29 +152,29 @@ softmax_short_pass1(const __nv_bfloat16 x_v, Max<float>& m_acc)
     m_acc.add(__bfloat162float(x_v));
 }
 
-// Takes one element into sum.
+// Accumulates one element into sum.
 static __device__ __forceinline__ void
 softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc.add(term(__bfloat162float(x_v) - m_v));
+    sum_acc.add(exp_approx(__bfloat162float(x_v) - m_v));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
 softmax_short_element(const __nv_bfloat16 x_v,
                       const float m_v,
-                      const float sum_inverse,
+                      const float sum_reciprocal,
                       __nv_bfloat16& y_v)
 {
     // let e = exp(x - m)
-    const float e_v = raised_exp(__bfloat162float(x_v) - m_v);
+    const float e_v = exp_scaled_2_24(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    y_v = __float2bfloat16_rn(e_v * sum_inverse);
+    y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_short_rows_held7_staged_layout {
+struct softmax_short_reduce_regs7_staged_layout {
     int width;  // elements of a row
 };
 
@@ -184,20 +185,20 @@ struct softmax_short_rows_held7_staged_layout {
 // Aligned to 16 bytes: y and x.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
-                                __nv_bfloat16* __restrict__ y_ptr,
-                                const softmax_short_rows_held7_staged_layout layout,
-                                const unsigned int n)
+softmax_short_reduce_regs7_staged(const __nv_bfloat16* __restrict__ x_ptr,
+                                  __nv_bfloat16* __restrict__ y_ptr,
+                                  const softmax_short_reduce_regs7_staged_layout layout,
+                                  const unsigned int n)
 {
     alignas(16) __shared__ __nv_bfloat16 x_shared[7168];
-    const unsigned int rows_before = blockIdx.x * 1024u;  // those of other blocks
-    const int elements = (int)min(1024u, n - rows_before) * layout.width;  // of this block's rows
-    read_rows<256, 4, uint4>(x_shared, x_ptr + (long long)rows_before * layout.width, elements, 1024 * 7);
+    const unsigned int first_row = blockIdx.x * 1024u;  // of this block
+    const int elements = (int)min(1024u, n - first_row) * layout.width;  // of this block's rows
+    load_rows<256, 4, uint4>(x_shared, x_ptr + (long long)first_row * layout.width, elements, 1024 * 7);
     __syncthreads();
 
-    for (int mine = threadIdx.x; mine < 1024; mine += 256) {
-        __nv_bfloat16* const y_row = x_shared + mine * 7;
-        const __nv_bfloat16* const x_row = x_shared + mine * 7;
+    for (int local_row = threadIdx.x; local_row < 1024; local_row += 256) {
+        __nv_bfloat16* const y_row = x_shared + local_row * 7;
+        const __nv_bfloat16* const x_row = x_shared + local_row * 7;
 
         __nv_bfloat16 x_in[7];
         #pragma unroll
@@ -220,14 +221,14 @@ softmax_short_rows_held7_staged(const __nv_bfloat16* __restrict__ x_ptr,
             sum_acc.merge(sum_part);
         }
         const float sum_v = sum_acc.result();
-        const float sum_inverse = 0x1p-24f / sum_v;
+        const float sum_reciprocal = 0x1p-24f / sum_v;
 
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
-            softmax_short_element(x_in[v], m_v, sum_inverse, y_row[v]);
+            softmax_short_element(x_in[v], m_v, sum_reciprocal, y_row[v]);
         }
     }
 
     __syncthreads();
-    write_rows<256, uint4>(y_ptr + (long long)rows_before * layout.width, x_shared, elements);
+    store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
 }

@@ -25,7 +25,7 @@ struct alignas(Bytes) Pack {
 // Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
 // of them are the result.
 template <int Count, int Block, int Unit>
-static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned int off)
+static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, unsigned int off)
 {
     #pragma unroll
     for (int step = Block / 2; step > 0; step /= 2) {
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void shift_words(unsigned int* words, unsigned
 
 // N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T* from, unsigned int off)
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(const T* from, unsigned int off)
 {
     constexpr int count = N * sizeof(T) / 4, block = Bytes / 4;
     const auto blocks = reinterpret_cast<const Pack<unsigned int, block, Bytes>*>(from);
@@ -57,7 +57,7 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T*
     for (int k = 0; k < count + block; ++k) {
         words[k] = read[k / block].at[k % block];
     }
-    shift_words<count, block, sizeof(T)>(words, off);
+    funnel_shift_words<count, block, sizeof(T)>(words, off);
     Pack<T, N, N * sizeof(T)> result;
     memcpy(&result, words, sizeof(result));
     return result;
@@ -65,11 +65,11 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_blocks(const T*
 
 // N elements that only they themselves are aligned to: the two aligned blocks that they lie in, shifted together.
 template <typename T, int N>
-static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_shifted(const T* from)
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_unaligned(const T* from)
 {
     constexpr int bytes = N * sizeof(T);
     const unsigned int off = reinterpret_cast<unsigned long long>(from) % bytes;
-    return load_blocks<T, N, bytes>(from - off / sizeof(T), off);
+    return load_aligned_blocks<T, N, bytes>(from - off / sizeof(T), off);
 }
 
 // One element.
@@ -128,7 +128,7 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
     const int before = (int)(reinterpret_cast<unsigned long long>(out_ptr) / 4 % 4);
     const int i = 4 * (int)(blockIdx.x * 256u + threadIdx.x) - before;  // the first of this thread's 4 elements
     if (i >= 4 && i + 8 <= n) {  // aligned blocks around a group lie inside as well
-        const auto gate_vec = load_shifted<__half, 4>(gate_ptr + i);
+        const auto gate_vec = load_unaligned<__half, 4>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 4>*>(up_ptr + i);
         Pack<float, 4, 16> out_vec;
         #pragma unroll
@@ -172,7 +172,7 @@ swiglu_any_contiguous_64bit(const __half* __restrict__ gate_ptr,
 }
 
 // Where the operands lie: strides in elements along the only dimension.
-struct swiglu_any_strided1_layout {
+struct swiglu_any_strided_1d_layout {
     int out_stride[1];
     int gate_stride[1];
     int up_stride[1];
@@ -183,12 +183,12 @@ struct swiglu_any_strided1_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided1(const __half* __restrict__ gate_ptr,
-                    const float* __restrict__ up_ptr,
-                    float* __restrict__ out_ptr,
-                    const float alpha_v,
-                    const swiglu_any_strided1_layout layout,
-                    const unsigned int n)
+swiglu_any_strided_1d(const __half* __restrict__ gate_ptr,
+                      const float* __restrict__ up_ptr,
+                      float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const swiglu_any_strided_1d_layout layout,
+                      const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -202,7 +202,7 @@ swiglu_any_strided1(const __half* __restrict__ gate_ptr,
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided2_layout {
+struct swiglu_any_strided_2d_layout {
     unsigned int extent[1];  // of all but the slowest dimension
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -216,12 +216,12 @@ struct swiglu_any_strided2_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided2(const __half* __restrict__ gate_ptr,
-                    const float* __restrict__ up_ptr,
-                    float* __restrict__ out_ptr,
-                    const float alpha_v,
-                    const swiglu_any_strided2_layout layout,
-                    const unsigned int n)
+swiglu_any_strided_2d(const __half* __restrict__ gate_ptr,
+                      const float* __restrict__ up_ptr,
+                      float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const swiglu_any_strided_2d_layout layout,
+                      const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -237,7 +237,7 @@ swiglu_any_strided2(const __half* __restrict__ gate_ptr,
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided3_layout {
+struct swiglu_any_strided_3d_layout {
     unsigned int extent[2];  // of all but the slowest dimension
     unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -251,12 +251,12 @@ struct swiglu_any_strided3_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided3(const __half* __restrict__ gate_ptr,
-                    const float* __restrict__ up_ptr,
-                    float* __restrict__ out_ptr,
-                    const float alpha_v,
-                    const swiglu_any_strided3_layout layout,
-                    const unsigned int n)
+swiglu_any_strided_3d(const __half* __restrict__ gate_ptr,
+                      const float* __restrict__ up_ptr,
+                      float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const swiglu_any_strided_3d_layout layout,
+                      const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -276,7 +276,7 @@ swiglu_any_strided3(const __half* __restrict__ gate_ptr,
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided4_layout {
+struct swiglu_any_strided_4d_layout {
     unsigned int extent[3];  // of all but the slowest dimension
     unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -290,12 +290,12 @@ struct swiglu_any_strided4_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided4(const __half* __restrict__ gate_ptr,
-                    const float* __restrict__ up_ptr,
-                    float* __restrict__ out_ptr,
-                    const float alpha_v,
-                    const swiglu_any_strided4_layout layout,
-                    const unsigned int n)
+swiglu_any_strided_4d(const __half* __restrict__ gate_ptr,
+                      const float* __restrict__ up_ptr,
+                      float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const swiglu_any_strided_4d_layout layout,
+                      const unsigned int n)
 {
     const unsigned int i = blockIdx.x * 128u + threadIdx.x;
     if (i >= n) {
@@ -318,7 +318,7 @@ swiglu_any_strided4(const __half* __restrict__ gate_ptr,
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided4_64bit_layout {
+struct swiglu_any_strided_4d_64bit_layout {
     long long extent[3];  // of all but the slowest dimension
     long long out_stride[4];
     long long gate_stride[4];
@@ -329,12 +329,12 @@ struct swiglu_any_strided4_64bit_layout {
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided4_64bit(const __half* __restrict__ gate_ptr,
-                          const float* __restrict__ up_ptr,
-                          float* __restrict__ out_ptr,
-                          const float alpha_v,
-                          const swiglu_any_strided4_64bit_layout layout,
-                          const long long n)
+swiglu_any_strided_4d_64bit(const __half* __restrict__ gate_ptr,
+                            const float* __restrict__ up_ptr,
+                            float* __restrict__ out_ptr,
+                            const float alpha_v,
+                            const swiglu_any_strided_4d_64bit_layout layout,
+                            const long long n)
 {
     const long long i = blockIdx.x * 128ll + threadIdx.x;
     if (i >= n) {

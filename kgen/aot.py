@@ -16,8 +16,8 @@ from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
 from kgen.program import Program
 from kgen.runtime.cuda.architectures import target_for
-from kgen.schedule.bind import concrete
-from kgen.schedule.cover import LAYOUTS
+from kgen.schedule.any_layout import LAYOUTS
+from kgen.schedule.step_layout import concrete
 from kgen.spec import as_shape
 
 if TYPE_CHECKING:

@@ -140,9 +140,9 @@ class Explanation:
 def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
     """The facts on each operand that a kernel reads or writes."""
     found = classes_of(step.schedule, step.placed.space, step.placed.itemsizes)
-    for touch, of in zip(step.step.touches, found, strict=True):
-        operand, array = lowered.specialised.kernel.operands[touch.operand], lowered.arrays[touch.operand]
-        size = (touch.reads + touch.writes) * _distinct(array.shape, array.strides) * array.itemsize
+    for access, of in zip(step.step.accesses, found, strict=True):
+        operand, array = lowered.specialised.kernel.operands[access.operand], lowered.arrays[access.operand]
+        size = (access.reads + access.writes) * _distinct(array.shape, array.strides) * array.itemsize
         yield OperandFact(
             operand.name,
             operand.role,

@@ -12,13 +12,13 @@ from kgen.version import VERSION
 
 if TYPE_CHECKING:
     from kgen.compile_spec import CompileSpec
-    from kgen.ir.kernel import Kernel
+    from kgen.ir.graph import Graph
     from kgen.options import Options
     from kgen.program import Program
 
 
 def header(
-    program: Program, kernel: Kernel, options: Options, command: Sequence[str], chosen: Sequence[str]
+    program: Program, kernel: Graph, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
     """Lines for the file's first comment.  ``command`` is the argv that makes it again; ``chosen`` the decisions."""
     origin = "the text below" if _is_text(program) else program.source.name
@@ -74,7 +74,7 @@ def extents_text(extents: Sequence[int | None]) -> str:
     return "x".join("?" if n is None else str(n) for n in extents) or "()"
 
 
-def _signature(kernel: Kernel) -> list[str]:
+def _signature(kernel: Graph) -> list[str]:
     def one(name: str, dtype: object) -> str:
         return f"{name}: {dtype}"
 

@@ -9,12 +9,12 @@ from functools import cached_property
 from kgen.diagnostics import Diagnostic, error
 from kgen.families import launch_of
 from kgen.header import chosen_lines
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from kgen.operands import Operands, Sizes
 from kgen.partition.step import Step
-from kgen.schedule.bind import Array, Placed, allocated_strides, buffers, concrete
 from kgen.schedule.launch import Launch
 from kgen.schedule.schedule import Schedule
+from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete
 from kgen.schedule.target import Target
 
 
@@ -22,7 +22,7 @@ from kgen.schedule.target import Target
 class Specialised:
     """A program for certain dtypes, ranks and broadcast dimensions: its IR, cut into steps."""
 
-    kernel: Kernel
+    kernel: Graph
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
     chained: bool = True  # whether a kernel may use the results of its own reductions
@@ -97,14 +97,14 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
     found = buffers(cut.kernel, sizes.extents)
     full = [found.get(n, a) for n, a in enumerate(arrays)]
     for step in cut.steps:
-        for touch in step.touches:
-            if full[touch.operand] is None:
-                operand = cut.kernel.operands[touch.operand]
-                strides = allocated_strides(cut.kernel, touch.operand, arrays, sizes.extents)
-                full[touch.operand] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
+        for access in step.accesses:
+            if full[access.operand] is None:
+                operand = cut.kernel.operands[access.operand]
+                strides = allocated_strides(cut.kernel, access.operand, arrays, sizes.extents)
+                full[access.operand] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
     unused = Array((), (), 1)
     return Layouts(
-        tuple(a if a is not None else unused for a in full), tuple((False,) * len(s.touches) for s in cut.steps)
+        tuple(a if a is not None else unused for a in full), tuple((False,) * len(s.accesses) for s in cut.steps)
     )
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
 from kgen.dtypes import DType
-from kgen.ir.kernel import Dim, Kernel
-from kgen.schedule.bind import Array, Extents, concrete, extents_of
+from kgen.ir.graph import Dim, Graph
+from kgen.schedule.step_layout import Array, Extents, concrete, extents_of
 from kgen.spec import c_strides, counted
 
 Extent = int | None  #: None: unknown
@@ -63,7 +63,7 @@ class Operands:
             tuple([(n, o.dtype.name) for n, o in self.outputs.items()]),
         )
 
-    def sizes(self, kernel: Kernel) -> Sizes | None:
+    def sizes(self, kernel: Graph) -> Sizes | None:
         """The extent of every dimension; None where two arrays disagree."""
         has_arrays = any(isinstance(a, ArrayOperand) for a in self.arguments.values())
         shapes: list[tuple[Extent, ...] | None] = []
@@ -84,7 +84,7 @@ class Operands:
                     found[dim] = ASSUMED_EXTENTS[len(found) % len(ASSUMED_EXTENTS)]
         return Sizes(found, frozenset(list(found)[known:]))
 
-    def arrays(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
+    def arrays(self, kernel: Graph, sizes: Sizes) -> list[Array | None]:
         """The given arrays, one for each operand of the kernel; None for those that a call allocates.
 
         Raises :class:`~kgen.KgenError`: ``bad-strides``, and ``shape-mismatch`` for a given output.
@@ -105,7 +105,7 @@ class Operands:
             found.append(Array(shape, strides, operand.dtype.size, given.address))
         return found
 
-    def inputs(self, kernel: Kernel, sizes: Sizes) -> list[Array | None]:
+    def inputs(self, kernel: Graph, sizes: Sizes) -> list[Array | None]:
         """The arrays that are read, without addresses: :func:`kgen.pipeline.select_variant` takes no others."""
         read = Operands({n: _without_address(a) for n, a in self.arguments.items()})
         return read.arrays(kernel, sizes)

@@ -20,21 +20,21 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
 from kgen.families import BY_NAME, choose, covering, facts_of
 from kgen.header import header
-from kgen.ir.kernel import Kernel, Shape
+from kgen.ir.graph import Graph, Shape
 from kgen.lowering import Covered, Layouts, Lowered, LoweredStep, Specialised, allocate, refuse_unshaped
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
-from kgen.partition.cut import RowStep, cut, refuse_empty
+from kgen.partition.cut import ReductionStep, cut, refuse_empty
 from kgen.partition.reasons import order_reasons
 from kgen.partition.step import Step
 from kgen.passes import PIPELINE, optimise
 from kgen.passes.online import online_reductions
 from kgen.program import Program
 from kgen.resolve import resolve
-from kgen.schedule.bind import Placed, place
-from kgen.schedule.cover import LayoutClass
+from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.chains import better_apart, better_joined
+from kgen.schedule.reduction.chains import prefers_online, prefers_split
+from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.spec import counted
@@ -96,7 +96,7 @@ def specialise(
         return Specialised(kernel, cut(kernel)[1], checked.lints)
     fewer_rounds = online_reductions(kernel)
 
-    def steps_of(whole: Kernel, *, chained: bool) -> Specialised:
+    def steps_of(whole: Graph, *, chained: bool) -> Specialised:
         operands, steps = cut(whole, chained=chained)
         return Specialised(replace(whole, operands=operands), steps, checked.lints, chained)
 
@@ -108,7 +108,7 @@ def specialise(
 IR_STAGES = ("check", *dict.fromkeys(one.__name__ for one in PIPELINE), "rounds")
 
 
-def ir_after(program: Program, operands: Operands, stage: str) -> Kernel:
+def ir_after(program: Program, operands: Operands, stage: str) -> Graph:
     """The IR after one of :data:`IR_STAGES`; of a pass that runs several times, after the last."""
     kernel = check(program, operands.types, shape=operands.shape, out_dtypes=operands.out_dtypes).kernel
     if stage == "check":
@@ -137,10 +137,10 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
         return typed.online or typed  # rows of unknown length are read once for each round
     refuse_empty(typed.kernel, sizes.extents, source)
     given = operands.inputs(typed.kernel, sizes)
-    rows = [s for s in typed.steps if isinstance(s, RowStep)]
-    if any(better_apart(s, sizes.extents, given, target) for s in rows):
+    rows = [s for s in typed.steps if isinstance(s, ReductionStep)]
+    if any(prefers_split(s, sizes.extents, given, target) for s in rows):
         return typed.split
-    if typed.online is not None and any(better_joined(s, sizes.extents, target) for s in rows):
+    if typed.online is not None and any(prefers_online(s, sizes.extents, target) for s in rows):
         return typed.online
     return typed
 
@@ -170,7 +170,7 @@ class Stages:
 
 
 def reduced_dims(step: Step) -> Shape:
-    return step.shape[step.kept :] if isinstance(step, RowStep) else ()
+    return step.shape[step.kept :] if isinstance(step, ReductionStep) else ()
 
 
 def schedule(

@@ -10,8 +10,8 @@ from unittest import mock
 
 from kgen import families
 from kgen.partition.step import Step
-from kgen.schedule.bind import Placed
 from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.tuning import Tuning
 

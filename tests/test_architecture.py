@@ -83,7 +83,7 @@ def test_imports_point_one_way() -> None:
 #: The stages of lowering.  Who calls two of them repeats the order that ``pipeline.lower`` has.
 STAGES = (
     "kgen.check.check", "kgen.passes.optimise", "kgen.passes.online.online_reductions", "kgen.partition.cut.cut",
-    "kgen.schedule.bind.place", "kgen.families.choose", "kgen.codegen.emit.emit",
+    "kgen.schedule.step_layout.place", "kgen.families.choose", "kgen.codegen.emit.emit",
 )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ class PreparedCall:
     def written(self) -> list[ArrayValue]:
         """The caller's arrays that the kernels write to."""
         operands = self.lowered.specialised.kernel.operands
-        updated = {operands[t.operand].name for s in self.lowered.specialised.steps for t in s.touches if t.writes}
+        updated = {operands[t.operand].name for s in self.lowered.specialised.steps for t in s.accesses if t.writes}
         return [v for v in self.arrays() if v.name in updated]
 
     def arrays(self) -> list[ArrayValue]:
@@ -102,7 +102,7 @@ class PreparedCall:
     def observed(self) -> ObservedCall:
         from kgen.call.fastpath import ObservedCall, Operand
 
-        writes = {t.operand for s in self.lowered.specialised.steps for t in s.touches if t.writes}
+        writes = {t.operand for s in self.lowered.specialised.steps for t in s.accesses if t.writes}
         operands = tuple(
             Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
             for number, (o, array) in enumerate(

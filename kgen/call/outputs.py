@@ -13,10 +13,10 @@ from kgen.diagnostics import error
 from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
 from kgen.lowering import Layouts, Specialised
 from kgen.operands import Operands, Sizes, check_output
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
 from kgen.program import Program
-from kgen.schedule.bind import Array, Extents, allocated_strides, buffers, concrete, view
+from kgen.schedule.step_layout import Array, Extents, allocated_strides, buffers, concrete, view
 from kgen.spec import counted
 
 
@@ -81,7 +81,7 @@ class Outputs:
         caller_arrays = [None if a is None else memory[o.name] for o, a in zip(kernel.operands, arrays, strict=True)]
         by_name = {o.name: o for o in self.outs if o is not None}
         fresh: set[int] = set()
-        for number in {t.operand: None for step in self.specialised.steps for t in step.touches}:
+        for number in {t.operand: None for step in self.specialised.steps for t in step.accesses}:
             operand = kernel.operands[number]
             if operand.role != "output" or full[number] is not None:
                 continue
@@ -107,7 +107,7 @@ class Outputs:
         written = [
             (number, t.operand)
             for number, s in enumerate(self.specialised.steps)
-            for t in s.touches
+            for t in s.accesses
             if t.writes and kernel.operands[t.operand].role != "buffer"
         ]
         for _, operand in written:
@@ -124,11 +124,11 @@ class Outputs:
     # branches: every pair of accesses, then every earlier kernel
     def _aliases(self, number: int, step: Step) -> list[bool]:
         shape = concrete(step.shape, self.extents)
-        by_row = step.reads_by_row() if isinstance(step, RowStep) else set()
-        aliased = [False] * len(step.touches)
-        earlier = {t.operand for s in self.specialised.steps[:number] for t in s.touches if t.writes}
-        for i, one in enumerate(step.touches):
-            for j, other in enumerate(step.touches):
+        by_row = step.reads_by_row() if isinstance(step, ReductionStep) else set()
+        aliased = [False] * len(step.accesses)
+        earlier = {t.operand for s in self.specialised.steps[:number] for t in s.accesses if t.writes}
+        for i, one in enumerate(step.accesses):
+            for j, other in enumerate(step.accesses):
                 if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
                     met = one.operand == other.operand or self._overlap(one.operand, other.operand)
                     # If all threads of a row read an element that one of them writes, some may read it too late.
@@ -144,10 +144,10 @@ class Outputs:
 
     def _same_elements(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
         """Whether both accesses have the same element at every point: then each thread reads it before it writes."""
-        a, b = self._caller_array(step.touches[i].operand), self._caller_array(step.touches[j].operand)
-        if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.touches[i].writes and step.touches[j].writes):
+        a, b = self._caller_array(step.accesses[i].operand), self._caller_array(step.accesses[j].operand)
+        if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.accesses[i].writes and step.accesses[j].writes):
             return False
-        first, second = view(step.touches[i], a, shape).strides, view(step.touches[j], b, shape).strides
+        first, second = view(step.accesses[i], a, shape).strides, view(step.accesses[j], b, shape).strides
         return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
 
     def _overlap(self, one: int, other: int) -> bool:

@@ -11,7 +11,7 @@ from kgen.call.arguments import ArrayValue, Value
 from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.runtime.stream import stream_handle
-from kgen.schedule.bind import Array
+from kgen.schedule.step_layout import Array
 
 if TYPE_CHECKING:
     from kgen.arrays.base import Adapter

@@ -17,7 +17,7 @@ from kgen.check.scope import Late, Scope, uses_place
 from kgen.check.values import ArgType, ArrayArg, Deferred, ScalarArg, Typed, Value, WeakArg
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
-from kgen.ir.kernel import Access, Dim, Kernel, Op, Operand, Role, Shape
+from kgen.ir.graph import Dim, Graph, IndexMap, Op, Operand, Role, Shape
 from kgen.program import Program
 from kgen.source import Span
 from kgen.syntax.tree import Assign, Cast, Expr, Let
@@ -29,7 +29,7 @@ __all__ = ["ArgType", "ArrayArg", "Checked", "ScalarArg", "WeakArg", "check"]
 class Checked:
     """``kernel.operands`` are the array arguments in call order, then the outputs in order of assignment."""
 
-    kernel: Kernel
+    kernel: Graph
     lints: tuple[Diagnostic, ...]
 
 
@@ -126,7 +126,7 @@ class _Checker:
     def _load(self, name: str, dtype: DType, shape: Shape, role: Role, span: Span) -> Typed:
         self.numbers[name] = len(self.operands)
         self.operands.append(Operand(name, dtype, shape, role))
-        access = Access(self.numbers[name], tuple(range(len(shape))))
+        access = IndexMap(self.numbers[name], tuple(range(len(shape))))
         number = self.ctx.builder.op("load", (), dtype=dtype, shape=shape, attr=access, span=span)
         return self.ctx.unpack(number, dtype, shape, span)
 
@@ -255,14 +255,14 @@ class _Checker:
 
     # --- the kernel -------------------------------------------------------------------------------
 
-    def _finish(self) -> Kernel:
+    def _finish(self) -> Graph:
         ops = list(self.ctx.builder.ops)
         for operand, number, shape, span in self.stores:
-            access = Access(operand, tuple(range(len(shape))))
+            access = IndexMap(operand, tuple(range(len(shape))))
             ops.append(Op("store", (number,), self.operands[operand].dtype, shape, access, span=span))
         rename = _Renamer(self.ctx)
         operands = tuple(Operand(o.name, o.dtype, rename.shape(o.shape), o.role) for o in self.operands)
-        return Kernel(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops))
+        return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops))
 
 
 class _Renamer:

@@ -17,7 +17,7 @@ from kgen.check.values import Literal, Typed, Value
 from kgen.check.weak import fits
 from kgen.dtypes import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT32, Kind
 from kgen.functions import FUNCTIONS, Function
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 from kgen.prelude import prelude_def
 from kgen.syntax.tree import Call
 

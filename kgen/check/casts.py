@@ -8,7 +8,7 @@ from kgen.check.scope import Scope
 from kgen.check.values import Typed, Value
 from kgen.check.weak import fits
 from kgen.dtypes import BOOL, COMPLEX128, DEFAULT_OF_KIND, FLOAT64, INT64, UINT64, DType, Kind
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 from kgen.syntax.tree import Bitcast, Cast, TypeName
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from kgen.check.context import Context
 from kgen.check.values import Typed
 from kgen.dtypes import COMPLEX64, COMPLEX128, FLOAT64, DType
-from kgen.ir.kernel import from_bits, to_bits
+from kgen.ir.graph import from_bits, to_bits
 from kgen.source import Span
 
 #: For float32 and float64.

@@ -14,7 +14,7 @@ from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, FLOAT32, DType, Kind
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Op, Reduction, Scalar, Shape, to_bits
+from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
 from kgen.source import Span
 
 DEFAULT_ROUNDING = CastMode("rne", False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.ir.kernel import Dim, Shape
+from kgen.ir.graph import Dim, Shape
 
 
 class Dims:

@@ -11,11 +11,11 @@ from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
-from kgen.check.reductions import reduction
+from kgen.check.reduction_types import reduction
 from kgen.check.scope import Late, Scope, is_reduction, uses_place
 from kgen.check.values import Deferred, Literal, Typed, Value
 from kgen.functions import CONSTANTS
-from kgen.ir.kernel import Shape
+from kgen.ir.graph import Shape
 from kgen.prelude import prelude_def
 from kgen.source import Span
 from kgen.syntax.tree import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import Op
+from kgen.ir.graph import Op
 from kgen.program import Program
 
 MOST_OPS = 1 << 14  # about a minute for a host compiler

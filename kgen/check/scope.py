@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kgen.check.values import Value
 from kgen.functions import FUNCTIONS
-from kgen.ir.kernel import Shape
+from kgen.ir.graph import Shape
 from kgen.syntax.tree import Call, Def, Expr, Name, children
 
 

@@ -8,7 +8,7 @@ from kgen.check.context import Context
 from kgen.check.scope import Scope
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
-from kgen.ir.kernel import Access, Attr, Dim, Op, Reduction, Shape
+from kgen.ir.graph import Attr, Dim, IndexMap, Op, Reduction, Shape
 from kgen.source import Span
 from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, TypeName, Unary
 
@@ -202,8 +202,8 @@ def _through(op: Op, rank: int, places: tuple[int, ...]) -> tuple[Shape, Attr]:
         own.insert(place, None)
     first = own.index(0) if pad else 0
     attr = op.attr
-    if isinstance(attr, Access):
-        attr = Access(attr.operand, tuple(None if axis is None else attr.axes[axis] for axis in own[first:]))
+    if isinstance(attr, IndexMap):
+        attr = IndexMap(attr.operand, tuple(None if axis is None else attr.axes[axis] for axis in own[first:]))
     return tuple(shape[first:]), attr
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.dtypes import DType, Kind
-from kgen.ir.kernel import Shape
+from kgen.ir.graph import Shape
 from kgen.program import Weak as Number
 from kgen.source import Span
 

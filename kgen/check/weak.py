@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.check.values import Deferred, Literal, Weak
 from kgen.dtypes import DEFAULT_OF_KIND, FLOAT64, INT16, INT32, INT64, UINT64, DType, Kind
-from kgen.ir.kernel import odd_float
+from kgen.ir.graph import odd_float
 from kgen.program import Weak as Number
 
 _INTEGERS = (INT16, INT32, INT64, UINT64)

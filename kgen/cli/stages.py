@@ -15,7 +15,7 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
 from kgen.ir.printer import print_kernel
 from kgen.lowering import Lowered
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
 from kgen.program import Parameter, Program
 from kgen.syntax.parser import parse
@@ -64,12 +64,12 @@ def steps(made: Compiled) -> str:
 
 
 def _step(number: int, step: Step) -> str:
-    kept = step.shape[: step.kept] if isinstance(step, RowStep) else step.shape
+    kept = step.shape[: step.kept] if isinstance(step, ReductionStep) else step.shape
     reduced = pipeline.reduced_dims(step)
     space = f"[{', '.join(map(str, kept))}]" + (f", reduces [{', '.join(map(str, reduced))}]" if reduced else "")
-    names = [step.kernel.operands[t.operand].name for t in step.touches]
-    writes = [name for name, t in zip(names, step.touches, strict=True) if t.writes]
-    reads = [name for name, t in zip(names, step.touches, strict=True) if t.reads]
+    names = [step.kernel.operands[t.operand].name for t in step.accesses]
+    writes = [name for name, t in zip(names, step.accesses, strict=True) if t.writes]
+    reads = [name for name, t in zip(names, step.accesses, strict=True) if t.reads]
     facts = f"over {space}; writes {', '.join(writes)}" + (f"; reads {', '.join(reads)}" if reads else "")
     return f"# step {number}: {facts}\n{print_kernel(step.kernel)}"
 

@@ -6,7 +6,7 @@ from kgen.codegen.conversions import CONVERSIONS, MODE, bits_name, from_bits_nam
 from kgen.codegen.expressions import Expr, Level, Spelling, call, convert, infix
 from kgen.codegen.literals import constant, integer
 from kgen.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT32, DType
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 
 
 def spell_cast(mode: CastMode, dtype: DType, a: Expr, source: DType) -> Spelling:
@@ -32,7 +32,7 @@ def _complex(dtype: DType, a: Expr, source: DType) -> Spelling:
     if dtype is source:
         return Spelling(a)
     if dtype is BOOL:
-        return Spelling(call("nonzero", [a]), ("nonzero",))
+        return Spelling(call("is_nonzero", [a]), ("is_nonzero",))
     if source.is_complex:
         helper = f"to_{dtype.storage}"
         return Spelling(call(helper, [a]), (helper,))

@@ -15,7 +15,7 @@ class ElementContext:
     parameters: tuple[str, ...]
     one_line: bool  # whether the parameters fit on one
     body: tuple[str, ...]
-    has_quick: bool = False  # whether it is a template on how it divides
+    divides_by_reciprocal: bool = False  # whether it is a template on how it divides
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FieldContext:
 
 @dataclass(frozen=True, slots=True)
 class LayoutContext:
-    """A by-value layout struct and the lines that take an index apart; ``$i`` stands for the index."""
+    """A by-value layout struct and the lines that decompose an index; ``$i`` stands for the index."""
 
     name: str
     comment: str
@@ -37,7 +37,7 @@ class LayoutContext:
 
 
 @dataclass(frozen=True, slots=True)
-class TouchContext:
+class OperandContext:
     """One operand as a kernel body names it.
 
     ``shifted``: read as aligned blocks that are shifted together.
@@ -77,9 +77,9 @@ class KernelContext:
     before: str
     layout: LayoutContext | None
     needs_index: bool
-    once: tuple[TouchContext, ...]
-    reads: tuple[TouchContext, ...]
-    writes: tuple[TouchContext, ...]
+    once: tuple[OperandContext, ...]
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
     offsets: tuple[OffsetContext, ...]
     packed: tuple[str, ...]
     direct_at_i: tuple[str, ...]
@@ -97,7 +97,7 @@ class KernelContext:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedContext:
+class TransposedContext:
     """An operand that a tile kernel turns in shared memory.
 
     ``pack`` is how it is loaded, ``tile_pack`` how it is kept.
@@ -115,10 +115,10 @@ class TurnedContext:
 
 @dataclass(frozen=True, slots=True)
 class GroupContext:
-    """A row or tile kernel.  ``TouchContext.pointer`` is the whole address (or element) here.
+    """A row or tile kernel.  ``OperandContext.pointer`` is the whole address (or element) here.
 
     Where groups begin where an output is aligned, ``before`` is how many elements of a row's first group lie before the
-    row, which begins at ``lead`` in that output.  ``inside``: for each shifted operand, whether the blocks around a
+    row, which begins at ``anchor`` in that output.  ``inside``: for each shifted operand, whether the blocks around a
     group lie within it.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
     """
 
@@ -132,15 +132,15 @@ class GroupContext:
     index: str
     signed: str
     layout: LayoutContext
-    lead: str
+    anchor: str
     before: str
     inside: tuple[str, ...]
-    scalars: tuple[TouchContext, ...]
-    columns: tuple[TouchContext, ...]
-    early: tuple[TouchContext, ...]
-    reads: tuple[TouchContext, ...]
-    writes: tuple[TouchContext, ...]
-    turned: tuple[TurnedContext, ...]
+    scalars: tuple[OperandContext, ...]
+    columns: tuple[OperandContext, ...]
+    early: tuple[OperandContext, ...]
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    transposed: tuple[TransposedContext, ...]
     offsets: tuple[OffsetContext, ...]
     packed: tuple[str, ...]
     direct: tuple[str, ...]
@@ -148,7 +148,7 @@ class GroupContext:
     @property
     def packs(self) -> bool:
         """Whether operands move as packs."""
-        return bool(self.turned) or (self.group > 1 and bool(self.reads or self.writes))
+        return bool(self.transposed) or (self.group > 1 and bool(self.reads or self.writes))
 
 
 class KernelText(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kgen.codegen.expressions import Expr, Spelling, call, convert, member
 from kgen.dtypes import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT64, DType
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 
 #: Rounding modes as intrinsics name them.
 MODE = {"rne": "rn", "rz": "rz", "ru": "ru", "rd": "rd"}

@@ -16,7 +16,7 @@ from kgen.codegen.expressions import Level, Spelling
 from kgen.codegen.literals import in_hex
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
-from kgen.ir.kernel import Access, Op
+from kgen.ir.graph import IndexMap, Op
 from kgen.partition.step import Step
 
 MAX_COLUMNS = 104  # of a generated line
@@ -40,7 +40,7 @@ class Statement:
 class Argument:
     """What one parameter of the element function stands for.
 
-    ``kind`` and ``key``: ``read`` or ``write`` and the touch number; ``scalar`` and its number; ``index`` and the
+    ``kind`` and ``key``: ``read`` or ``write`` and the access number; ``scalar`` and its number; ``index`` and the
     axis from the right; ``size`` and the dimension symbol.
     """
 
@@ -84,32 +84,32 @@ class Writer:
         """Parameters for what the ops read, then references for what they write."""
         kernel = self.step.kernel
         arguments: list[Argument] = []
-        reads = [(i, t) for i, t in enumerate(self.step.touches) if t.reads]
-        for i, touch in sorted(reads, key=lambda pair: pair[1].operand):
-            operand = kernel.operands[touch.operand]
+        reads = [(i, t) for i, t in enumerate(self.step.accesses) if t.reads]
+        for i, access in sorted(reads, key=lambda pair: pair[1].operand):
+            operand = kernel.operands[access.operand]
             name = self.unique(names.value(operand.name))
             arguments.append(Argument("read", i, f"const {register_type(operand.dtype)} {name}"))
             for number, op in enumerate(kernel.ops):
                 if (
                     op.name == "load"
-                    and isinstance(op.attr, Access)
-                    and (op.attr.operand, op.attr.axes) == (touch.operand, touch.axes)
+                    and isinstance(op.attr, IndexMap)
+                    and (op.attr.operand, op.attr.axes) == (access.operand, access.axes)
                 ):
                     self.exprs[number] = Expr(name, PRIMARY)
         for number, op in enumerate(kernel.ops):
             if op.name in ("scalar", "index", "size"):
                 arguments.append(self._by_value(number, op))
-        self.headers += [h for o in kernel.operands for h in headers_of(o.dtype) if self._touched(o.name)]
+        self.headers += [h for o in kernel.operands for h in headers_of(o.dtype) if self._accessed(o.name)]
         self.headers += [h for s in kernel.scalars for h in headers_of(s.dtype)]
-        for i, touch in enumerate(self.step.touches):
-            if touch.writes:
-                operand = kernel.operands[touch.operand]
-                name = names.new_value(operand.name) if touch.reads else names.value(operand.name)
+        for i, access in enumerate(self.step.accesses):
+            if access.writes:
+                operand = kernel.operands[access.operand]
+                name = names.new_value(operand.name) if access.reads else names.value(operand.name)
                 arguments.append(Argument("write", i, f"{storage_type(operand.dtype)}& {self.unique(name)}"))
         return tuple(arguments)
 
-    def _touched(self, name: str) -> bool:
-        return any(self.step.kernel.operands[t.operand].name == name for t in self.step.touches)
+    def _accessed(self, name: str) -> bool:
+        return any(self.step.kernel.operands[t.operand].name == name for t in self.step.accesses)
 
     def _by_value(self, number: int, op: Op) -> Argument:
         if op.name == "scalar":
@@ -136,7 +136,7 @@ class Writer:
             for arg in kernel.ops[number].args:
                 uses[arg] += 1
         self.origins = self._origins()
-        self.outputs = {kernel.operands[t.operand].name for t in self.step.touches if t.writes}
+        self.outputs = {kernel.operands[t.operand].name for t in self.step.accesses if t.writes}
         stores: dict[int, list[int]] = {}  # value -> the stores (or reductions) of it
         for number in numbers:
             op = kernel.ops[number]
@@ -176,7 +176,7 @@ class Writer:
     def _label(self, op: Op, stores: Sequence[int]) -> str:
         """The name of a value that gets a line of its own."""
         attr = self.step.kernel.ops[stores[0]].attr if stores else None
-        if isinstance(attr, Access):
+        if isinstance(attr, IndexMap):
             return names.result(self.step.kernel.operands[attr.operand].name)
         given = self._given(op)
         return self._unnamed(op) if given is None else names.value(given)
@@ -196,17 +196,17 @@ class Writer:
         results = self._results()
         for number in numbers:
             op = self.step.kernel.ops[number]
-            assert isinstance(op.attr, Access)
+            assert isinstance(op.attr, IndexMap)
             self.comment(self.origins[number])
             self.body.append(f"{results[op.attr.operand]} = {self.exprs[op.args[0]].code};")
 
     def _converts_operand(self, op: Op) -> bool:
-        return op.name == "cast" and isinstance(self.step.kernel.ops[op.args[0]].attr, Access)
+        return op.name == "cast" and isinstance(self.step.kernel.ops[op.args[0]].attr, IndexMap)
 
     def _unnamed(self, op: Op) -> str:
         """A name for a value that the user gave none: ``x_f32`` for a converted operand."""
         source = self.step.kernel.ops[op.args[0]] if self._converts_operand(op) else None
-        if source is not None and isinstance(source.attr, Access):
+        if source is not None and isinstance(source.attr, IndexMap):
             return names.converted(self.step.kernel.operands[source.attr.operand].name, op.dtype.short)
         return "t"
 
@@ -226,10 +226,10 @@ class Writer:
     def _results(self) -> dict[int, str]:
         """The reference that each written operand goes to."""
         found: dict[int, str] = {}
-        for touch in self.step.touches:
-            if touch.writes:
-                name = self.step.kernel.operands[touch.operand].name
-                found[touch.operand] = names.new_value(name) if touch.reads else names.value(name)
+        for access in self.step.accesses:
+            if access.writes:
+                name = self.step.kernel.operands[access.operand].name
+                found[access.operand] = names.new_value(name) if access.reads else names.value(name)
         return found
 
     def _spell(self, op: Op) -> Expr:

@@ -55,7 +55,7 @@ def emit(
     entries: list[Entry] = []
     for number, schedule in variants:
         step, family = steps[number], families[schedule.template]
-        itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
+        itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.accesses]
         name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
         unit = Unit(step, schedule, name, bases[number], statements, elements.get(number), functions.declare, rule)
@@ -118,4 +118,4 @@ class _Functions:
 
 
 def _first_output(step: Step) -> str:
-    return next(step.kernel.operands[t.operand].name for t in step.touches if t.writes)
+    return next(step.kernel.operands[t.operand].name for t in step.accesses if t.writes)

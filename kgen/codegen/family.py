@@ -16,10 +16,10 @@ from kgen.codegen.kernels import Parameter
 from kgen.codegen.spelling import storage_type
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.step import Step
-from kgen.schedule.classes import Class
-from kgen.schedule.cover import LayoutClass
+from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Rule
+from kgen.schedule.operand_summary import Class
 from kgen.schedule.schedule import Schedule
 
 F = TypeVar("F", bound=Facts)
@@ -64,11 +64,11 @@ class Parameters:
     def of_operands(step: Step, schedule: Schedule) -> Parameters:
         """Those that are operands in memory."""
         found = Parameters()
-        written = {t.operand for t in step.touches if t.writes}
-        for number in sorted({t.operand for t in step.touches}):
+        written = {t.operand for t in step.accesses if t.writes}
+        for number in sorted({t.operand for t in step.accesses}):
             operand = step.kernel.operands[number]
-            touches = zip(step.touches, schedule.touches, strict=True)
-            restrict = "__restrict__ " if all(s.restrict for t, s in touches if t.operand == number) else ""
+            accesses = zip(step.accesses, schedule.accesses, strict=True)
+            restrict = "__restrict__ " if all(s.restrict for t, s in accesses if t.operand == number) else ""
             const = "" if number in written else "const "
             kind = "buffer" if operand.role == "buffer" else "pointer"
             declaration = f"{const}{storage_type(operand.dtype)}* {restrict}{names.pointer(operand.name)}"

@@ -51,15 +51,23 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 
 
 #: What templates call; the others are called by elements.
-LOAD_SHIFTED, LOAD_BLOCKS, SHIFT_BLOCKS = "load_shifted", "load_blocks", "shift_blocks"
-MOVERS = (LOAD_BLOCKS, LOAD_SHIFTED, SHIFT_BLOCKS)  # in the order in which they stand, before other helpers
+LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
+    "load_unaligned",
+    "load_aligned_blocks",
+    "funnel_shift_blocks",
+)
+MOVERS = (
+    LOAD_ALIGNED_BLOCKS,
+    LOAD_UNALIGNED,
+    FUNNEL_SHIFT_BLOCKS,
+)  # in the order in which they stand, before other helpers
 
 #: What kernels with reductions read groups by: bytes, and what caches drop first.
 LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"
 
 #: How blocks of a cluster exchange what they have found.
-CLUSTER = ("expect", "tell", "wait_for")
-STAYING = ("expect_more",)
+CLUSTER = ("mbarrier_init_expect", "send_to_block", "mbarrier_wait")
+PERSISTENT = ("mbarrier_expect",)
 
 _UNSIGNED = (
     ("Pack<signed char,", "Pack<unsigned char,"),
@@ -79,36 +87,36 @@ _ROWS = (
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "trunc_mod", "sign_of", "small_pow")),
     *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign", "normal_cdf_f32")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
-    *_per_width("log_sum_term", suffixes="f32 f64"),
+    *_per_width("exp_approx", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),
-    *(Helper(name) for name in ("lowest", "highest", "divide_inverse", "divide_share")),
-    Helper("raised_exp"),
-    *(Helper(name) for name in (*STAYING, "tell", "wait_for")),
-    Helper("expect", STAYING),
-    Helper("hold"),
-    Helper("pick", headers=("cuda_bf16.h",)),
-    Helper("widened", headers=("cuda_bf16.h",)),
-    Helper("divide_group", ("divide_inverse",)),
-    Helper("divide", ("divide_inverse",)),
+    *(Helper(name) for name in ("lowest", "highest", "divide_reciprocal", "divide_quotient")),
+    Helper("exp_scaled_2_24"),
+    *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
+    Helper("mbarrier_init_expect", PERSISTENT),
+    Helper("keep_packed"),
+    Helper("extract", headers=("cuda_bf16.h",)),
+    Helper("to_float", headers=("cuda_bf16.h",)),
+    Helper("divide_group", ("divide_reciprocal",)),
+    Helper("divide", ("divide_reciprocal",)),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING)),
-    Helper("read_rows"),
+    Helper("load_rows"),
     Helper(
-        "read_rows_evict_last",
+        "load_rows_evict_last",
         ("load_evict_last",),
-        like="read_rows",
+        like="load_rows",
         swap=(
-            (" read_rows(", " read_rows_evict_last("),
+            (" load_rows(", " load_rows_evict_last("),
             ("*reinterpret_cast<const Access*>(rows + i)", "load_evict_last<Access>(rows + i)"),
         ),
     ),
-    Helper("write_rows"),
-    *(Helper(f"greatest_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
-    *(Helper(f"least_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
-    *(Helper(f"added_{suffix}") for suffix in ("i8", "bool")),
-    Helper("added_u8", like="added_i8", swap=_UNSIGNED),
-    *(Helper(name) for name in ("to_float2", "to_double2", "nonzero", "shift_words")),
-    *(Helper(name, ("shift_words",)) for name in (LOAD_BLOCKS, SHIFT_BLOCKS)),
-    Helper(LOAD_SHIFTED, (LOAD_BLOCKS,)),
+    Helper("store_rows"),
+    *(Helper(f"group_max_{suffix}", ("nan_max_f32",)) for suffix in ("f16", "bf16")),
+    *(Helper(f"group_min_{suffix}", ("nan_min_f32",)) for suffix in ("f16", "bf16")),
+    *(Helper(f"group_sum_{suffix}") for suffix in ("i8", "bool")),
+    Helper("group_sum_u8", like="group_sum_i8", swap=_UNSIGNED),
+    *(Helper(name) for name in ("to_float2", "to_double2", "is_nonzero", "funnel_shift_words")),
+    *(Helper(name, ("funnel_shift_words",)) for name in (LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS)),
+    Helper(LOAD_UNALIGNED, (LOAD_ALIGNED_BLOCKS,)),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),
     *(Helper(name, headers=("cuda_fp8.h",)) for name in ("directed_fp8", "fp8_from_bits")),

@@ -15,12 +15,12 @@ class Parameter:
     """One parameter of a ``__global__`` function, in order.
 
     ``pointer``: ``key`` is the operand's number; ``buffer``: the same, of memory of kgen's own.  ``partial``: what
-    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks; ``taken``: one of
-    rows.  ``scalar``: the number in the step's kernel.  ``size``: the dimension symbol.  ``layout``: the by-value
-    struct.  ``n``: the number of elements or rows.
+    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks;
+    ``next_row_counter``: one of rows.  ``scalar``: the number in the step's kernel.  ``size``: the dimension symbol.
+    ``layout``: the by-value struct.  ``n``: the number of elements or rows.
     """
 
-    kind: Literal["pointer", "buffer", "partial", "arrived", "taken", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "partial", "arrived", "next_row_counter", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
 

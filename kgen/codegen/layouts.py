@@ -1,4 +1,4 @@
-"""Text that several kinds of kernel share: layout structs, lines that take an index apart, sums and calls that fit."""
+"""Text that several kinds of kernel share: layout structs, lines that decompose an index, sums and calls that fit."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ OFFSETS_32 = "Limits: fewer than 2^31 elements, and every offset in bytes below 
 DEEPEST = 16  # columns that the body of a loop is indented by
 
 
-def touch_labels(step: Step) -> tuple[str, ...]:
-    """A name for each touch: its operand's, with a number where an operand is read through several maps."""
+def access_labels(step: Step) -> tuple[str, ...]:
+    """A name for each access: its operand's, with a number where an operand is read through several maps."""
     unique = names.Unique()
-    return tuple(unique(step.kernel.operands[touch.operand].name) for touch in step.touches)
+    return tuple(unique(step.kernel.operands[access.operand].name) for access in step.accesses)
 
 
 def labels_of(step: Step, schedule: Schedule) -> Labels:
     """What members of layout structs are called after."""
-    return Labels(schedule, touch_labels(step), tuple(step.kernel.operands[t.operand].name for t in step.touches))
+    return Labels(schedule, access_labels(step), tuple(step.kernel.operands[t.operand].name for t in step.accesses))
 
 
 def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
@@ -36,10 +36,10 @@ def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
     return tuple(FieldContext(field.declaration, comment(field)) for field in fields)
 
 
-def decomposition(
+def index_decomposition(
     rank: int,
     wanted: Set[int],
-    wide: bool,
+    is_64bit: bool,
     index: str = "$i",
     letters: tuple[str, str] = ("c", "q"),
     prefix: str = "",
@@ -52,19 +52,19 @@ def decomposition(
     of the struct's fields.
     """
     coordinate_name, quotient_name = letters
-    signed = "long long" if wide else "int"
-    unsigned = "long long" if wide else "unsigned int"
+    signed = "long long" if is_64bit else "int"
+    unsigned = "long long" if is_64bit else "unsigned int"
     lines: list[str] = []
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
-            shown = value if wide else f"(int){value}" if value.isalnum() else f"(int)({value})"
+            shown = value if is_64bit else f"(int){value}" if value.isalnum() else f"(int)({value})"
             name = 1 - d if across and d < 2 else d
             lines.append(f"const {signed} {coordinate_name}{name} = {shown};")
 
     rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
-        if wide:
+        if is_64bit:
             lines.append(f"const {unsigned} {quotient_name}{d} = {rest} / layout.{prefix}extent[{d}];")
         else:
             high = f"__umulhi({rest}, layout.{prefix}magic[{d}])"
@@ -101,13 +101,13 @@ def call_lines(element: Element, arguments: Sequence[str], variant: str = "") ->
     return (*lines, line)
 
 
-def before(address: str, size: int, group: int) -> str:
+def elements_skipped(address: str, size: int, group: int) -> str:
     """How many elements from the last place where a group may begin to ``address``."""
     at = f"reinterpret_cast<unsigned long long>({address})"
     return f"(int)({at} / {size} % {group})" if size > 1 else f"(int)({at} % {group})"
 
 
-def placement(step: Step, schedule: Schedule) -> list[str]:
+def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
     """What a kernel asks of the addresses of the operands that it moves by groups."""
     if schedule.group == 1:
         return []
@@ -115,12 +115,12 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
     shifted: list[str] = []
     begins: list[str] = []
     alike: list[str] = []
-    for touch, s in zip(step.touches, schedule.touches, strict=True):
-        operand = step.kernel.operands[touch.operand]
-        if s.access == "shifted":
+    for access, s in zip(step.accesses, schedule.accesses, strict=True):
+        operand = step.kernel.operands[access.operand]
+        if s.kind == "shifted":
             (shifted if s.alignment == operand.dtype.size else begins).append(operand.name)
-        elif s.access in ("vector", "transposed"):
-            whole = schedule.lead is not None and s.alignment == schedule.group * operand.dtype.size
+        elif s.kind in ("vector", "transposed"):
+            whole = schedule.anchor is not None and s.alignment == schedule.group * operand.dtype.size
             (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
     text = _anchored(step, schedule, alike)
     if of:
@@ -136,21 +136,21 @@ def placement(step: Step, schedule: Schedule) -> list[str]:
 
 def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]:
     """What is said of the operand by whose addresses groups begin; ``alike``: those that are aligned there."""
-    if schedule.lead is None or not alike:
+    if schedule.anchor is None or not alike:
         return []
-    lead = step.kernel.operands[step.touches[schedule.lead].operand]
-    others = [n for n in dict.fromkeys(alike) if n != lead.name]
+    anchor = step.kernel.operands[step.accesses[schedule.anchor].operand]
+    others = [n for n in dict.fromkeys(alike) if n != anchor.name]
     follow = f"; {names.listed(others)} must be aligned there as well" if others else ""
-    return [f"Groups begin at multiples of {schedule.group * lead.dtype.size} bytes in {lead.name}{follow}."]
+    return [f"Groups begin at multiples of {schedule.group * anchor.dtype.size} bytes in {anchor.name}{follow}."]
 
 
-def apart(step: Step, schedule: Schedule) -> list[str]:
+def no_overlap_comment(step: Step, schedule: Schedule) -> list[str]:
     """What ``__restrict__`` asks of the caller."""
     written = [
         step.kernel.operands[t.operand].name
-        for t, s in zip(step.touches, schedule.touches, strict=True)
+        for t, s in zip(step.accesses, schedule.accesses, strict=True)
         if t.writes and s.restrict
     ]
-    if not written or len(step.touches) == 1:
+    if not written or len(step.accesses) == 1:
         return []
     return [f"No other operand may overlap {names.listed(written)} in memory."]

@@ -11,7 +11,7 @@ import struct
 from kgen.codegen.conversions import from_bits_name
 from kgen.codegen.expressions import Expr, Level, call
 from kgen.dtypes import DType
-from kgen.ir.kernel import from_bits
+from kgen.ir.graph import from_bits
 
 
 def constant(bits: int, dtype: DType) -> Expr:

@@ -38,9 +38,9 @@ def vector(name: str) -> str:
     return f"{name}_vec"
 
 
-def near(name: str) -> str:
+def in_shared(name: str) -> str:
     """What all rows share, in shared memory."""
-    return f"{name}_near"
+    return f"{name}_smem"
 
 
 def new_vector(name: str) -> str:
@@ -61,9 +61,9 @@ def of_reduction(state: str, what: str) -> str:
     return f"{state.removesuffix('_acc')}_{what}"
 
 
-def left(state: str) -> str:
+def block_partials(state: str) -> str:
     """What blocks leave for the last one."""
-    return of_reduction(state, "of_blocks")
+    return of_reduction(state, "block_partials")
 
 
 def kept(name: str) -> str:
@@ -76,9 +76,9 @@ def kept_single(name: str) -> str:
     return f"{name}_single"
 
 
-def inverse(value: str) -> str:
+def reciprocal(value: str) -> str:
     """1 / x of a value, so that dividing by it is cheap."""
-    return f"{value.removesuffix('_v')}_inverse"
+    return f"{value.removesuffix('_v')}_reciprocal"
 
 
 def row(name: str) -> str:
@@ -93,12 +93,12 @@ def column(name: str) -> str:
 
 def blocks(name: str) -> str:
     """Where a block begins if the row of an operand begins within it."""
-    return f"{name}_blocks"
+    return f"{name}_aligned"
 
 
-def off(name: str) -> str:
+def misalignment(name: str) -> str:
     """How many bytes after that it begins."""
-    return f"{name}_off"
+    return f"{name}_misalignment"
 
 
 def shared(name: str) -> str:

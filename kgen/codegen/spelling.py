@@ -15,7 +15,7 @@ from kgen.codegen.expressions import Expr, Level, Spelling, call, conditional, c
 from kgen.codegen.helpers import HELPERS
 from kgen.codegen.literals import constant, literal_value
 from kgen.dtypes import INT16, UINT16, DType
-from kgen.ir.kernel import Attr, CastMode, to_bits
+from kgen.ir.graph import Attr, CastMode, to_bits
 
 __all__ = ["Expr", "Spelling", "constant", "headers_of", "register_type", "spell", "storage_type"]
 

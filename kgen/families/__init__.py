@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kgen.codegen.family import Family
-from kgen.families.column_held import COLUMN_HELD
 from kgen.families.column_reduce import COLUMN_REDUCE
+from kgen.families.column_resident import COLUMN_RESIDENT
 from kgen.families.contiguous import CONTIGUOUS
 from kgen.families.flat import FLAT
 from kgen.families.row_reduce import ROW_REDUCE
@@ -20,20 +20,20 @@ from kgen.families.rows import ROWS
 from kgen.families.strided import STRIDED
 from kgen.families.tiled import TILED
 from kgen.layout.iterator import IterationSpace
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
-from kgen.schedule.bind import Placed
-from kgen.schedule.classes import Class
-from kgen.schedule.cover import LayoutClass
+from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
+from kgen.schedule.operand_summary import Class
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import Schedule
+from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 
 #: In the order in which they are asked: the first that applies wins.
 FAMILIES: tuple[Family[Any, Any], ...] = (
-    COLUMN_REDUCE, COLUMN_HELD, ROW_REDUCE,
+    COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
     CONTIGUOUS, TILED, FLAT, ROWS, STRIDED,
 )  # fmt: skip
 
@@ -45,7 +45,11 @@ def facts_of(
 ) -> Facts:
     """``bounded``: whether the extents are all known; ``along``: whether those that are reduced are."""
     where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target
-    return RowFacts(step, *where, placed.reduced, bounded, along) if isinstance(step, RowStep) else Facts(step, *where)
+    return (
+        RowFacts(step, *where, placed.reduced, bounded, along)
+        if isinstance(step, ReductionStep)
+        else Facts(step, *where)
+    )
 
 
 def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:
@@ -74,7 +78,7 @@ def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
 
 
 def suffix_of(schedule: Schedule, itemsizes: Sequence[int]) -> str:
-    """What tells a kernel from others of one file.  ``itemsizes``: of each touch, in bytes."""
+    """What tells a kernel from others of one file.  ``itemsizes``: of each access, in bytes."""
     return family_of(schedule).suffix(schedule, itemsizes)
 
 
@@ -85,5 +89,5 @@ def classes_of(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[in
 
 def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
     """Every kernel of ``layout`` up to ``rank`` dimensions after merging, for files made ahead of time."""
-    facts = RowFacts if isinstance(step, RowStep) else Facts
+    facts = RowFacts if isinstance(step, ReductionStep) else Facts
     return tuple(s for family in FAMILIES if family.facts is facts for s in family.covers(step, layout, rank))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.reduction.columns import describe_columns
 from kgen.codegen.reduction.describe import write_reduction
-from kgen.schedule.classes import row_classes
+from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import columns_rule

@@ -6,10 +6,10 @@ from functools import partial
 
 from kgen.codegen.elementwise.linear import write_linear
 from kgen.codegen.family import Family
-from kgen.schedule.classes import classes
 from kgen.schedule.elementwise.launch import linear_rule
 from kgen.schedule.elementwise.linear import flat
 from kgen.schedule.facts import Facts
+from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import Schedule, ranked_suffix
 
 FLAT = Family[Facts, Schedule](

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.reduction.describe import write_reduction
 from kgen.codegen.reduction.rows import describe_rows
-from kgen.schedule.classes import row_classes
+from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import rows_rule
 from kgen.schedule.reduction.rows import along_rows
@@ -16,14 +16,14 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 def write(unit: Unit[RowSchedule]) -> Written:
     """With a block for each row, the grid is exact."""
-    needs_n = unit.schedule.rows > 1 or unit.schedule.near is not None
+    needs_n = unit.schedule.rows > 1 or unit.schedule.shared_operand is not None
     return write_reduction(describe_rows, unit, needs_n=needs_n, shares=True, is_brief=unit.schedule.vectors > 0)
 
 
 def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
-    ends = "_staged" if schedule.stages else "_peeled" if schedule.lead is not None else ""
-    cluster = "" if schedule.cluster == 1 else "_cluster" if schedule.near is None else "_staying"
-    return f"rows_{schedule.held_suffix}{ends}{'_split' if schedule.split else cluster}{schedule.bits_suffix}"
+    ends = "_staged" if schedule.stages else "_peeled" if schedule.anchor is not None else ""
+    cluster = "" if schedule.cluster == 1 else "_cluster" if schedule.shared_operand is None else "_persistent"
+    return f"reduce_{schedule.residency_suffix}{ends}{'_split' if schedule.split else cluster}{schedule.bits_suffix}"
 
 
 ROW_REDUCE = Family(

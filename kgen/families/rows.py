@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kgen.codegen.elementwise.groups import write_rows
 from kgen.codegen.family import Family
-from kgen.schedule.classes import classes
 from kgen.schedule.elementwise.launch import rows_rule
 from kgen.schedule.elementwise.rows import rows
 from kgen.schedule.facts import Facts
+from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import ranked_suffix
 
 ROWS = Family("rows", Facts, choose=rows, launch=rows_rule, write=write_rows, suffix=ranked_suffix, classes=classes)

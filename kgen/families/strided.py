@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kgen.codegen.elementwise.linear import write_strided
 from kgen.codegen.family import Family
-from kgen.schedule.classes import classes
-from kgen.schedule.cover import cover_strided
+from kgen.schedule.any_layout import cover_strided
 from kgen.schedule.elementwise.launch import linear_rule
 from kgen.schedule.elementwise.strided import strided
 from kgen.schedule.facts import Facts
+from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import ranked_suffix
 
 STRIDED = Family(

@@ -6,10 +6,10 @@ from functools import partial
 
 from kgen.codegen.elementwise.groups import write_tiled
 from kgen.codegen.family import Family
-from kgen.schedule.classes import classes
 from kgen.schedule.elementwise.launch import tiles_rule
 from kgen.schedule.elementwise.tiled import tiled
 from kgen.schedule.facts import Facts
+from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import Schedule, ranked_suffix
 
 TILED = Family[Facts, Schedule](

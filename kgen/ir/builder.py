@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.dtypes import BOOL, INT32, DType
-from kgen.ir.kernel import Attr, Dim, Op, Shape, to_bits
+from kgen.ir.graph import Attr, Dim, Op, Shape, to_bits
 from kgen.ir.ops import OPS
 from kgen.source import Span
 

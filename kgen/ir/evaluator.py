@@ -13,8 +13,8 @@ import numpy as np
 
 from kgen.dtypes import FLOAT64, DType
 from kgen.ir import exact, special
-from kgen.ir.kernel import Access, CastMode, Kernel, Op, Reduction, Shape, odd_float
-from kgen.ir.reductions import reduce
+from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Reduction, Shape, odd_float
+from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
 
 
@@ -22,7 +22,7 @@ from kgen.ir.rounding import Array, cast, numpy_dtype
 class Frame:
     """One evaluation: the arguments, the extents of the dimension symbols, and the values so far."""
 
-    kernel: Kernel
+    kernel: Graph
     arrays: Sequence[Array | None]
     scalars: Sequence[object]
     sizes: dict[str, int]
@@ -37,7 +37,7 @@ Row = Callable[..., Array]  #: called with the frame, the op and the values of i
 
 
 def evaluate(
-    kernel: Kernel,
+    kernel: Graph,
     arrays: Sequence[Array | None],
     scalars: Sequence[object] = (),
     shape: tuple[int, ...] | None = None,
@@ -57,7 +57,7 @@ def evaluate(
     return [frame.stored[i] for i, operand in enumerate(kernel.operands) if operand.role != "input"]
 
 
-def _bind(kernel: Kernel, arrays: Sequence[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
+def _bind(kernel: Graph, arrays: Sequence[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
     """The extent of each dimension symbol."""
     if len(arrays) != len(kernel.operands):
         raise ValueError(f"{len(arrays)} arrays for {len(kernel.operands)} operands")
@@ -92,7 +92,7 @@ def _bind(kernel: Kernel, arrays: Sequence[Array | None], shape: tuple[int, ...]
 
 def _load(frame: Frame, op: Op) -> Array:
     """The array as it was before the kernel ran, with its axes in the order of the access."""
-    assert isinstance(op.attr, Access)
+    assert isinstance(op.attr, IndexMap)
     array = frame.arrays[op.attr.operand]
     assert array is not None
     walked = [axis for axis in op.attr.axes if axis is not None]
@@ -102,7 +102,7 @@ def _load(frame: Frame, op: Op) -> Array:
 
 
 def _store(frame: Frame, op: Op, value: Array) -> Array:
-    assert isinstance(op.attr, Access)
+    assert isinstance(op.attr, IndexMap)
     operand = frame.kernel.operands[op.attr.operand]
     result = np.empty(frame.extents(operand.shape), numpy_dtype(operand.dtype))
     walked = [axis for axis in op.attr.axes if axis is not None]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kgen.dtypes import DType
-from kgen.ir.kernel import Access, CastMode, Kernel, Op, Operand, Reduction, Shape, from_bits, to_bits
+from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Operand, Reduction, Shape, from_bits, to_bits
 
 
 def default_mode(target: DType) -> CastMode:
@@ -18,7 +18,7 @@ def default_mode(target: DType) -> CastMode:
     return CastMode("rz" if target.is_int else "rne", False)
 
 
-def print_kernel(kernel: Kernel, notes: Mapping[int, Sequence[str]] | None = None) -> str:
+def print_kernel(kernel: Graph, notes: Mapping[int, Sequence[str]] | None = None) -> str:
     """The text form, ending in a newline.  ``notes`` are lines to put under the op of that number."""
     inputs = [_operand(operand) for operand in kernel.operands if operand.role != "output"]
     outputs = [_operand(operand) for operand in kernel.operands if operand.role == "output"]
@@ -41,9 +41,9 @@ def _type(dtype: DType, shape: Shape) -> str:
     return f"{dtype.short}[{', '.join(map(str, shape))}]"
 
 
-def _op(kernel: Kernel, number: int, op: Op) -> str:
+def _op(kernel: Graph, number: int, op: Op) -> str:
     arguments = ", ".join(f"%{i}" for i in op.args)
-    if op.name == "store" and isinstance(op.attr, Access):
+    if op.name == "store" and isinstance(op.attr, IndexMap):
         typed = "" if (op.dtype, op.shape) == accessed(kernel.operands, op.attr) else f" : {_type(op.dtype, op.shape)}"
         return f"store {arguments}, {_access(kernel, op)}{typed}"
     words = [op.name + _modes(op), _attribute(kernel, op), arguments]
@@ -66,9 +66,9 @@ def _modes(op: Op) -> str:
     return ""
 
 
-def _attribute(kernel: Kernel, op: Op) -> str:
+def _attribute(kernel: Graph, op: Op) -> str:
     match op.name, op.attr:
-        case "load", Access():
+        case "load", IndexMap():
             return _access(kernel, op)
         case "const", int(bits):
             return constant(bits, op.dtype)
@@ -81,7 +81,7 @@ def _attribute(kernel: Kernel, op: Op) -> str:
     return "" if op.attr is None or not isinstance(op.attr, int | str) else f"?{op.attr}"
 
 
-def accessed(operands: Sequence[Operand], access: Access) -> tuple[DType, Shape] | None:
+def accessed(operands: Sequence[Operand], access: IndexMap) -> tuple[DType, Shape] | None:
     """The dtype and shape of the elements of an access; None if it is out of range."""
     if not 0 <= access.operand < len(operands):
         return None
@@ -91,9 +91,9 @@ def accessed(operands: Sequence[Operand], access: Access) -> tuple[DType, Shape]
     return operand.dtype, tuple(1 if axis is None else operand.shape[axis] for axis in access.axes)
 
 
-def _access(kernel: Kernel, op: Op) -> str:
+def _access(kernel: Graph, op: Op) -> str:
     """``w``, or ``w[., 0]`` if the value's axes are not the operand's in order (``.``: an axis it lacks)."""
-    assert isinstance(op.attr, Access)
+    assert isinstance(op.attr, IndexMap)
     if not 0 <= op.attr.operand < len(kernel.operands):
         return f"?{op.attr.operand}"
     operand = kernel.operands[op.attr.operand]

@@ -10,12 +10,12 @@ import re
 from typing import cast, get_args
 
 from kgen.dtypes import BY_NAME, DType
-from kgen.ir.kernel import (
-    Access,
+from kgen.ir.graph import (
     Attr,
     CastMode,
     Dim,
-    Kernel,
+    Graph,
+    IndexMap,
     Op,
     Operand,
     Reduction,
@@ -36,7 +36,7 @@ _OP = re.compile(
 _TARGET = re.compile(r"(?P<name>\w+)(?:\[(?P<axes>[^\]]*)\])?")
 
 
-def parse_kernel(text: str) -> Kernel:
+def parse_kernel(text: str) -> Graph:
     """The kernel that prints as ``text``; blank lines and comment lines are skipped."""
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and line[0] not in "^#"]
@@ -56,7 +56,7 @@ def parse_kernel(text: str) -> Kernel:
     ops: list[Op] = []
     for line in lines[1:]:
         ops.append(_op(line, ops, operands, scalars))
-    return Kernel(tuple(operands), tuple(scalars), tuple(ops))
+    return Graph(tuple(operands), tuple(scalars), tuple(ops))
 
 
 def _words(text: str | None) -> list[str]:
@@ -121,14 +121,14 @@ def _attr(
     return None
 
 
-def _access(word: str, operands: list[Operand]) -> Access:
+def _access(word: str, operands: list[Operand]) -> IndexMap:
     match = _TARGET.fullmatch(word)
     if match is None:
         raise ValueError(f"cannot read the operand {word!r}")
     number = [operand.name for operand in operands].index(match["name"])
     if match["axes"] is None:
-        return Access(number, tuple(range(len(operands[number].shape))))
-    return Access(number, tuple(None if axis == "." else int(axis) for axis in _words(match["axes"])))
+        return IndexMap(number, tuple(range(len(operands[number].shape))))
+    return IndexMap(number, tuple(None if axis == "." else int(axis) for axis in _words(match["axes"])))
 
 
 def _reduction(words: list[str]) -> Reduction:

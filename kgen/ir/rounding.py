@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgen.dtypes import DType
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 from kgen.syntax.tree import RoundingMode
 
 Array = NDArray[Any]

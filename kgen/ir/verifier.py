@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
-from kgen.ir.kernel import (
+from kgen.ir.graph import (
     COMPLEX_KINDS,
     INTERNAL_KINDS,
     KINDS,
-    Access,
     CastMode,
-    Kernel,
+    Graph,
+    IndexMap,
     Op,
     Operand,
     Reduction,
@@ -48,7 +48,7 @@ class Complaint:
 class InvalidKernel(AssertionError):
     """IR that breaks a rule: a bug, shown with the IR and each complaint under its op."""
 
-    def __init__(self, kernel: Kernel, complaints: list[Complaint]) -> None:
+    def __init__(self, kernel: Graph, complaints: list[Complaint]) -> None:
         self.complaints = complaints
         notes: dict[int, list[str]] = {}
         for complaint in complaints:
@@ -58,7 +58,7 @@ class InvalidKernel(AssertionError):
         super().__init__("\n".join(["invalid IR (a bug in kgen)", *whole, print_kernel(kernel, notes)]))
 
 
-def check(kernel: Kernel) -> None:
+def check(kernel: Graph) -> None:
     """Raise :class:`InvalidKernel` unless the IR is well formed."""
     complaints = verify(kernel)
     if complaints:
@@ -77,13 +77,13 @@ def broadcast(shapes: list[Shape]) -> Shape | None:
     return tuple(1 if dim == 1 else str(dim) for dim in result)
 
 
-def verify(kernel: Kernel) -> list[Complaint]:
+def verify(kernel: Graph) -> list[Complaint]:
     """Every rule that the IR breaks, in op order."""
     return _Verifier(kernel).run()
 
 
 class _Verifier:
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Graph) -> None:
         self.kernel = kernel
         self.complaints: list[Complaint] = []
         self.number: int | None = None
@@ -240,7 +240,7 @@ class _Verifier:
                     self.complain(f"{op.name} of {arguments[0].dtype} gives {arguments[0].dtype.real}, not {op.dtype}")
 
     def _access(self, op: Op, *, stores: bool) -> None:
-        if not isinstance(op.attr, Access):
+        if not isinstance(op.attr, IndexMap):
             self.complain(f"{op.name} has the attribute {op.attr!r}, not an access")
             return
         if not 0 <= op.attr.operand < len(self.kernel.operands):
@@ -277,7 +277,7 @@ class _Verifier:
             self.complain(f"store of {value.dtype} as {op.dtype}: write a cast")
         if broadcast([value.shape, op.shape]) != op.shape:
             self.complain(f"a value of shape {list(value.shape)} does not broadcast to {list(op.shape)}")
-        if isinstance(op.attr, Access) and self.number is not None:
+        if isinstance(op.attr, IndexMap) and self.number is not None:
             first = self.stored.setdefault(op.attr.operand, self.number)
             if first != self.number:
                 self.complain(f"%{first} already stores to this operand")

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgen.diagnostics import Reporter
-from kgen.ir.kernel import NO_IDENTITY, Access, Kernel, Op, Operand, Reduction
+from kgen.ir.graph import NO_IDENTITY, Graph, IndexMap, Op, Operand, Reduction
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
-from kgen.partition.fusion import Joint, Sharer
-from kgen.partition.step import Step, Touch
-from kgen.partition.trace import Place, Space, Trace, Tracer, below, milestones, spread
+from kgen.partition.fusion import FusedKernel, Fuser
+from kgen.partition.step import Access, Step
+from kgen.partition.trace import AxisMap, KernelSpace, Trace, Tracer, below, chain_cuts, spread
 from kgen.passes.dce import dce
 from kgen.source import Source
 
@@ -29,17 +29,17 @@ PLACES = frozenset({"argmin", "argmax"})  # reductions that give a place in thei
 
 
 @dataclass(frozen=True, slots=True)
-class RowStep(Step):
+class ReductionStep(Step):
     """A kernel with reductions.
 
     ``shape``: the kept axes, ``kept`` of them, then the reduced ones; none of size 1.  ``places``: for each op, the
-    axis of ``shape`` that each of its own axes walks, None for one of size 1.  Touches map axes of ``shape``.
+    axis of ``shape`` that each of its own axes walks, None for one of size 1.  Accesses map axes of ``shape``.
     """
 
     kept: int
-    places: tuple[Place, ...]
+    places: tuple[AxisMap, ...]
 
-    def is_wide(self, number: int) -> bool:
+    def varies_along_row(self, number: int) -> bool:
         """Whether a value changes along a row.  Where rows have one element, all but the results do."""
         if self.kept == len(self.shape):
             return self.kernel.ops[number].name != "reduce"
@@ -56,7 +56,7 @@ class RowStep(Step):
         Both are ordered after the operands that walk the most axes.  Where a reduction gives a place in its row, the
         reduced axes keep the order of the program.
         """
-        order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.touches[i].axes))
+        order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.accesses[i].axes))
         linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.kernel.ops)
         parts: list[IterationSpace] = []
         for first, last in ((self.kept, len(shape)), (0, self.kept)):
@@ -70,18 +70,18 @@ class RowStep(Step):
         strides = tuple(a + b for a, b in zip(reduced.strides, kept.strides, strict=True))
         return IterationSpace(reduced.shape + kept.shape, strides, reduced.axes + kept.axes), len(reduced.shape)
 
-    def reads_by_row(self) -> set[tuple[int, Place]]:
+    def reads_by_row(self) -> set[tuple[int, AxisMap]]:
         """Operands, and the maps through which all threads of a row may read the one element that the row has."""
         ops = self.kernel.ops
         by_row = [False] * len(ops)
         for number in range(len(ops) - 1, -1, -1):
-            if by_row[number] or self.is_wide(number) or ops[number].name == "reduce":
+            if by_row[number] or self.varies_along_row(number) or ops[number].name == "reduce":
                 for a in ops[number].args:
                     by_row[a] = True
         return {
             (op.attr.operand, spread(op, self.places[n], len(self.shape)))
             for n, op in enumerate(ops)
-            if op.name == "load" and isinstance(op.attr, Access) and by_row[n] and not self.is_wide(n)
+            if op.name == "load" and isinstance(op.attr, IndexMap) and by_row[n] and not self.varies_along_row(n)
         }
 
     def phase(self) -> tuple[int, ...]:
@@ -93,19 +93,19 @@ class RowStep(Step):
         return tuple(found)
 
 
-def cut(kernel: Kernel, *, chained: bool = True) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
+def cut(kernel: Graph, *, chained: bool = True) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
     """The operands with buffers added, and the steps in the order in which they have to run.
 
     ``chained``: whether one kernel may reduce, and then reduce or write a whole row with the result.  That needs each
     row to be the work of one block, which is too little where rows are few and long.
     """
-    tracer = Tracer(kernel, milestones(kernel), chained=chained)
+    tracer = Tracer(kernel, chain_cuts(kernel), chained=chained)
     loads, stores = (
-        {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, Access)}
+        {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, IndexMap)}
         for name in ("load", "store")
     )
     sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
-    joints = Sharer(tracer, frozenset(loads & stores)).kernels(sinks)
+    joints = Fuser(tracer, frozenset(loads & stores)).kernels(sinks)
     buffers = {n: None for joint in joints for n in sorted(joint.sinks) if kernel.ops[n].name != "store"}
     operands = list(kernel.operands)
     for number in buffers:
@@ -125,7 +125,7 @@ def _buffer(op: Op, taken: set[str]) -> Operand:
 # --- steps ------------------------------------------------------------------------------------------------
 
 
-def _step(kernel: Kernel, tracer: Tracer, joint: Joint, made: Mapping[int, int]) -> Step:
+def _step(kernel: Graph, tracer: Tracer, joint: FusedKernel, made: Mapping[int, int]) -> Step:
     sinks = sorted(joint.sinks)
     trace = tracer.run(joint.space, sinks)
     ops, places, moved = _ops(kernel, trace, made)
@@ -136,23 +136,23 @@ def _step(kernel: Kernel, tracer: Tracer, joint: Joint, made: Mapping[int, int])
         places.append(place)
     part = dce(replace(kernel, ops=tuple(ops)))
     if trace.space.reduced is None:
-        aligned = [op.attr.axes for op in part.ops if isinstance(op.attr, Access)]
-        return Step(part, trace.space.dims, _touches(part, aligned))
+        aligned = [op.attr.axes for op in part.ops if isinstance(op.attr, IndexMap)]
+        return Step(part, trace.space.dims, _accesses(part, aligned))
     order = [*trace.space.kept, *sorted(trace.space.reduced)]
     axis = {walked: i for i, walked in enumerate(order)}
     found = [tuple(None if p is None else axis[p] for p in place) for place in places]
-    maps = [spread(op, p, len(order)) for op, p in zip(part.ops, found, strict=True) if isinstance(op.attr, Access)]
+    maps = [spread(op, p, len(order)) for op, p in zip(part.ops, found, strict=True) if isinstance(op.attr, IndexMap)]
     shape = tuple(trace.space.dims[a] for a in order)
-    return RowStep(part, shape, _touches(part, maps), len(trace.space.kept), tuple(found))
+    return ReductionStep(part, shape, _accesses(part, maps), len(trace.space.kept), tuple(found))
 
 
 def _ops(
-    kernel: Kernel, trace: Trace, made: Mapping[int, int]
-) -> tuple[list[Op], list[Place], dict[tuple[int, Place], int]]:
+    kernel: Graph, trace: Trace, made: Mapping[int, int]
+) -> tuple[list[Op], list[AxisMap], dict[tuple[int, AxisMap], int]]:
     """The ops of a kernel and their places; which one each value at a place is.  ``made``: the operands of buffers."""
     ops: list[Op] = []
-    places: list[Place] = []
-    moved: dict[tuple[int, Place], int] = {}
+    places: list[AxisMap] = []
+    moved: dict[tuple[int, AxisMap], int] = {}
     for number in sorted(trace.values):
         op = kernel.ops[number]
         for place in trace.values[number]:
@@ -174,11 +174,11 @@ def _ops(
     return ops, places, moved
 
 
-def _whole(op: Op, operand: int) -> Access:
-    return Access(operand, tuple(range(len(op.shape))))
+def _whole(op: Op, operand: int) -> IndexMap:
+    return IndexMap(operand, tuple(range(len(op.shape))))
 
 
-def _aligned(op: Op, place: Place, space: Space) -> Op:
+def _aligned(op: Op, place: AxisMap, space: KernelSpace) -> Op:
     """The op with its last axis at the last one of the space, as kernels without reductions have it."""
     rank = len(space.dims)
     if all(p is None or p == rank - len(place) + i for i, p in enumerate(place)):
@@ -186,8 +186,8 @@ def _aligned(op: Op, place: Place, space: Space) -> Op:
     first = min(p for p in place if p is not None)
     shape = tuple(space.dims[p] if p in place else 1 for p in range(first, rank))
     attr = op.attr
-    if isinstance(attr, Access):
-        attr = Access(attr.operand, spread(op, place, rank)[first:])
+    if isinstance(attr, IndexMap):
+        attr = IndexMap(attr.operand, spread(op, place, rank)[first:])
     elif op.name == "index" and isinstance(attr, int):
         walked = place[attr]
         assert walked is not None
@@ -195,22 +195,22 @@ def _aligned(op: Op, place: Place, space: Space) -> Op:
     return replace(op, shape=shape, attr=attr)
 
 
-def _touches(part: Kernel, maps: Iterable[Place]) -> tuple[Touch, ...]:
-    """What a kernel touches, what it writes first.  ``maps``: of each load and store."""
-    reads: dict[tuple[int, Place], None] = {}
-    writes: dict[tuple[int, Place], None] = {}
-    for op, axes in zip((o for o in part.ops if isinstance(o.attr, Access)), maps, strict=True):
-        assert isinstance(op.attr, Access)
+def _accesses(part: Graph, maps: Iterable[AxisMap]) -> tuple[Access, ...]:
+    """What a kernel accesses, what it writes first.  ``maps``: of each load and store."""
+    reads: dict[tuple[int, AxisMap], None] = {}
+    writes: dict[tuple[int, AxisMap], None] = {}
+    for op, axes in zip((o for o in part.ops if isinstance(o.attr, IndexMap)), maps, strict=True):
+        assert isinstance(op.attr, IndexMap)
         (writes if op.name == "store" else reads)[op.attr.operand, axes] = None
-    written = [Touch(operand, axes, (operand, axes) in reads, True) for operand, axes in writes]
-    read = [Touch(operand, axes, True, False) for operand, axes in reads if (operand, axes) not in writes]
+    written = [Access(operand, axes, (operand, axes) in reads, True) for operand, axes in writes]
+    read = [Access(operand, axes, True, False) for operand, axes in reads if (operand, axes) not in writes]
     return tuple(sorted(written, key=lambda t: t.operand) + sorted(read, key=lambda t: t.operand))
 
 
 # --- what extents decide --------------------------------------------------------------------------------
 
 
-def refuse_empty(kernel: Kernel, extents: Mapping[str, int], source: Source) -> None:
+def refuse_empty(kernel: Graph, extents: Mapping[str, int], source: Source) -> None:
     """Raises :class:`~kgen.KgenError` (``nothing-to-reduce``) where ``min`` and its like have no element."""
     reporter = Reporter(source)
     for op in kernel.ops:

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from kgen.ir.kernel import Access, Op, Shape
-from kgen.partition.trace import Place, Read, Space, Trace, Tracer, moving
+from kgen.ir.graph import IndexMap, Op, Shape
+from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, moving
 
-Face = tuple[Space | Shape, int]  #: a space or its dimensions, and an operand that is read there
+FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and an operand that is read there
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Unit:
 
 
 @dataclass(slots=True)
-class Joint:
+class FusedKernel:
     """A kernel in the making.  ``reads``: by operand."""
 
-    space: Space
+    space: KernelSpace
     sinks: list[int] = field(default_factory=list)
     fused: set[int] = field(default_factory=set)
     loaded: set[int] = field(default_factory=set)
     reads: dict[int, set[Read]] = field(default_factory=dict)
-    writes: dict[int, Place] = field(default_factory=dict)
+    writes: dict[int, AxisMap] = field(default_factory=dict)
 
     def take(self, trace: Trace, sinks: Iterable[int]) -> None:
         self.sinks += sinks
@@ -51,16 +51,16 @@ class Joint:
         self.writes |= trace.writes
 
 
-def races(space: Space, reads: Iterable[Read], writes: dict[int, Place]) -> bool:
+def races(space: KernelSpace, reads: Iterable[Read], writes: dict[int, AxisMap]) -> bool:
     """Whether a thread reads what another one writes."""
     return any(
         r.operand in writes
-        and (r.axes != writes[r.operand] or (r.by_row and bool(space.reduced) and not _moves(space, r.axes)))
+        and (r.axes != writes[r.operand] or (r.by_row and bool(space.reduced) and not _varies_along_row(space, r.axes)))
         for r in reads
     )
 
 
-def _moves(space: Space, axes: Place) -> bool:
+def _varies_along_row(space: KernelSpace, axes: AxisMap) -> bool:
     return any(axes[a] is not None for a in space.reduced or ())
 
 
@@ -68,14 +68,14 @@ def _read(ops: Sequence[Op]) -> list[int | None]:
     """The operands that each value is made of, as bits; None where a reduction is needed, too."""
     found: list[int | None] = []
     for op in ops:
-        bits: int | None = 1 << op.attr.operand if op.name == "load" and isinstance(op.attr, Access) else 0
+        bits: int | None = 1 << op.attr.operand if op.name == "load" and isinstance(op.attr, IndexMap) else 0
         for below in (found[a] for a in op.args):
             bits = None if bits is None or below is None else bits | below
         found.append(None if op.name == "reduce" else bits)
     return found
 
 
-class Sharer:
+class Fuser:
     def __init__(self, tracer: Tracer, updated: frozenset[int]) -> None:
         """``updated``: the operands that the program reads and then updates."""
         self.tracer = tracer
@@ -84,45 +84,45 @@ class Sharer:
         self.reduces = any(op.name == "reduce" for op in self.ops)
         self.read = _read(self.ops)
 
-    def kernels(self, stores: Sequence[int]) -> list[Joint]:
+    def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order."""
         # Updates that wait for each other's arguments are one unit, where they walk one space; else what they reduce
         # goes through buffers.  Then they read elements of their own shape or of smaller ones, and larger shapes first
         # is an order.
-        joined: frozenset[int] = frozenset()
-        apart: frozenset[int] = frozenset()
+        merged: frozenset[int] = frozenset()
+        separate: frozenset[int] = frozenset()
         while True:
-            units = self._units(stores, joined, apart)
+            units = self._units(stores, merged, separate)
             kernels, stuck = self._placed(units)
             if not stuck:
                 return kernels
             waiting = frozenset(n for unit in stuck for n in unit.sinks if self.ops[n].name == "store")
-            assert not waiting <= apart, "updates that reduce nothing have an order"
-            joined, apart = joined | waiting, apart | (waiting & joined)
+            assert not waiting <= separate, "updates that reduce nothing have an order"
+            merged, separate = merged | waiting, separate | (waiting & merged)
 
     # --- units ----------------------------------------------------------------------------------------
 
-    def _units(self, stores: Sequence[int], joined: frozenset[int], apart: frozenset[int]) -> list[Unit]:
+    def _units(self, stores: Sequence[int], merged: frozenset[int], separate: frozenset[int]) -> list[Unit]:
         """One for each store and each buffer, but for stores without reductions that have one shape and read the same,
-        and for all updates of one space that are ``joined``."""
+        and for all updates of one space that are ``merged``."""
         units: list[Unit] = []
         alike: dict[tuple[Shape, int], list[int]] = {}
-        together: dict[Space, list[int]] = {}
+        together: dict[KernelSpace, list[int]] = {}
         for store in stores:
             read = self.read[store]
-            if read is not None and store not in joined:
+            if read is not None and store not in merged:
                 alike.setdefault((self.ops[store].shape, read if self.reduces else 0), []).append(store)
                 continue
-            trace = self.tracer.alone(store, apart=store in apart)
-            if store in joined:
+            trace = self.tracer.alone(store, separate=store in separate)
+            if store in merged:
                 together.setdefault(trace.space, []).append(store)
             else:
                 units.append(self._unit((store,), trace))
-        units += [Unit(tuple(sinks), self.tracer.run(Space(shape), sinks)) for (shape, _), sinks in alike.items()]
+        units += [Unit(tuple(sinks), self.tracer.run(KernelSpace(shape), sinks)) for (shape, _), sinks in alike.items()]
         for space, sinks in together.items():
             trace = self.tracer.run(space, sinks)
             if races(space, trace.reads, self._updates(trace)):
-                units += [self._unit((n,), self.tracer.alone(n, apart=n in apart)) for n in sinks]
+                units += [self._unit((n,), self.tracer.alone(n, separate=n in separate)) for n in sinks]
             else:
                 units.append(Unit(tuple(sinks), trace))
         made: set[int] = set()
@@ -135,15 +135,15 @@ class Sharer:
     def _unit(self, sinks: tuple[int, ...], trace: Trace) -> Unit:
         if races(trace.space, trace.reads, self._updates(trace)):
             (store,) = sinks
-            trace = self.tracer.alone(store, apart=True)
+            trace = self.tracer.alone(store, separate=True)
         return Unit(sinks, trace)
 
-    def _updates(self, trace: Trace) -> dict[int, Place]:
+    def _updates(self, trace: Trace) -> dict[int, AxisMap]:
         return {o: axes for o, axes in trace.writes.items() if o in self.updated}
 
     # --- order ----------------------------------------------------------------------------------------
 
-    def _placed(self, units: Sequence[Unit]) -> tuple[list[Joint], list[Unit]]:
+    def _placed(self, units: Sequence[Unit]) -> tuple[list[FusedKernel], list[Unit]]:
         """The kernels, and the units that wait for each other."""
         after = self._after(units)
         not_before = self._not_before(units)
@@ -195,40 +195,40 @@ class Sharer:
 class _Placement:
     """Kernels in order, found by what they walk and read: arrays that one unit reads count as one for all."""
 
-    def __init__(self, sharer: Sharer, units: Sequence[Unit]) -> None:
+    def __init__(self, sharer: Fuser, units: Sequence[Unit]) -> None:
         self.sharer = sharer
-        self.kernels: list[Joint] = []
-        self.latest: dict[Face, int] = {}  # -> kernel
-        self.linked: dict[Face, Face] = {}
+        self.kernels: list[FusedKernel] = []
+        self.latest: dict[FusionKey, int] = {}  # -> kernel
+        self.linked: dict[FusionKey, FusionKey] = {}
         for unit in units:
-            for shape in _faces(unit.trace.space):
-                faces = [self._face(shape, r.operand) for r in unit.trace.reads]
+            for shape in _fusion_keys(unit.trace.space):
+                faces = [self._fusion_key(shape, r.operand) for r in unit.trace.reads]
                 for face in faces[1:]:
-                    one, other = self._face(*faces[0]), self._face(*face)
+                    one, other = self._fusion_key(*faces[0]), self._fusion_key(*face)
                     if one != other:
                         self.linked[other] = one
-        self.by_shape: dict[Space, int] = {}  # of kernels without reductions
+        self.by_shape: dict[KernelSpace, int] = {}  # of kernels without reductions
 
     def put(self, unit: Unit, earliest: int) -> int:
         """Add a unit to a kernel that is no earlier, or to a new one; which."""
         for place in self._candidates(unit):
-            found = self._joined(self.kernels[place], unit) if place >= earliest else None
+            found = self._try_fuse(self.kernels[place], unit) if place >= earliest else None
             if found is not None:
                 break
         else:
-            place, found = len(self.kernels), (Joint(unit.trace.space), unit.trace)
+            place, found = len(self.kernels), (FusedKernel(unit.trace.space), unit.trace)
             self.kernels.append(found[0])
         kernel, trace = found
         kernel.take(trace, unit.sinks)
         self.kernels[place] = kernel
-        faces = _faces(kernel.space)
+        faces = _fusion_keys(kernel.space)
         for operand in {r.operand for r in trace.reads}:
-            self.latest.update((self._face(face, operand), place) for face in faces)
+            self.latest.update((self._fusion_key(face, operand), place) for face in faces)
         if kernel.space.reduced is None:
             self.by_shape[kernel.space] = place
         return place
 
-    def _face(self, shape: Space | Shape, operand: int) -> Face:
+    def _fusion_key(self, shape: KernelSpace | Shape, operand: int) -> FusionKey:
         """The one that stands for all that are linked."""
         face = (shape, operand)
         while face in self.linked:
@@ -242,12 +242,12 @@ class _Placement:
         """Kernels that read an array in common, those of the very space first; then any of the same shape."""
         space = unit.trace.space
         operands = sorted({r.operand for r in unit.trace.reads})
-        found = [self.latest.get(self._face(face, o)) for face in _faces(space) for o in operands]
+        found = [self.latest.get(self._fusion_key(face, o)) for face in _fusion_keys(space) for o in operands]
         if space.reduced is None:
             found.append(self.by_shape.get(space))
         return [place for place in dict.fromkeys(found) if place is not None]
 
-    def _joined(self, kernel: Joint, unit: Unit) -> tuple[Joint, Trace] | None:
+    def _try_fuse(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
         """The kernel, which may have to become one with reductions, and the unit as a part of it; None if unfit."""
         found = self._in_one_space(kernel, unit)
         if found is None:
@@ -261,7 +261,7 @@ class _Placement:
         clash = races(kernel.space, theirs, mine) or races(kernel.space, trace.reads, kernel.writes)
         return None if clash else (kernel, trace)
 
-    def _in_one_space(self, kernel: Joint, unit: Unit) -> tuple[Joint, Trace] | None:
+    def _in_one_space(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
         """Both in the space of the one that has reductions, where only one has; None where spaces differ otherwise."""
         tracer, trace = self.sharer.tracer, unit.trace
         if trace.space == kernel.space:
@@ -277,12 +277,12 @@ class _Placement:
             return None
         if not flat:
             return kernel, moved
-        joint = Joint(rows)
+        joint = FusedKernel(rows)
         joint.take(moved, others)
         return joint, trace
 
 
-def _faces(space: Space) -> list[Space | Shape]:
+def _fusion_keys(space: KernelSpace) -> list[KernelSpace | Shape]:
     """What units that may join a kernel have in common with it."""
     if space.reduced is None:
         return [space, moving(space.dims)]

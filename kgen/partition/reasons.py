@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.ir.kernel import Access, Operand
-from kgen.partition.cut import RowStep
+from kgen.ir.graph import IndexMap, Operand
+from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
 from kgen.partition.trace import LONGEST_CHAIN
 
 
 def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, ...], ...]:
     """For each step, what it leaves for later ones and why they do not find it themselves; what it has to wait for."""
-    written = [{t.operand for t in s.touches if t.writes} for s in steps]
-    read = [{t.operand for t in s.touches if t.reads} for s in steps]
+    written = [{t.operand for t in s.accesses if t.writes} for s in steps]
+    read = [{t.operand for t in s.accesses if t.reads} for s in steps]
     found: list[tuple[str, ...]] = []
     for number, step in enumerate(steps):
         operands = [(operand, step.kernel.operands[operand]) for operand in sorted(written[number])]
@@ -21,7 +21,7 @@ def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, .
         for operand, known in operands:
             if known.role == "buffer":
                 readers = _those(operand, read)
-                why = _apart(step, operand, steps[readers[0]], chained=chained)
+                why = _why_separate(step, operand, steps[readers[0]], chained=chained)
                 left.setdefault((_kernels(readers), why), []).append(f"`{known.name}`")
         mine = [f"order: {who} {' and '.join(names)} from here: {why}" for (who, why), names in left.items()]
         found.append((*_updates(operands, read[:number]), *mine))
@@ -45,18 +45,18 @@ def _kernels(numbers: Sequence[int]) -> str:
     return f"kernel{'s' if len(shown) > 1 else ''} {listed} read{'' if len(shown) > 1 else 's'}"
 
 
-def _apart(step: Step, buffer: int, reader: Step, *, chained: bool) -> str:
+def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> str:
     """Why a kernel does not compute what it reads from a buffer."""
     ops = step.kernel.ops
-    store = next(op for op in step.kernel.stores if isinstance(op.attr, Access) and op.attr.operand == buffer)
+    store = next(op for op in step.kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
     if ops[store.args[0]].name != "reduce":
         return f"chains of more than {LONGEST_CHAIN} rounds of reductions go on from memory"
-    assert isinstance(step, RowStep)
-    if isinstance(reader, RowStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
+    assert isinstance(step, ReductionStep)
+    if isinstance(reader, ReductionStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
         return "a kernel reduces one set of axes"
     if not chained:
         return "a row in one kernel would be the work of one block, which is too little here"
-    updated = {t.operand for t in reader.touches if t.writes and step.kernel.operands[t.operand].role == "inout"}
-    if any(t.operand in updated for t in step.touches):
+    updated = {t.operand for t in reader.accesses if t.writes and step.kernel.operands[t.operand].role == "inout"}
+    if any(t.operand in updated for t in step.accesses):
         return "it is found before that kernel updates what it is made of"
     return "it is needed beside other rows than its own"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgen.ir.kernel import Kernel, Shape
+from kgen.ir.graph import Graph, Shape
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """One way in which a kernel touches an operand: which one, through which map, reading, writing or both."""
+class Access:
+    """One way in which a kernel accesses an operand: which one, through which map, reading, writing or both."""
 
     operand: int
     axes: tuple[int | None, ...]
@@ -21,11 +21,11 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One kernel over one iteration shape.  ``touches``: what it writes first, then what it only reads."""
+    """One kernel over one iteration shape.  ``accesses``: what it writes first, then what it only reads."""
 
-    kernel: Kernel
+    kernel: Graph
     shape: Shape
-    touches: tuple[Touch, ...]
+    accesses: tuple[Access, ...]
 
     def index_axes(self) -> frozenset[int]:
         """The axes of the space that ``index()`` reads, so that merging must leave them whole."""

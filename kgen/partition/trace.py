@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from kgen.ir.kernel import Access, Kernel, Op, Reduction, Shape
+from kgen.ir.graph import Graph, IndexMap, Op, Reduction, Shape
 
-Place = tuple[int | None, ...]  #: for each axis of a value, the axis of the space that it walks; None for one of size 1
+AxisMap = tuple[
+    int | None, ...
+]  #: for each axis of a value, the axis of the space that it walks; None for one of size 1
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class KernelSpace:
     """What a kernel walks.
 
     ``reduced``: the axes that its reductions share; None where it has none, and its stores all have the shape ``dims``.
@@ -35,11 +37,11 @@ class Space:
         reduced = self.reduced or frozenset()
         return tuple(i for i in range(len(self.dims)) if i not in reduced)
 
-    def is_wide(self, place: Place) -> bool:
+    def varies_along_row(self, place: AxisMap) -> bool:
         """Whether a value changes along a row."""
         return self.reduced is not None and any(p in self.reduced for p in place if p is not None)
 
-    def place(self, shape: Shape) -> Place | None:
+    def place(self, shape: Shape) -> AxisMap | None:
         """Where a sink of this shape lies, None where it does not fit."""
         if self.reduced is None:
             return tuple(None if dim == 1 else i for i, dim in enumerate(shape)) if shape == self.dims else None
@@ -56,7 +58,7 @@ class Read:
     """``axes``: the operand's axis for each of the space.  ``by_row``: whether all threads of a row may read it."""
 
     operand: int
-    axes: Place
+    axes: AxisMap
     by_row: bool
 
 
@@ -67,12 +69,12 @@ class Trace:
     ``loaded``: those that come from a buffer; ``fused``: the reductions that do not.
     """
 
-    space: Space
-    values: dict[int, dict[Place, bool]] = field(default_factory=dict)
-    loaded: dict[tuple[int, Place], None] = field(default_factory=dict)
+    space: KernelSpace
+    values: dict[int, dict[AxisMap, bool]] = field(default_factory=dict)
+    loaded: dict[tuple[int, AxisMap], None] = field(default_factory=dict)
     fused: set[int] = field(default_factory=set)
     reads: set[Read] = field(default_factory=set)
-    writes: dict[int, Place] = field(default_factory=dict)  # operand -> axes
+    writes: dict[int, AxisMap] = field(default_factory=dict)  # operand -> axes
 
     @property
     def buffers(self) -> set[int]:
@@ -85,7 +87,7 @@ def moving(shape: Shape) -> Shape:
     return tuple(dim for dim in shape if dim != 1)
 
 
-def below(op: Op, place: Place, ops: Sequence[Op], space: Space) -> Iterator[Place]:
+def below(op: Op, place: AxisMap, ops: Sequence[Op], space: KernelSpace) -> Iterator[AxisMap]:
     """The places of an op's arguments."""
     for a in op.args:
         shape = ops[a].shape
@@ -98,9 +100,9 @@ def below(op: Op, place: Place, ops: Sequence[Op], space: Space) -> Iterator[Pla
             yield tuple(None if dim == 1 else place[skipped + i] for i, dim in enumerate(shape))
 
 
-def spread(op: Op, place: Place, rank: int) -> Place:
+def spread(op: Op, place: AxisMap, rank: int) -> AxisMap:
     """The operand's axis that each axis of the space walks, for a load or store."""
-    assert isinstance(op.attr, Access)
+    assert isinstance(op.attr, IndexMap)
     axes: list[int | None] = [None] * rank
     for where, axis in zip(place, op.attr.axes, strict=True):
         if where is not None:
@@ -109,33 +111,33 @@ def spread(op: Op, place: Place, rank: int) -> Place:
 
 
 class Tracer:
-    """``chained``: whether a kernel may reduce, and then reduce or write a whole row with the result.  ``milestones``:
+    """``chained``: whether a kernel may reduce, and then reduce or write a whole row with the result.  ``chain_cuts``:
     values that are read from buffers wherever they are used."""
 
-    def __init__(self, kernel: Kernel, milestones: Iterable[int], *, chained: bool) -> None:
+    def __init__(self, kernel: Graph, chain_cuts: Iterable[int], *, chained: bool) -> None:
         self.ops = kernel.ops
-        self.milestones = frozenset(milestones)
+        self.chain_cuts = frozenset(chain_cuts)
         self.chained = chained
 
-    def rows(self, number: int) -> Space:
+    def rows(self, number: int) -> KernelSpace:
         """The space of a reduction."""
         op = self.ops[number]
         assert isinstance(op.attr, Reduction)
         walked = [(axis, dim) for axis, dim in enumerate(self.ops[op.args[0]].shape) if dim != 1]
         reduced = frozenset(i for i, (axis, _) in enumerate(walked) if axis in op.attr.axes)
-        return Space(tuple(dim for _, dim in walked), reduced)
+        return KernelSpace(tuple(dim for _, dim in walked), reduced)
 
-    def alone(self, sink: int, *, apart: bool = False) -> Trace:
-        """A kernel for one sink.  ``apart``: with all its reductions in other kernels."""
+    def alone(self, sink: int, *, separate: bool = False) -> Trace:
+        """A kernel for one sink.  ``separate``: with all its reductions in other kernels."""
         op = self.ops[sink]
         if op.name == "reduce":
             return self.run(self.rows(sink), [sink])
-        flat = self.run(Space(op.shape), [sink])
-        if apart:
+        flat = self.run(KernelSpace(op.shape), [sink])
+        if separate:
             return flat
         mine = tuple(i for i, dim in enumerate(op.shape) if dim != 1)
         for number, place in flat.loaded:  # the last reduction that the sink fits decides
-            if number in self.milestones or self.ops[number].name != "reduce":
+            if number in self.chain_cuts or self.ops[number].name != "reduce":
                 continue
             space = self.rows(number)
             kept = tuple(p for p in place if p is not None)
@@ -144,13 +146,13 @@ class Tracer:
                 return self.run(space, [sink])
         return flat
 
-    def run(self, space: Space, sinks: Iterable[int]) -> Trace:
+    def run(self, space: KernelSpace, sinks: Iterable[int]) -> Trace:
         """Everything that these sinks need, the last ops first, so that each is seen after all that use it."""
         found = Trace(space)
         queue: list[int] = []
-        ends: set[tuple[int, Place]] = set()
+        ends: set[tuple[int, AxisMap]] = set()
 
-        def want(number: int, place: Place, by_row: bool) -> None:
+        def want(number: int, place: AxisMap, by_row: bool) -> None:
             if number not in found.values:
                 found.values[number] = {}
                 heappush(queue, -number)
@@ -168,19 +170,19 @@ class Tracer:
                 if (number, place) not in ends and self._is_loaded(number, place, by_row, space):
                     found.loaded[number, place] = None
                     continue
-                if op.name == "load" and isinstance(op.attr, Access):
+                if op.name == "load" and isinstance(op.attr, IndexMap):
                     found.reads.add(Read(op.attr.operand, spread(op, place, len(space.dims)), by_row))
-                elif op.name == "store" and isinstance(op.attr, Access):
+                elif op.name == "store" and isinstance(op.attr, IndexMap):
                     found.writes[op.attr.operand] = spread(op, place, len(space.dims))
                 elif op.name == "reduce":
                     found.fused.add(number)
-                wide = by_row or op.name == "reduce" or space.is_wide(place)
+                varies = by_row or op.name == "reduce" or space.varies_along_row(place)
                 for a, where in zip(op.args, below(op, place, self.ops, space), strict=True):
-                    want(a, where, wide)
+                    want(a, where, varies)
         return found
 
-    def _is_loaded(self, number: int, place: Place, by_row: bool, space: Space) -> bool:
-        if number in self.milestones:
+    def _is_loaded(self, number: int, place: AxisMap, by_row: bool, space: KernelSpace) -> bool:
+        if number in self.chain_cuts:
             return True
         if self.ops[number].name != "reduce":
             return False
@@ -196,7 +198,7 @@ class Tracer:
 LONGEST_CHAIN = 16
 
 
-def milestones(kernel: Kernel) -> set[int]:
+def chain_cuts(kernel: Graph) -> set[int]:
     """Values at which chains of more than :data:`LONGEST_CHAIN` rounds are cut.
 
     Of a value that a multiple of so many rounds is needed for, and that goes into the next one: itself, where it is
@@ -219,7 +221,7 @@ def milestones(kernel: Kernel) -> set[int]:
     return found | _reductions(kernel, small, rounds, found)
 
 
-def _reductions(kernel: Kernel, small: list[int], rounds: Sequence[int], cut: Set[int]) -> set[int]:
+def _reductions(kernel: Graph, small: list[int], rounds: Sequence[int], cut: Set[int]) -> set[int]:
     """The reductions that values are made of, up to where they are cut already.  ``rounds``: that each op takes."""
     ops, found = kernel.ops, set[int]()
     seen: set[int] = set()

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from kgen.passes.cse import cse
 from kgen.passes.dce import dce
 from kgen.passes.fold import fold
 from kgen.passes.identities import identities
 from kgen.passes.powers import powers
 
-Pass = Callable[[Kernel], Kernel]
+Pass = Callable[[Graph], Graph]
 
 PIPELINE: tuple[Pass, ...] = (powers, fold, identities, fold, cse, dce)
 
 
-def optimise(kernel: Kernel, until: str | None = None) -> Kernel:
+def optimise(kernel: Graph, until: str | None = None) -> Graph:
     """Run :data:`PIPELINE`; with ``until``, only to the last pass of that name."""
     end = len(PIPELINE) if until is None else max(n for n, one in enumerate(PIPELINE, 1) if one.__name__ == until)
     for one in PIPELINE[:end]:

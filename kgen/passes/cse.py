@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from kgen.passes.rewrite import rewrite
 
 
-def cse(kernel: Kernel) -> Kernel:
+def cse(kernel: Graph) -> Graph:
     return rewrite(kernel, lambda builder, op, args: None)

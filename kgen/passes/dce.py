@@ -9,10 +9,10 @@ Operands are kept, since they are the signature of the call; the emitter leaves 
 
 from __future__ import annotations
 
-from kgen.ir.kernel import Kernel, Op
+from kgen.ir.graph import Graph, Op
 
 
-def dce(kernel: Kernel) -> Kernel:
+def dce(kernel: Graph) -> Graph:
     live = [op.name == "store" for op in kernel.ops]
     for number in range(len(kernel.ops) - 1, -1, -1):
         if live[number]:
@@ -32,4 +32,4 @@ def dce(kernel: Kernel) -> Kernel:
             moved[number] = len(ops)
             attr = kept.index(op.attr) if op.name == "scalar" and isinstance(op.attr, int) else op.attr
             ops.append(Op(op.name, tuple(moved[a] for a in op.args), op.dtype, op.shape, attr, op.label, op.span))
-    return Kernel(kernel.operands, tuple(kernel.scalars[i] for i in kept), tuple(ops))
+    return Graph(kernel.operands, tuple(kernel.scalars[i] for i in kept), tuple(ops))

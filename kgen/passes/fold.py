@@ -17,7 +17,7 @@ from typing import Any
 
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Kernel, Op
+from kgen.ir.graph import CastMode, Graph, Op
 from kgen.literals import fmod
 from kgen.passes.rewrite import constant, rewrite
 
@@ -42,7 +42,7 @@ _COMPARE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def fold(kernel: Kernel) -> Kernel:
+def fold(kernel: Graph) -> Graph:
     return rewrite(kernel, _fold)
 
 

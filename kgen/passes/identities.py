@@ -22,14 +22,14 @@ from collections.abc import Sequence
 
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import CastMode, Kernel, Op, Reduction
+from kgen.ir.graph import CastMode, Graph, Op, Reduction
 from kgen.passes.rewrite import constant, rewrite
 
 _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
 _COMMUTES = frozenset({"add", "mul", "or", "xor", "and"})
 
 
-def identities(kernel: Kernel) -> Kernel:
+def identities(kernel: Graph) -> Graph:
     return rewrite(kernel, _identity)
 
 

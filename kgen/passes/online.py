@@ -21,11 +21,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgen.dtypes import FLOAT32
-from kgen.ir.kernel import Kernel, Op, Reduction
+from kgen.ir.graph import Graph, Op, Reduction
 from kgen.passes.dce import dce
 
 
-def online_reductions(kernel: Kernel) -> Kernel:
+def online_reductions(kernel: Graph) -> Graph:
     """The kernel with online reductions.  Not exact: the terms of sums are rounded differently."""
     ops = list(kernel.ops)
     for number, op in enumerate(ops):
@@ -35,7 +35,7 @@ def online_reductions(kernel: Kernel) -> Kernel:
     return kernel if ops == list(kernel.ops) else dce(replace(kernel, ops=tuple(ops)))
 
 
-def _shifted_exponents(kernel: Kernel, op: Op) -> int | None:
+def _shifted_exponents(kernel: Graph, op: Op) -> int | None:
     """The ``x`` of ``sum(exp(x - max(x)))``."""
     if not (isinstance(op.attr, Reduction) and op.attr.kind == "sum" and op.dtype.is_float):
         return None
@@ -46,7 +46,7 @@ def _shifted_exponents(kernel: Kernel, op: Op) -> int | None:
     return source if source is not None and kernel.ops[source].shape == term.shape else None
 
 
-def _squared_deviations(kernel: Kernel, op: Op) -> int | None:
+def _squared_deviations(kernel: Graph, op: Op) -> int | None:
     """The ``x`` of ``mean((x - mean(x)) * (x - mean(x)))``."""
     if not (isinstance(op.attr, Reduction) and op.attr.kind == "mean" and op.dtype.is_float):
         return None
@@ -57,7 +57,7 @@ def _squared_deviations(kernel: Kernel, op: Op) -> int | None:
     return source if source is not None and kernel.ops[source].shape == square.shape else None
 
 
-def _from(kernel: Kernel, number: int, kind: str, axes: tuple[int, ...]) -> int | None:
+def _from(kernel: Graph, number: int, kind: str, axes: tuple[int, ...]) -> int | None:
     """The ``x`` of ``x - kind(x)`` over these axes."""
     op = kernel.ops[number]
     if op.name != "sub":
@@ -71,7 +71,7 @@ def _from(kernel: Kernel, number: int, kind: str, axes: tuple[int, ...]) -> int 
     return x if aligned else None
 
 
-def is_quotient_by_sum(kernel: Kernel, op: Op) -> bool:
+def is_quotient_by_sum(kernel: Graph, op: Op) -> bool:
     """Whether this op divides ``exp(x - max(x))``, which is at most 1, by its sum, which is at least 1."""
     if op.name != "div":
         return False
@@ -83,7 +83,7 @@ def is_quotient_by_sum(kernel: Kernel, op: Op) -> bool:
     return x is not None and below.args == (whole.get(below.attr.kind),)
 
 
-def approximable_exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset[int]]:
+def approximable_exponentials(kernel: Graph) -> tuple[frozenset[int], frozenset[int]]:
     """The float32 ``exp(x - max(x))`` that may be approximate: ``(terms, quotients)``, as numbers of ops.
 
     ``terms`` are only summed, over the same axes.  ``quotients`` are also divided by that sum, see
@@ -108,7 +108,7 @@ def approximable_exponentials(kernel: Kernel) -> tuple[frozenset[int], frozenset
     return frozenset(terms), _with_own_divisor(kernel, quotients)
 
 
-def _uses(kernel: Kernel) -> tuple[dict[int, list[int]], set[int]]:
+def _uses(kernel: Graph) -> tuple[dict[int, list[int]], set[int]]:
     """The ops that read each op, and the ops that a reduction depends on."""
     users: dict[int, list[int]] = {}
     reduced: set[int] = set()
@@ -121,7 +121,7 @@ def _uses(kernel: Kernel) -> tuple[dict[int, list[int]], set[int]]:
     return users, reduced
 
 
-def _with_own_divisor(kernel: Kernel, quotients: set[int]) -> frozenset[int]:
+def _with_own_divisor(kernel: Graph, quotients: set[int]) -> frozenset[int]:
     """Those quotients whose divisor divides no other value."""
     dividends: dict[int, set[int]] = {}
     for op in kernel.ops:
@@ -135,14 +135,14 @@ def _with_own_divisor(kernel: Kernel, quotients: set[int]) -> frozenset[int]:
         quotients = kept
 
 
-def _sums_exponentials(kernel: Kernel, term: Op, user: Op) -> bool:
+def _sums_exponentials(kernel: Graph, term: Op, user: Op) -> bool:
     attr = user.attr
     if not (isinstance(attr, Reduction) and attr.kind == "sum" and user.dtype is FLOAT32):
         return False
     return _from(kernel, term.args[0], "max", attr.axes) is not None
 
 
-def _is_rounded(kernel: Kernel, users: list[int]) -> bool:
+def _is_rounded(kernel: Graph, users: list[int]) -> bool:
     """Whether all these ops round a value to 16 bits or fewer."""
     casts = [kernel.ops[u] for u in users]
     return bool(casts) and all(c.name == "cast" and c.dtype.is_float and c.dtype.size <= 2 for c in casts)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import Kernel, Op
+from kgen.ir.graph import Graph, Op
 from kgen.passes.rewrite import rewrite
 
 
-def powers(kernel: Kernel) -> Kernel:
+def powers(kernel: Graph) -> Graph:
     return rewrite(kernel, _multiply)
 
 

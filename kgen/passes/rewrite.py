@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import Kernel, Op, from_bits
+from kgen.ir.graph import Graph, Op, from_bits
 
 #: Given the builder, an op and its rewritten arguments, the number of its replacement, or None to keep it.
 Rule = Callable[[Builder, Op, Sequence[Op]], int | None]
 
 
-def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
+def rewrite(kernel: Graph, rule: Rule) -> Graph:
     """Apply ``rule`` to every op, operands first.  Equal ops become one; the user's names are kept."""
     builder = Builder()
     moved: list[int] = []
@@ -30,7 +30,7 @@ def rewrite(kernel: Kernel, rule: Rule) -> Kernel:
             new = builder.ops[number]
             builder.ops[number] = Op(new.name, new.args, new.dtype, new.shape, new.attr, op.label, new.span)
         moved.append(number)
-    return Kernel(kernel.operands, kernel.scalars, tuple(builder.ops))
+    return Graph(kernel.operands, kernel.scalars, tuple(builder.ops))
 
 
 def _of_shape(builder: Builder, number: int, op: Op) -> int | None:

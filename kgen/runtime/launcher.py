@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 from kgen.codegen.kernels import Entry
 from kgen.partition.step import Step
 from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Signature
-from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
+from kgen.schedule.step_layout import Array
 
 _MAX_STREAMS = 64  # with parameter buffers that are kept
 

@@ -16,8 +16,8 @@ from functools import cached_property
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DType
 from kgen.partition.step import Step
-from kgen.schedule.bind import Array
 from kgen.schedule.launch import Launch
+from kgen.schedule.step_layout import Array
 
 SCRATCH_ALIGNMENT = 256  # every buffer starts at a multiple of what allocators align to
 ALIGNMENT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
@@ -118,9 +118,9 @@ class ParameterLayout:
                     case "buffer":
                         patches.append((place(bytes(8)), starts[int(parameter.key)]))
                         table.append(patches[-1][0])
-                    case "partial" | "arrived" | "taken":
+                    case "partial" | "arrived" | "next_row_counter":
                         partials = int(parameter.key) * launch.partials
-                        each = {"partial": partials, "arrived": 4 * launch.tiles, "taken": 4}[parameter.kind]
+                        each = {"partial": partials, "arrived": 4 * launch.tiles, "next_row_counter": 4}[parameter.kind]
                         patches.append((place(bytes(8)), scratch))
                         table.append(patches[-1][0])
                         scratch += -(-each // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT

@@ -7,7 +7,7 @@ from typing import Any
 
 from kgen.diagnostics import error, shown
 from kgen.dtypes import DType, Kind
-from kgen.ir.kernel import to_bytes
+from kgen.ir.graph import to_bytes
 
 _LARGEST = int(sys.float_info.max)
 

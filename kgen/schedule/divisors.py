@@ -6,9 +6,9 @@ import struct
 from collections.abc import Sequence
 
 
-def divisors(extents: Sequence[int], wide: bool) -> list[bytes]:
+def divisors(extents: Sequence[int], is_64bit: bool) -> list[bytes]:
     """Extents, and for 32-bit division their magic numbers and shifts."""
-    if wide:
+    if is_64bit:
         return [packed("q", extents)]
     magic = [magic_number(d) for d in extents]
     return [packed("I", extents), packed("I", [m for m, _ in magic]), packed("I", [s for _, s in magic])]

@@ -57,9 +57,9 @@ def extent(dimension: int) -> Name:
     return Name("shape", (dimension,))
 
 
-def stride(touch: int, dimension: int) -> Name:
+def stride(access: int, dimension: int) -> Name:
     """In elements."""
-    return Name("strides", (touch, dimension))
+    return Name("strides", (access, dimension))
 
 
 def ceil_div(number: Expr | int, divisor: Expr | int) -> Expr:
@@ -88,9 +88,9 @@ def total(terms: Iterable[Expr | int]) -> Expr:
     return reduce(Expr.__add__, terms, none)
 
 
-def walked(touch: int, dimension: int) -> Expr:
+def walked(access: int, dimension: int) -> Expr:
     """The stride along a dimension, 0 along one of a single element: nobody walks it."""
-    return where(Op("!=", (extent(dimension), Int(1))), stride(touch, dimension), 0)
+    return where(Op("!=", (extent(dimension), Int(1))), stride(access, dimension), 0)
 
 
 def magic(divisor: Expr) -> Expr:

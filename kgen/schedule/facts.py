@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kgen.layout.access import Access, classify
 from kgen.layout.iterator import IterationSpace
+from kgen.layout.kinds import LayoutKind, classify
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import PORTABLE, Target
@@ -16,9 +16,9 @@ from kgen.schedule.tuning import Tuning
 
 @dataclass(frozen=True)
 class Facts:
-    """A step and where its operands lie; sequences have one entry for each of its touches.
+    """A step and where its operands lie; sequences have one entry for each of its accesses.
 
-    ``itemsizes`` in bytes; ``addresses`` modulo what the widest access needs; ``aliased``: whether another touch may
+    ``itemsizes`` in bytes; ``addresses`` modulo what the widest access needs; ``aliased``: whether another access may
     reach the same memory.
     """
 
@@ -35,17 +35,17 @@ class Facts:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.step.kernel.operands[t.operand].name for t in self.step.touches)
+        return tuple(self.step.kernel.operands[t.operand].name for t in self.step.accesses)
 
     @cached_property
-    def classes(self) -> tuple[Access, ...]:
-        """How each touch walks the space."""
-        return tuple(classify(self.space, i) for i in range(len(self.step.touches)))
+    def classes(self) -> tuple[LayoutKind, ...]:
+        """How each access walks the space."""
+        return tuple(classify(self.space, i) for i in range(len(self.step.accesses)))
 
     @cached_property
     def strided(self) -> tuple[str, ...]:
         """The names of operands that are neither dense in the order of the space nor a single element."""
-        return tuple(n for n, c in zip(self.names, self.classes, strict=True) if c is Access.STRIDED)
+        return tuple(n for n, c in zip(self.names, self.classes, strict=True) if c is LayoutKind.STRIDED)
 
     @cached_property
     def group(self) -> int:
@@ -58,9 +58,9 @@ class Facts:
         rank = len(self.step.shape)
         return tuple((axis - rank, self.space.dim_of(axis)) for axis in sorted(self.step.index_axes()))
 
-    def step_along(self, touch: int, dimension: int) -> int:
-        """The stride of a touch along a dimension, 0 where the dimension is not walked."""
-        return self.space.strides[touch][dimension] if self.space.shape[dimension] > 1 else 0
+    def step_along(self, access: int, dimension: int) -> int:
+        """The stride of an access along a dimension, 0 where the dimension is not walked."""
+        return self.space.strides[access][dimension] if self.space.shape[dimension] > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,15 @@ class Launch:
     layout: bytes
     tiles: int = 0  # groups of blocks that wait for each other
     partials: int = 0  # results that blocks leave for the last of their group, of each reduction
-    stays: int = 0  # blocks of a cluster, where as many clusters as fit a device take row after row
+    persistent_cluster: int = 0  # blocks of a cluster, where as many clusters as fit a device take row after row
 
     def grid_on(self, clusters: int) -> Dim3:
         """The grid on a device that has room for so many clusters."""
-        blocks = _resident()(blocks=self.grid[0], clusters=clusters, cluster=self.stays) if self.stays else self.grid[0]
+        blocks = (
+            _resident()(blocks=self.grid[0], clusters=clusters, cluster=self.persistent_cluster)
+            if self.persistent_cluster
+            else self.grid[0]
+        )
         return blocks, *self.grid[1:]
 
 
@@ -73,7 +77,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The names that a struct's members get from touches: ``labels`` of touches, ``owners``: of their operands."""
+    """The names that a struct's members get from accesses: ``labels`` of accesses, ``owners``: of their operands."""
 
     schedule: Schedule
     labels: tuple[str, ...]
@@ -82,23 +86,23 @@ class Labels:
     @staticmethod
     def numbered(schedule: Schedule) -> Labels:
         """Where nobody reads the names."""
-        found = tuple(f"t{i}" for i in range(len(schedule.touches)))
+        found = tuple(f"t{i}" for i in range(len(schedule.accesses)))
         return Labels(schedule, found, found)
 
     def of_patterns(self) -> list[tuple[str, int, tuple[str, ...]]]:
-        """For each stride pattern, its name, the first touch that has it, and the operands that do."""
+        """For each stride pattern, its name, the first access that has it, and the operands that do."""
         found: list[tuple[str, int, tuple[str, ...]]] = []
         for number in range(self.schedule.patterns):
-            touches = [i for i, t in enumerate(self.schedule.touches) if t.pattern == number]
-            found.append((self.labels[touches[0]], touches[0], tuple(self.owners[i] for i in touches)))
+            accesses = [i for i, t in enumerate(self.schedule.accesses) if t.pattern == number]
+            found.append((self.labels[accesses[0]], accesses[0], tuple(self.owners[i] for i in accesses)))
         return found
 
 
-def divisor_fields(extents: Sequence[Expr], wide: bool, of: str, prefix: str = "") -> list[Field]:
+def divisor_fields(extents: Sequence[Expr], is_64bit: bool, of: str, prefix: str = "") -> list[Field]:
     """The extents that an index is divided by and, for 32-bit division, their magic numbers."""
     if not extents:
         return []
-    if wide:
+    if is_64bit:
         return [Field("long long", f"{prefix}extent", tuple(extents), of)]
     magic_comment = "2^32 * (2^shift - extent) / extent + 1, in integers"
     shift_comment = "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31"
@@ -113,7 +117,7 @@ def divisor_fields(extents: Sequence[Expr], wide: bool, of: str, prefix: str = "
 class Rule:
     """``lets``: numbers with names, each made of those before it, that the others are made of.
 
-    ``n``, ``tiles``, ``partials``, ``stays``: as in :class:`Launch`.
+    ``n``, ``tiles``, ``partials``, ``persistent_cluster``: as in :class:`Launch`.
     """
 
     grid: tuple[Expr, Expr, Expr]
@@ -123,7 +127,7 @@ class Rule:
     lets: tuple[tuple[str, Expr], ...] = ()
     tiles: Expr = _NONE
     partials: Expr = _NONE
-    stays: int = 0
+    persistent_cluster: int = 0
 
     @property
     def struct_alignment(self) -> int:
@@ -154,7 +158,7 @@ class Rule:
         while len(sides) > 1 and sides[-1] == "1":
             sides.pop()
         lets = "".join(f"; {name} = {shown(value)}" for name, value in self.lets)
-        few = f", in as many clusters of {self.stays} as fit the device" if self.stays else ""
+        few = f", in as many clusters of {self.persistent_cluster} as fit the device" if self.persistent_cluster else ""
         dimensions = " (shape: the fastest dimension first)" if "shape[1]" in lets else ""
         return f"launch: {' x '.join(sides)} blocks of {self.block} threads{few}{lets}{dimensions}"
 
@@ -166,7 +170,7 @@ class Rule:
     def launch(self, space: IterationSpace) -> Launch:
         """One thread for each group of elements, or one block for each tile; no kernel loops over the grid."""
         grid, n, tiles, partials, values = self._function(space.shape, space.strides)
-        return Launch(grid, (self.block, 1, 1), n, self.packer.pack(*values), tiles, partials, self.stays)
+        return Launch(grid, (self.block, 1, 1), n, self.packer.pack(*values), tiles, partials, self.persistent_cluster)
 
 
 def _compiled(text: str, name: str) -> Callable[..., Any]:

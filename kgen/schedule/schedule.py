@@ -18,7 +18,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load for a group
 #: gather      elements at a stride along a row, one after another
-#: transposed  consecutive along another dimension: a tile at a time, turned in shared memory
+#: transposed  consecutive along another dimension: a tile at a time, transposed through shared memory
 #: linear      consecutive elements, one a thread
 #: strided     one element a thread, at an offset computed from its coordinates
 #: row         one element for each row of a kernel with reductions
@@ -29,23 +29,23 @@ AccessKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class TouchSchedule:
+class AccessSchedule:
     """``alignment``: bytes that every group's address is known to be a multiple of (of vectors and the like); of what
     a kernel with reductions shifts, the address of each row.
 
     ``pattern``: which of the kernel's distinct stride patterns gives the offset, None where there is none.
-    ``restrict``: nothing else in the kernel can touch this memory.
+    ``restrict``: nothing else in the kernel can access this memory.
     """
 
-    access: AccessKind
+    kind: AccessKind
     alignment: int = 0
     pattern: int | None = None
     restrict: bool = True
 
     @property
-    def is_straight(self) -> bool:
+    def is_vectorised(self) -> bool:
         """Whether it moves by groups in the order in which the kernel walks."""
-        return self.access in ("vector", "shifted")
+        return self.kind in ("vector", "shifted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Schedule:
 
     ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
     ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
-    ``lead``: the touch whose aligned addresses groups begin at, None where they begin at the first element.
+    ``anchor``: the access whose aligned addresses groups begin at, None where they begin at the first element.
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbours in a row (rows only).
-    ``touches``: one entry for each :class:`~kgen.partition.step.Touch`.  ``target``: what it was chosen for.
+    ``accesses``: one entry for each :class:`~kgen.partition.step.Access`.  ``target``: what it was chosen for.
     """
 
     template: str
@@ -65,16 +65,16 @@ class Schedule:
     group: int
     rank: int
     index_bits: Literal[32, 64]
-    touches: tuple[TouchSchedule, ...]
+    accesses: tuple[AccessSchedule, ...]
     coordinates: tuple[tuple[int, int], ...] = ()
-    lead: int | None = None
+    anchor: int | None = None
     across: bool = False
     target: Target = field(default=PORTABLE, kw_only=True)
 
     @property
     def patterns(self) -> int:
         """How many distinct stride patterns the offset calculator serves."""
-        return 1 + max((t.pattern for t in self.touches if t.pattern is not None), default=-1)
+        return 1 + max((t.pattern for t in self.accesses if t.pattern is not None), default=-1)
 
     @property
     def signed(self) -> Literal["int", "long long"]:
@@ -93,4 +93,4 @@ class Schedule:
 
 def ranked_suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:
     """The end of the name of a kernel that computes offsets."""
-    return f"{schedule.template}{schedule.rank}{'_across' if schedule.across else ''}{schedule.bits_suffix}"
+    return f"{schedule.template}_{schedule.rank}d{'_across' if schedule.across else ''}{schedule.bits_suffix}"

@@ -31,7 +31,7 @@ class Elementwise:
     tile_bytes: int = 48 << 10
     #: Elements of a tile that a thread holds along each side when it also reads operands that are not transposed:
     #: squares of 8 of both spill registers, and 4 are as fast.
-    widest_beside: int = 4
+    max_transposed_width: int = 4
     #: Registers (4 bytes each) that a tile kernel may fill with other operands before it waits for the tile.
     prefetch_registers: int = 32
 
@@ -68,7 +68,7 @@ class Rows:
     #: Threads that may share a row of a few vectors; longer rows are a matter of loads in flight.
     most_sharing_few: int = 8
     #: Threads that share a row which is read again for each round; twice as many where rows do not stay in the caches
-    #: near an SM until then, or where every element is a load of its own.
+    #: in L1 until then, or where every element is a load of its own.
     loop_threads: int = 512
     #: Elements of a row that stay in those caches.
     longest_cached: int = 1 << 16
@@ -200,12 +200,12 @@ class ResidentColumns:
 class Chains:
     """How chains of rounds of reductions are cut into kernels."""
 
-    #: Longer rows have rounds of reductions joined where that is possible: up to here an exchange costs little.
-    longest_in_rounds: int = 4096
+    #: Longer rows have rounds of reductions merged online where that is possible: up to here an exchange costs little.
+    max_separate_rounds_row: int = 4096
     #: A chain of rounds is one block's work a row: at least so many rows.
-    fewest_rows: int = 64
+    min_fused_rows: int = 64
     #: Or rows so short that one block is done with them before another kernel could start.
-    longest_alone: int = 1 << 16
+    max_one_block_row: int = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)  # by identity: tables are few, and keys of what is compiled

@@ -1,4 +1,4 @@
-// Reads a group as words: read as such, bytes would be taken apart at once.
+// Reads a group as words: read as such, bytes would be unpacked at once.
 template <typename T>
 static __device__ __forceinline__ T load_words(const void* from)
 {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kgen.ir.evaluator import evaluate
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from kgen.ir.printer import print_kernel
 from kgen.ir.reader import parse_kernel
 from kgen.ir.rounding import numpy_dtype
@@ -23,7 +23,7 @@ PROGRAMS = files("accept", "*.k")
 EXTENTS = (3, 4, 5, 2, 6, 7)  # of n0, n1, ... where arrays are made up
 
 
-def kernel_of(path: Path) -> Kernel:
+def kernel_of(path: Path) -> Graph:
     return checked(path.read_text(encoding="utf-8"), path.name).kernel
 
 
@@ -57,7 +57,7 @@ def test_passes_keep_every_bit(path: Path) -> None:
         assert a.tobytes() == b.tobytes()
 
 
-def made_up(kernel: Kernel) -> tuple[list[Array | None], list[object], tuple[int, ...] | None]:
+def made_up(kernel: Graph) -> tuple[list[Array | None], list[object], tuple[int, ...] | None]:
     """Arguments of a kernel: small integers, so that every dtype holds them."""
     rng = np.random.default_rng(0)
     extent = {f"n{i}": n for i, n in enumerate(EXTENTS)}

@@ -10,7 +10,7 @@ import pytest
 from kgen import pipeline
 from kgen.check import ArrayArg, check
 from kgen.dtypes import FLOAT32
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from tests.check.typing import result
 
 Rows = list[tuple[str, str, str]]
@@ -364,7 +364,7 @@ def test_out(value: str, out: str, expected: str) -> None:
     assert result("out = a", f"a={value}", out=out) == expected
 
 
-def kernel(text: str, **shapes: tuple[int | None, ...]) -> Kernel:
+def kernel(text: str, **shapes: tuple[int | None, ...]) -> Graph:
     program = pipeline.load(text)
     return check(program, {a.name: ArrayArg(FLOAT32, shapes[a.name]) for a in program.arguments}).kernel
 

@@ -8,7 +8,7 @@ from kgen import pipeline
 from kgen.check import ArgType, ArrayArg, WeakArg, check
 from kgen.dtypes import COMPLEX64, FLOAT16, FLOAT32, FLOAT64, DType, Kind
 from kgen.functions import FUNCTIONS
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 
 _VALUES = {Kind.FLOAT: "0.3", Kind.COMPLEX: "(0.3 + 0.1j)"}
 _FORMS = {"literal": "{0}", "param": "q", "choice": "(x > 0 ? {0} : 2 * {0})"}
@@ -26,7 +26,7 @@ _NAMES = [
 ]
 
 
-def _kernel(name: str, form: str, kind: Kind, dtype: DType) -> Kernel:
+def _kernel(name: str, form: str, kind: Kind, dtype: DType) -> Graph:
     function = FUNCTIONS[name]
     args = [_FORMS[form].format(_VALUES[kind])] * max(function.arity)
     if function.rule == "ordered":

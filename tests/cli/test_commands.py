@@ -150,7 +150,7 @@ def test_explain_counts_registers(run: Run, files: Any) -> None:
     argv = ["explain", "expr.k", "--shape", "a=512x512,b=512x512,c=512", "--strides", "b=1x512", "--arch", "sm_80"]
     status, text, _ = run(*argv)
     assert status == 0
-    assert "transposed: turned in shared memory; makes the kernel work by tiles of 64 x 64" in text
+    assert "transposed: transposed through shared memory; makes the kernel work by tiles of 64 x 64" in text
     assert re.search(r"on sm_80: \d+ registers a thread, 16,384 bytes of shared memory a block, no local memory", text)
     usage = json.loads(run(*argv, "--json")[1])["kernels"][0]["usage"]
     assert 16 < usage["registers"] < 128

@@ -8,7 +8,7 @@ from typing import get_args
 
 from kgen.codegen.spelling import ROWS
 from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT32, DType, Kind
-from kgen.ir.kernel import Attr, CastMode
+from kgen.ir.graph import Attr, CastMode
 from kgen.ir.ops import OPS
 from kgen.syntax.tree import RoundingMode
 

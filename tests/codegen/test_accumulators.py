@@ -16,7 +16,7 @@ import pytest
 from kgen import resources
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import ACCUMULATORS, HELPERS, helper_texts
-from kgen.codegen.reduction.accumulators import Accumulator, accumulator, counted_once, near
+from kgen.codegen.reduction.accumulators import Accumulator, accumulator, with_32bit_index, with_shared_count
 from kgen.codegen.reduction.states import first_of, part_of, thread_state
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.dtypes import (
@@ -34,7 +34,7 @@ from kgen.dtypes import (
     UINT64,
     DType,
 )  # fmt: skip
-from kgen.ir.kernel import Op, Reduction
+from kgen.ir.graph import Op, Reduction
 from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cpu.module import CpuModule
 from tests.cpu.harness import Array, launch
@@ -93,9 +93,9 @@ class Case:
     def accumulator(self) -> Accumulator:
         attr = Reduction(self.kind, (0,), False, self.correction)
         found = accumulator(attr, self.source, self.target)
-        if self.way == "near":
-            return near(found)
-        return counted_once(found) if self.way == "counted" else replace(found, local=None)
+        if self.way == "shared_operand":
+            return with_32bit_index(found)
+        return with_shared_count(found) if self.way == "counted" else replace(found, local=None)
 
 
 FLOATS = (FLOAT32, FLOAT64)
@@ -106,7 +106,7 @@ CASES = (
     *(Case(k, t, t, "two") for k in ("var", "std", "logsumexp", "exp_sum") for t in FLOATS),
     *(Case(k, t, t, "counted") for k in ("var", "sum", "mean") for t in FLOATS),
     *(Case(k, t, INT64) for k in ("argmin", "argmax") for t in (FLOAT32, INT8, INT64, BOOL)),
-    *(Case(k, t, INT64, "near") for k in ("argmin", "argmax") for t in (FLOAT32, INT8, INT64, BOOL)),
+    *(Case(k, t, INT64, "shared_operand") for k in ("argmin", "argmax") for t in (FLOAT32, INT8, INT64, BOOL)),
     *(Case(k, t, t) for k in ("min", "max") for t in (INT8, INT16, INT32, UINT8, UINT32, UINT64, INT64, BOOL)),
     *(Case(k, t, INT64) for k in ("sum", "prod") for t in (INT8, INT16, INT32, INT64)),
     *(Case(k, UINT64, UINT64) for k in ("sum", "prod")),

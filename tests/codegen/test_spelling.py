@@ -9,12 +9,12 @@ import pytest
 
 from kgen import resources
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
-from kgen.codegen.helpers import ACCUMULATORS, CLUSTER, HELPERS, LOAD_SHIFTED, SHIFT_BLOCKS, helper_texts
-from kgen.codegen.reduction.accumulators import accumulator, counted_once
+from kgen.codegen.helpers import ACCUMULATORS, CLUSTER, FUNNEL_SHIFT_BLOCKS, HELPERS, LOAD_UNALIGNED, helper_texts
+from kgen.codegen.reduction.accumulators import accumulator, with_shared_count
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
-from kgen.ir.kernel import COMPLEX_KINDS, INTERNAL_KINDS, KINDS, Attr, CastMode, Op, Reduction, from_bits, to_bits
+from kgen.ir.graph import COMPLEX_KINDS, INTERNAL_KINDS, KINDS, Attr, CastMode, Op, Reduction, from_bits, to_bits
 from kgen.ir.ops import OPS
 
 from .cases import all_cases
@@ -46,33 +46,33 @@ def test_helpers_and_files_agree() -> None:
     for kind in (*KINDS, *INTERNAL_KINDS):
         for dtype in (FLOAT32, FLOAT64, *((COMPLEX64, COMPLEX128) if kind in COMPLEX_KINDS else ())):
             found = accumulator(Reduction(kind, (0,), False), dtype, dtype)
-            used |= {*found.all_helpers, *counted_once(found).all_helpers}
+            used |= {*found.all_helpers, *with_shared_count(found).all_helpers}
             steps = two_steps(Op("reduce", (0,), dtype, (), Reduction(kind, (0,), False)), found)
             used |= {*steps.first.helpers, *steps.second.all_helpers} if steps is not None else set()
     for kind in ("sum", "prod", "min", "max", "argmin", "argmax"):
         found = accumulator(Reduction(kind, (0,), False), INT8, INT64)
         used |= {*found.all_helpers, *found.part_helpers}
     used |= {
-        LOAD_SHIFTED,
-        SHIFT_BLOCKS,
+        LOAD_UNALIGNED,
+        FUNNEL_SHIFT_BLOCKS,
         "divide",
-        "divide_share",
+        "divide_quotient",
         "divide_group",
         *CLUSTER,
-        "raised_exp",
-        "hold",
-        "pick",
-        "widened",
-        "load_blocks",
+        "exp_scaled_2_24",
+        "keep_packed",
+        "extract",
+        "to_float",
+        "load_aligned_blocks",
         "load_evict_last",
         "load_words",
         "load_streaming",
-        *(f"added_{narrow}" for narrow in ("i8", "u8", "bool")),
-        "read_rows",
-        "read_rows_evict_last",
-        "write_rows",
+        *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
+        "load_rows",
+        "load_rows_evict_last",
+        "store_rows",
     }
-    used |= {f"{which}_{half}" for which in ("greatest", "least") for half in ("f16", "bf16")}
+    used |= {f"{which}_{half}" for which in ("group_max", "group_min") for half in ("f16", "bf16")}
     for _ in range(2):  # a struct may need one that needs another
         used |= {required for name in used for required in HELPERS[name].requires}
     assert set(HELPERS) == used

@@ -15,7 +15,7 @@ from kgen.codegen.helpers import helper_texts
 from kgen.codegen.spelling import Expr, register_type, spell, storage_type
 from kgen.dtypes import INT32, DType
 from kgen.ir.evaluator import evaluate
-from kgen.ir.kernel import Access, Kernel, Op, Operand
+from kgen.ir.graph import Graph, IndexMap, Op, Operand
 from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cpu.module import CpuModule
 
@@ -132,10 +132,10 @@ def oracle(case: Case, args: Sequence[Array]) -> Array:
     every = tuple(range(1))
     operands = [Operand("abcd"[i], t, ("n0",), "input") for i, t in enumerate(case.of)]
     operands.append(Operand("out", case.dtype, ("n0",), "output"))
-    ops = [Op("load", (), t, ("n0",), Access(i, every)) for i, t in enumerate(case.of)]
+    ops = [Op("load", (), t, ("n0",), IndexMap(i, every)) for i, t in enumerate(case.of)]
     ops.append(Op(case.name, tuple(range(len(ops))), case.dtype, ("n0",), case.attr))
-    ops.append(Op("store", (len(ops) - 1,), case.dtype, ("n0",), Access(len(operands) - 1, every)))
-    return evaluate(Kernel(tuple(operands), (), tuple(ops)), [*args, None])[0]
+    ops.append(Op("store", (len(ops) - 1,), case.dtype, ("n0",), IndexMap(len(operands) - 1, every)))
+    return evaluate(Graph(tuple(operands), (), tuple(ops)), [*args, None])[0]
 
 
 def on_cpu(cases: Sequence[Case], args: Sequence[Array]) -> list[Array]:

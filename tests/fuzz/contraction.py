@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import Kernel, Op
+from kgen.ir.graph import Graph, Op
 from kgen.passes import optimise
 
 MOST = 32  # kernels
 
 
-def contracted(kernel: Kernel) -> list[Kernel] | None:
+def contracted(kernel: Graph) -> list[Graph] | None:
     """Every kernel with some products contracted into ``fma``; None where these are too many to try."""
     kernel = optimise(kernel)
     sums = {n: _products(kernel, op) for n, op in enumerate(kernel.ops) if op.name in ("add", "sub")}
@@ -25,14 +25,14 @@ def contracted(kernel: Kernel) -> list[Kernel] | None:
     return [_with(kernel, dict(zip(sums, choice, strict=True))) for choice in choices if any(choice)]
 
 
-def _products(kernel: Kernel, op: Op) -> list[str]:
+def _products(kernel: Graph, op: Op) -> list[str]:
     """Which operands of a sum of floats are products."""
     if not op.dtype.is_float:
         return []
     return [side for side, arg in zip(("left", "right"), op.args, strict=True) if _factors(kernel, arg) is not None]
 
 
-def _factors(kernel: Kernel, number: int) -> tuple[int, int, bool] | None:
+def _factors(kernel: Graph, number: int) -> tuple[int, int, bool] | None:
     """Of a product, or of its negative."""
     op = kernel.ops[number]
     negative = op.name == "neg"
@@ -40,7 +40,7 @@ def _factors(kernel: Kernel, number: int) -> tuple[int, int, bool] | None:
     return (*op.args, negative) if op.name == "mul" else None  # type: ignore[return-value]
 
 
-def _with(kernel: Kernel, chosen: dict[int, str | None]) -> Kernel:
+def _with(kernel: Graph, chosen: dict[int, str | None]) -> Graph:
     builder = Builder()
     moved: list[int] = []
     for number, op in enumerate(kernel.ops):
@@ -62,7 +62,7 @@ def _with(kernel: Kernel, chosen: dict[int, str | None]) -> Kernel:
         if minus_other:
             last = _add(builder, "neg", (last,), kernel.ops[other])
         moved.append(_add(builder, "fma", (first, moved[b], last), op))
-    return Kernel(kernel.operands, kernel.scalars, tuple(builder.ops))
+    return Graph(kernel.operands, kernel.scalars, tuple(builder.ops))
 
 
 def _add(builder: Builder, name: str, args: tuple[int, ...], like: Op) -> int:

@@ -8,7 +8,7 @@ from kgen.check import ArrayArg, WeakArg, check
 from kgen.diagnostics import KgenError
 from kgen.dtypes import DTYPES, DType, Kind
 from kgen.functions import FUNCTIONS
-from kgen.ir.kernel import Kernel, Op
+from kgen.ir.graph import Graph, Op
 from kgen.ir.ops import EXACT
 from kgen.pipeline import load
 
@@ -54,7 +54,7 @@ WEAK = {
 _APART = {"index", "size", "expand"}
 
 
-def is_exact(kernel: Kernel) -> bool:
+def is_exact(kernel: Graph) -> bool:
     """Whether every op has one defined result; the power of integers has."""
     return not any(is_inexact(op) for op in kernel.ops)
 

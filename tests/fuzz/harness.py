@@ -11,7 +11,7 @@ import numpy as np
 
 from kgen import jit
 from kgen.diagnostics import KgenError
-from kgen.ir.kernel import Kernel as IR
+from kgen.ir.graph import Graph as IR
 from kgen.ir.printer import print_kernel
 from kgen.jit import Kernel
 from kgen.pipeline import load

@@ -18,7 +18,7 @@ import numpy as np
 from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe
 from kgen.check import check
 from kgen.ir import evaluator
-from kgen.ir.kernel import Access, Kernel, Op
+from kgen.ir.graph import Graph, IndexMap, Op
 from kgen.ir.ops import OPS
 from kgen.passes import optimise
 from kgen.program import Program
@@ -53,7 +53,7 @@ class Expected:
 class Reference:
     """A call's typed kernel and what it gives: outputs, then updated arguments, by name."""
 
-    kernel: Kernel
+    kernel: Graph
     expected: dict[str, Expected]
     contracts: bool = True  # what contraction gives is among the samples, if that was asked for
 
@@ -85,17 +85,17 @@ def reference(program: Program, arguments: Arguments, *, contract: bool = False)
 
 
 def _expected(
-    kernel: Kernel,
+    kernel: Graph,
     arrays: dict[str, Array],
     scalars: dict[str, Any],
     shape: tuple[int, ...] | None,
-    variants: Sequence[Kernel],
+    variants: Sequence[Graph],
 ) -> dict[str, Expected]:
     names = [o.name for o in kernel.operands if o.role != "input"]
 
     cache: dict[object, Array] = {}  # of inexact functions, some of which take long
 
-    def run(kernel: Kernel, nudge: Nudge | None = None) -> list[Array]:
+    def run(kernel: Graph, nudge: Nudge | None = None) -> list[Array]:
         with _nudged(nudge, cache):
             return evaluator.evaluate(
                 kernel, [None if o.role == "output" else arrays[o.name] for o in kernel.operands],
@@ -119,11 +119,11 @@ def _expected(
     return {n: Expected(n, a, mask, (*(more if behind[n] else ()), *f), behind[n]) for n, a, mask, more, *f in rows}
 
 
-def _inexact_behind(kernel: Kernel) -> dict[str, int]:
+def _inexact_behind(kernel: Graph) -> dict[str, int]:
     """How many inexact ops each output and updated argument is made of."""
     found: dict[str, int] = {}
     for store in kernel.stores:
-        assert isinstance(store.attr, Access)
+        assert isinstance(store.attr, IndexMap)
         reached: set[int] = set()
         stack = list(store.args)
         while stack:

@@ -8,12 +8,12 @@ import numpy as np
 
 from kgen.ir import evaluator
 from kgen.ir.evaluator import Frame
-from kgen.ir.kernel import Access, Kernel, Op, Operand, Reduction
-from kgen.ir.reductions import reduce
+from kgen.ir.graph import Graph, IndexMap, Op, Operand, Reduction
+from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import numpy_dtype
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
-from kgen.partition.trace import Place, spread
+from kgen.partition.trace import AxisMap, spread
 
 from .arrays import Array
 
@@ -41,13 +41,13 @@ class _Simulated:
         self.operands = operands
         self.memory = memory
         self.space = tuple(1 if dim == 1 else extents[dim] for dim in step.shape)
-        self.frame = Frame(Kernel(tuple(operands), step.kernel.scalars, step.kernel.ops), [], [], dict(extents))
+        self.frame = Frame(Graph(tuple(operands), step.kernel.scalars, step.kernel.ops), [], [], dict(extents))
         self.before = dict(memory)
-        self.written: dict[int, Place] = {}
+        self.written: dict[int, AxisMap] = {}
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> AxisMap:
         op = self.step.kernel.ops[number]
-        if isinstance(self.step, RowStep):
+        if isinstance(self.step, ReductionStep):
             return self.step.places[number]
         skipped = len(self.space) - len(op.shape)
         return tuple(None if dim == 1 else skipped + i for i, dim in enumerate(op.shape))
@@ -64,7 +64,7 @@ class _Simulated:
         rank, place = len(self.space), self.place(number)
         match op.name:
             case "load":
-                assert isinstance(op.attr, Access)
+                assert isinstance(op.attr, IndexMap)
                 assert op.attr.operand in self.before, f"`{self.operands[op.attr.operand].name}` is not written yet"
                 return self.spread_out(self.before[op.attr.operand], spread(op, place, rank))
             case "store":
@@ -84,15 +84,15 @@ class _Simulated:
         found = np.asarray(evaluator.ROWS[op.name](self.frame, op, *args))
         return found.reshape((1,) * (rank - found.ndim) + found.shape)
 
-    def spread_out(self, array: Array, axes: Place) -> Array:
+    def spread_out(self, array: Array, axes: AxisMap) -> Array:
         walked = [a for a in axes if a is not None]
         left = [a for a in range(array.ndim) if a not in walked]
         assert all(array.shape[a] == 1 for a in left)
         turned = np.transpose(array, (*left, *walked)).reshape([array.shape[a] for a in walked])
         return turned.reshape([1 if a is None else array.shape[a] for a in axes])
 
-    def store(self, op: Op, axes: Place, value: Array) -> None:
-        assert isinstance(op.attr, Access)
+    def store(self, op: Op, axes: AxisMap, value: Array) -> None:
+        assert isinstance(op.attr, IndexMap)
         operand = self.operands[op.attr.operand]
         shape = tuple(1 if dim == 1 else self.frame.sizes[str(dim)] for dim in operand.shape)
         walked = [a for a in axes if a is not None]
@@ -102,7 +102,7 @@ class _Simulated:
         self.written[op.attr.operand] = axes
 
     def reduced(self, op: Op, value: Array) -> Array:
-        assert isinstance(self.step, RowStep)
+        assert isinstance(self.step, ReductionStep)
         assert isinstance(op.attr, Reduction)
         axes = tuple(range(self.step.kept, len(self.space)))
         full = [n if i in axes else value.shape[i] for i, n in enumerate(self.space)]
@@ -113,16 +113,20 @@ class _Simulated:
     def refuse_races(self) -> None:
         step = self.step
         ops = step.kernel.ops
-        needed = [isinstance(step, RowStep) and op.name == "reduce" for op in ops]
+        needed = [isinstance(step, ReductionStep) and op.name == "reduce" for op in ops]
         for number in range(len(ops) - 1, -1, -1):
-            wide = isinstance(step, RowStep) and step.kept < len(step.shape) and step.is_wide(number)
+            wide = isinstance(step, ReductionStep) and step.kept < len(step.shape) and step.varies_along_row(number)
             if needed[number] or wide:
                 for a in ops[number].args:
                     needed[a] = True
         for number, op in enumerate(ops):
-            if op.name == "load" and isinstance(op.attr, Access) and op.attr.operand in self.written:
+            if op.name == "load" and isinstance(op.attr, IndexMap) and op.attr.operand in self.written:
                 axes = spread(op, self.place(number), len(self.space))
                 name = self.operands[op.attr.operand].name
                 assert axes == self.written[op.attr.operand], f"`{name}` is read at elements that other threads write"
-                if isinstance(step, RowStep) and step.kept < len(step.shape) and not step.is_wide(number):
+                if (
+                    isinstance(step, ReductionStep)
+                    and step.kept < len(step.shape)
+                    and not step.varies_along_row(number)
+                ):
                     assert not needed[number], f"all threads of a row read the element of `{name}` that one writes"

@@ -9,7 +9,7 @@ from kgen import jit, pipeline, spec
 from kgen.check import ArrayArg, check
 from kgen.dtypes import FLOAT32, INT32, DType
 from kgen.ir.evaluator import evaluate
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from kgen.ir.verifier import verify
 from kgen.runtime.cuda import nvrtc
 from kgen.runtime.cuda.compiler import flags
@@ -18,7 +18,7 @@ from .batch import joined
 from .contraction import contracted
 
 
-def kernel_of(text: str, dtype: DType = FLOAT32) -> Kernel:
+def kernel_of(text: str, dtype: DType = FLOAT32) -> Graph:
     program = pipeline.load(text)
     return check(program, {a.name: ArrayArg(dtype, (None,)) for a in program.arguments}).kernel
 

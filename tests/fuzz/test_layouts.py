@@ -122,6 +122,6 @@ def test_every_class_occurs() -> None:
         a, b = operand(rng, shape, FLOAT32), operand(rng, shape, FLOAT32)
         explained = kgen.jit("out = a + b").explain(a, b).to_dict()["kernels"][0]["schedule"]
         templates.add(explained["template"])
-        classes |= {t["access"] for t in explained["touches"]}
+        classes |= {t["kind"] for t in explained["accesses"]}
     assert templates == {"contiguous", "flat", "rows", "tiled"}
     assert classes >= {"vector", "column", "gather", "transposed", "strided"}

@@ -15,12 +15,12 @@ from kgen import pipeline
 from kgen.call.arguments import ArrayValue, bind, describe
 from kgen.check import check
 from kgen.ir.evaluator import evaluate
-from kgen.ir.kernel import Access, Kernel
+from kgen.ir.graph import Graph, IndexMap
 from kgen.ir.verifier import check as verify
-from kgen.partition.cut import RowStep, cut
+from kgen.partition.cut import ReductionStep, cut
 from kgen.passes import optimise
 from kgen.passes.online import online_reductions
-from kgen.schedule.bind import extents_of
+from kgen.schedule.step_layout import extents_of
 from tests.check.typing import type_of
 
 from .arrays import Array
@@ -34,7 +34,7 @@ FIRST_SEED = 90_000
 EACH_IS = 2  # programs that are cut and simulated for each that is compiled
 
 
-def typed(program: Program) -> tuple[Kernel, dict[str, Array]]:
+def typed(program: Program) -> tuple[Graph, dict[str, Array]]:
     """The program's kernel, as it is typed, and its arrays."""
     arrays = program.arrays()
     loaded = pipeline.load(program.text)
@@ -43,7 +43,7 @@ def typed(program: Program) -> tuple[Kernel, dict[str, Array]]:
     return kernel, {n: v.array for n, v in values.items() if isinstance(v, ArrayValue)}
 
 
-def expected(kernel: Kernel, given: dict[str, Array]) -> dict[str, Array]:
+def expected(kernel: Graph, given: dict[str, Array]) -> dict[str, Array]:
     arrays = [given[o.name].copy() if o.role != "output" else None for o in kernel.operands]
     found = evaluate(kernel, arrays)
     return dict(zip([o.name for o in kernel.operands if o.role != "input"], found, strict=True))
@@ -66,7 +66,7 @@ def assert_equal(program: Program, got: dict[str, Array], want: dict[str, Array]
         assert close.all(), f"{name}: {program}\n{one}\n{other}"
 
 
-def cuts(kernel: Kernel) -> dict[str, Kernel]:
+def cuts(kernel: Graph) -> dict[str, Graph]:
     """The optimised kernel, and the same in fewer rounds."""
     best = optimise(kernel)
     return {"as written": best, "in fewer rounds": online_reductions(best)}
@@ -153,9 +153,11 @@ def test_programs_are_varied() -> None:
         kernel, _ = typed(program)
         _, steps = cut(optimise(kernel))
         seen["several kernels"] += len(steps) > 1
-        seen["reductions"] += any(isinstance(s, RowStep) for s in steps)
+        seen["reductions"] += any(isinstance(s, ReductionStep) for s in steps)
         for step in steps:
-            loads = {a.operand for op in step.kernel.ops if op.name == "load" and isinstance(a := op.attr, Access)}
-            seen["in place"] += isinstance(step, RowStep) and any(t.writes and t.operand in loads for t in step.touches)
+            loads = {a.operand for op in step.kernel.ops if op.name == "load" and isinstance(a := op.attr, IndexMap)}
+            seen["in place"] += isinstance(step, ReductionStep) and any(
+                t.writes and t.operand in loads for t in step.accesses
+            )
     assert min(seen.values()) >= 8, seen
     assert len(seen) == 14, seen

@@ -234,5 +234,5 @@ def test_explain_names_the_reasons(pair: tuple[Any, Any]) -> None:
     x, y = pair
     text = str(kgen.jit("out = a * b").explain(x, y.T.contiguous().T))
     assert "tiled: `b` is consecutive along another dimension" in text
-    assert re.search(r"transposed: turned in shared memory;.* makes the kernel work by tiles of 64 x 64", text)
+    assert re.search(r"transposed: transposed through shared memory;.* makes the kernel work by tiles of 64 x 64", text)
     assert re.search(r"on sm_\d+: \d+ registers a thread, 16,384 bytes of shared memory a block, no local memory", text)

@@ -25,8 +25,8 @@ WORDS = """
 
 GENERATED = """
     a_ptr a_v a_vec a_new a_newvec a_at a_stride x_v x_v2 t layout n i j e c0 c1 q0 q1 at0 at1 index0 size_n0
-    size_0 Pack element out_v out_ptr kernel kernel_element kernel_contiguous kernel_strided1
-    kernel_strided1_layout extent magic shift stride nan_max nan_min wrap_add floor_div small_pow bit_cast at
+    size_0 Pack element out_v out_ptr kernel kernel_element kernel_contiguous kernel_strided_1d
+    kernel_strided_1d_layout extent magic shift stride nan_max nan_min wrap_add floor_div small_pow bit_cast at
     T N Bytes value result
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from kgen.dtypes import BOOL, BY_NAME, INT32, DType
 from kgen.ir.evaluator import evaluate
-from kgen.ir.kernel import Access, Attr, Kernel, Op, Operand
+from kgen.ir.graph import Attr, Graph, IndexMap, Op, Operand
 from kgen.ir.ops import OPS
 from kgen.ir.verifier import check
 
@@ -26,10 +26,10 @@ def _apply() -> Callable[..., Any]:
         result = dtype or {"same": common, "bool": BOOL, "int32": INT32, "stated": common}[OPS[name].result]
         operands = [Operand(f"x{i}", d, ("n",), "input") for i, d in enumerate(dtypes)]
         out = Operand("out", result, ("n",), "output")
-        ops = [Op("load", (), d, ("n",), Access(i, (0,))) for i, d in enumerate(dtypes)]
+        ops = [Op("load", (), d, ("n",), IndexMap(i, (0,))) for i, d in enumerate(dtypes)]
         ops.append(Op(name, tuple(range(len(arrays))), result, ("n",), attr))
-        ops.append(Op("store", (len(arrays),), result, ("n",), Access(len(arrays), (0,))))
-        kernel = Kernel((*operands, out), (), tuple(ops))
+        ops.append(Op("store", (len(arrays),), result, ("n",), IndexMap(len(arrays), (0,))))
+        kernel = Graph((*operands, out), (), tuple(ops))
         check(kernel)
         return evaluate(kernel, [*arrays, None])[0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgen.dtypes import BFLOAT16, DTYPES, FLOAT64, DType
-from kgen.ir.kernel import CastMode, to_bytes
+from kgen.ir.graph import CastMode, to_bytes
 from kgen.ir.rounding import Array, cast, numpy_dtype
 from kgen.runtime.scalars import pack
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kgen.dtypes import BOOL, BY_NAME, DTYPES, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT64, DType
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 from kgen.ir.rounding import cast, numpy_dtype
 from kgen.syntax.tree import RoundingMode
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kgen.dtypes import BOOL, DTYPES, FLOAT32, FLOAT64, INT64, DType
-from kgen.ir.kernel import Access, CastMode, Kernel, Op, Operand, Reduction, Scalar, to_bits
+from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Operand, Reduction, Scalar, to_bits
 from kgen.ir.printer import constant, print_kernel
 from kgen.ir.reader import constant_bits, parse_kernel
 
@@ -44,10 +44,10 @@ def test_every_attribute_reads_back() -> None:
     assert kernel.operands[3].role == "inout"
     assert kernel.scalars == (Scalar("alpha", FLOAT32),)
     assert kernel.ops[0].label == "gate"
-    assert kernel.ops[3].attr == Access(2, (1, None))
+    assert kernel.ops[3].attr == IndexMap(2, (1, None))
     assert kernel.ops[12].attr == Reduction("var", (0, 1), True, 1)
     assert kernel.ops[14].attr == CastMode("rd", False)
-    assert kernel.ops[-1].attr == Access(5, (0, None))
+    assert kernel.ops[-1].attr == IndexMap(5, (0, None))
 
 
 def test_the_default_mode_of_a_cast_is_not_written() -> None:
@@ -60,15 +60,15 @@ def test_the_default_mode_of_a_cast_is_not_written() -> None:
 def test_a_broken_kernel_prints_too() -> None:
     """Whatever the verifier may be handed can be shown: unknown operands, scalars and missing attributes."""
     ops = (
-        Op("load", (), FLOAT32, ("n",), Access(7, (0,))),
+        Op("load", (), FLOAT32, ("n",), IndexMap(7, (0,))),
         Op("scalar", (), FLOAT32, (), 3),
         Op("cast", (9,), FLOAT32, (), CastMode("rne", False)),
         Op("const", (), FLOAT32, (), 1 << 40),
         Op("add", (), FLOAT32, (), 5),
-        Op("store", (0,), FLOAT64, ("n",), Access(0, (4,))),
+        Op("store", (0,), FLOAT64, ("n",), IndexMap(0, (4,))),
         Op("load", (), FLOAT32, ("n",), None),
     )
-    text = print_kernel(Kernel((Operand("a", FLOAT32, ("n",), "input"),), (), ops), {1: ["no such scalar"]})
+    text = print_kernel(Graph((Operand("a", FLOAT32, ("n",), "input"),), (), ops), {1: ["no such scalar"]})
     assert "load ?7" in text
     assert "scalar ?3" in text
     assert "      ^ no such scalar" in text

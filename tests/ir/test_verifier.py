@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgen.dtypes import BFLOAT16, BOOL, BY_NAME, FLOAT32, INT32
-from kgen.ir.kernel import Access, Kernel, Op, Operand, Reduction
+from kgen.ir.graph import Graph, IndexMap, Op, Operand, Reduction
 from kgen.ir.reader import parse_kernel
 from kgen.ir.verifier import InvalidKernel, check, verify
 
@@ -165,8 +165,8 @@ def test_attributes_of_the_wrong_kind() -> None:
     operand = Operand("a", FLOAT32, ("n",), "input")
     ops = (
         Op("load", (), FLOAT32, ("n",), None),
-        Op("load", (), FLOAT32, ("n",), Access(3, (0,))),
-        Op("load", (), FLOAT32, ("n",), Access(0, (0,))),
+        Op("load", (), FLOAT32, ("n",), IndexMap(3, (0,))),
+        Op("load", (), FLOAT32, ("n",), IndexMap(0, (0,))),
         Op("neg", (2,), FLOAT32, ("n",), 4),
         Op("cast", (2,), INT32, ("n",), None),
         Op("reduce", (2,), FLOAT32, (), None),
@@ -175,7 +175,7 @@ def test_attributes_of_the_wrong_kind() -> None:
         Op("reduce", (2,), FLOAT32, ("n",), Reduction("min", (), True)),
         Op("neg", (2, ), BFLOAT16, ("n",)),
     )  # fmt: skip
-    complaints = verify(Kernel((operand,), (), ops))
+    complaints = verify(Graph((operand,), (), ops))
     assert {complaint.op for complaint in complaints} == {0, 1, 3, 4, 5, 6, 7, 9}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgen.ir.evaluator import evaluate
-from kgen.ir.kernel import Kernel
+from kgen.ir.graph import Graph
 from kgen.ir.printer import print_kernel
 from kgen.ir.reader import parse_kernel
 from kgen.ir.verifier import check as verify
@@ -22,7 +22,7 @@ PASSES = {one.__name__: one for one in PIPELINE} | {"rounds": online_reductions}
 ARROW = "\n---> {}\n\n"  # and the pass
 
 
-def split(path: Path) -> tuple[str, str, Kernel]:
+def split(path: Path) -> tuple[str, str, Graph]:
     """The text before, the pass, and the kernel before: a file's name begins with the pass."""
     before = path.read_text(encoding="utf-8").partition("\n--->")[0].rstrip("\n") + "\n"
     return before, path.stem.partition("_")[0], parse_kernel(before)

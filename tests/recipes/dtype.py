@@ -74,7 +74,7 @@ import ml_dtypes
 import numpy as np
 import kgen
 from kgen.dtypes import FLOAT32, FLOAT64, INT32
-from kgen.ir.kernel import CastMode
+from kgen.ir.graph import CastMode
 from kgen.ir.rounding import cast
 
 E3M4 = kgen.float8_e3m4

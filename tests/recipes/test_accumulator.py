@@ -17,8 +17,8 @@ struct Cubes {
     __device__ __forceinline__ void add(T x) { sum += x * x * x; }
     __device__ __forceinline__ void merge(const Cubes& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Cubes shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Cubes shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
 };
@@ -32,15 +32,15 @@ CHANGES = (
         '    "norm": _norm,\n',
         '    "norm": _norm,\n    "cubes": lambda attr, source, to: _plain("Cubes", "cubes", register_type(to)),\n',
     ),
-    ("kgen/ir/kernel.py", '"count_nonzero", "norm",', '"count_nonzero", "norm", "cubes",'),
+    ("kgen/ir/graph.py", '"count_nonzero", "norm",', '"count_nonzero", "norm", "cubes",'),
     (
-        "kgen/ir/reductions.py",
+        "kgen/ir/reduction_values.py",
         '    "sum": lambda rows, _: np.sum(rows, axis=-1),\n',
         '    "sum": lambda rows, _: np.sum(rows, axis=-1),\n    "cubes": lambda rows, _: np.sum(rows**3, axis=-1),\n',
     ),
     ("kgen/functions.py", "count_nonzero norm logsumexp", "count_nonzero norm cubes logsumexp"),
     ("kgen/functions.py", '"norm", "logsumexp")', '"norm", "cubes", "logsumexp")'),
-    ("kgen/check/reductions.py", '"norm", "logsumexp"})', '"norm", "cubes", "logsumexp"})'),
+    ("kgen/check/reduction_types.py", '"norm", "logsumexp"})', '"norm", "cubes", "logsumexp"})'),
 )
 
 #: Rows in registers, long rows, columns, columns in registers, and a chain of two rounds.

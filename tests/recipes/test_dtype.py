@@ -15,7 +15,7 @@ def test_a_dtype_is_a_row_and_its_conversions(tmp_path: Path) -> None:
     copy.insert("kgen/__init__.py", "    FLOAT8_E4M3FN as", "    FLOAT8_E3M4 as float8_e3m4,\n")
     copy.insert("kgen/__init__.py", '    "float8_e4m3fn",', '    "float8_e3m4",\n')
     conversions = "kgen/codegen/conversions.py"
-    copy.insert(conversions, "from kgen.ir.kernel import CastMode\n", "from kgen.dtypes import FLOAT8_E3M4\n")
+    copy.insert(conversions, "from kgen.ir.graph import CastMode\n", "from kgen.dtypes import FLOAT8_E3M4\n")
     copy.insert(conversions, "CONVERSIONS: Mapping[", dtype.CONVERSIONS + "\n")
     copy.insert(conversions, "    FLOAT8_E5M2: _fp8(", dtype.ENTRY + "\n")
     copy.create("templates/device/from_e3m4.cu", dtype.FROM)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from kgen.codegen.elementwise.linear import StridedWriter
 from kgen.codegen.family import Family, Unit, Written
-from kgen.schedule.classes import classes
+from kgen.schedule.operand_summary import classes
 from kgen.schedule.elementwise.launch import linear_rule
 from kgen.schedule.elementwise.strided import strided
 from kgen.schedule.expressions import minimum

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.builder import Builder
-from kgen.ir.kernel import Kernel, Op
+from kgen.ir.graph import Kernel, Op
 from kgen.passes.rewrite import rewrite
 
 

@@ -65,7 +65,7 @@ def test_all_the_same(value: int) -> None:
 )
 def test_four_at_a_time(text: str, dtype: str, called: bool) -> None:
     source = kgen.jit(text).source(kgen.spec((3000, 4096), dtype))
-    assert ("added(x_vec" in source) == ("__dp4a" in source) == called
+    assert ("group_sum(x_vec" in source) == ("__dp4a" in source) == called
     assert nvrtc_log(source, "sm_75") == ""
 
 

@@ -21,14 +21,14 @@ KEEP = "axis=-1, keepdims=true"
 
 #: Texts, shapes, and the kernels that they take.
 KERNELS = {
-    "short": ("out = prod(z, axis=-1)\nl = logsumexp(z, axis=-1)", (300, 3), ["rows_held3_staged"]),
-    "rows": (f"out = z * prod(z, {KEEP}) - logsumexp(z, {KEEP})", (9, 70), ["rows_held80"]),
-    "odd rows": ("out = logsumexp(z, axis=1)\np = prod(z, axis=1)", (3, 1001), ["rows_held1024_peeled"]),
-    "long rows": (f"out = z - logsumexp(z, {KEEP}) + prod(z, {KEEP})", (3, 60_000), ["rows_long"]),
-    "shared rows": ("out = prod(z, axis=1)\nl = logsumexp(z, axis=1)", (2, 200_000), ["rows_long_split"]),
+    "short": ("out = prod(z, axis=-1)\nl = logsumexp(z, axis=-1)", (300, 3), ["reduce_regs3_staged"]),
+    "rows": (f"out = z * prod(z, {KEEP}) - logsumexp(z, {KEEP})", (9, 70), ["reduce_regs80"]),
+    "odd rows": ("out = logsumexp(z, axis=1)\np = prod(z, axis=1)", (3, 1001), ["reduce_regs1024_peeled"]),
+    "long rows": (f"out = z - logsumexp(z, {KEEP}) + prod(z, {KEEP})", (3, 60_000), ["reduce_long"]),
+    "shared rows": ("out = prod(z, axis=1)\nl = logsumexp(z, axis=1)", (2, 200_000), ["reduce_long_split"]),
     "columns": ("out = prod(z, axis=1)\nl = logsumexp(z, axis=1)", (5, 64, 40), ["columns"]),
     "shared columns": ("out = logsumexp(z, axis=0)\np = prod(z, axis=0)", (20_000, 16), ["columns_split"]),
-    "two kernels": ("out = z / prod(z, axis=0)", (3000, 100), ["columns_split", "rows2"]),
+    "two kernels": ("out = z / prod(z, axis=0)", (3000, 100), ["columns_split", "rows_2d"]),
     "all": ("out = logsumexp(conj(z))\np = prod(z * z)", (70, 41), None),
     "other axes": ("out = logsumexp(z, axis=(0, 2))\np = prod(z, axis=(0, 2), keepdims=true)", (5, 7, 41), None),
     "no axis": ("out = prod(z, axis=()) + logsumexp(z, axis=())", (5, 7), None),

@@ -16,16 +16,16 @@ SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e /
 @pytest.mark.parametrize(
     ("text", "shape", "kernels"),
     [
-        (SOFTMAX, (4096, 1024), ["rows_held1024"]),
-        (SOFTMAX, (4096, 200_000), ["rows_long"]),
-        (SOFTMAX, (1, 10_000_000), ["rows_long_split", "contiguous"]),
+        (SOFTMAX, (4096, 1024), ["reduce_regs1024"]),
+        (SOFTMAX, (4096, 200_000), ["reduce_long"]),
+        (SOFTMAX, (1, 10_000_000), ["reduce_long_split", "contiguous"]),
         ("let d = x - mean(x, axis=-1, keepdims=true)\nout = d / std(d, axis=-1, keepdims=true)", (99, 64), 1),
         ("y = x * 2\ns = sum(y, axis=-1)", (512, 512), 1),
         ("a = sum(x, axis=0)\nb = max(x * x, axis=0)", (512, 512), 1),
         ("a = sum(x, axis=0)\nb = sum(x, axis=1)", (512, 512), 2),
         ("out = sum(x) / max(x, axis=0)", (512, 512), 2),
         ("out = sum(sum(x, axis=0))", (512, 512), 2),
-        ("out = x - mean(x, axis=0)", (8192, 512), ["columns_split", "rows2"]),
+        ("out = x - mean(x, axis=0)", (8192, 512), ["columns_split", "rows_2d"]),
         ("out = x - sum(x, axis=1)", (64, 64), 2),
     ],
 )

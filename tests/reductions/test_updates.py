@@ -190,7 +190,7 @@ def test_expanded_reductions_are_one_kernel() -> None:
     """``expand`` in the place of the axis is ``keepdims``, and does not cost a kernel elsewhere."""
     softmax = "let m = max(x, axis=-1)\nlet e = exp(x - expand(m, axis=-1))\nout = e / expand(sum(e, axis=-1), axis=-1)"
     kernel = kgen.jit(softmax)
-    assert [s.kernel for s in kernel.explain(kgen.spec((4096, 1024), "f32")).steps] == ["rows_held1024"]
+    assert [s.kernel for s in kernel.explain(kgen.spec((4096, 1024), "f32")).steps] == ["reduce_regs1024"]
     both = kgen.jit("let s = sum(x, axis=1)\nq = x - expand(s, axis=1)\nr = expand(s, axis=0)")
     assert len(both.explain(kgen.spec((64, 64), "f32")).steps) == 1
 
@@ -274,7 +274,7 @@ def test_random_updates_find_what_is_wrong(rule: str) -> None:
     """Without either rule of ``sharing.py``, the simulated programs fail."""
     place, name, broken = {
         "races": (sharing, "races", False),
-        "order": (sharing.Sharer, "_updates", {}),
+        "order": (sharing.Fuser, "_updates", {}),
     }[rule]
     with mock.patch.object(place, name, return_value=broken), pytest.raises(AssertionError, match="seed"):
         fuzzed.simulated(range(200))

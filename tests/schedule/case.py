@@ -50,7 +50,7 @@ class Case:
 
     def _allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
         kernel = cut.kernel
-        aliased = [tuple(kernel.operands[t.operand].name in self.aliased for t in s.touches) for s in cut.steps]
+        aliased = [tuple(kernel.operands[t.operand].name in self.aliased for t in s.accesses) for s in cut.steps]
         return replace(pipeline.allocate(cut, sizes, operands), aliased=tuple(aliased))
 
 
@@ -82,8 +82,8 @@ def report(text: str) -> str:
 def _lines(lowered: Lowered) -> Iterator[str]:
     kernel = lowered.specialised.kernel
     for number, step in enumerate(lowered.steps, 1):
-        space, touches = step.placed.space, step.step.touches
-        names = [f"{kernel.operands[t.operand].name}: {space.strides[i]}" for i, t in enumerate(touches)]
+        space, accesses = step.placed.space, step.step.accesses
+        names = [f"{kernel.operands[t.operand].name}: {space.strides[i]}" for i, t in enumerate(accesses)]
         reduced = f", {step.placed.reduced} reduced" if step.placed.reduced else ""
         if len(lowered.steps) > 1:
             yield f"kernel {number} of {len(lowered.steps)}"

@@ -30,8 +30,8 @@ def test_every_decision_has_goldens() -> None:
     schedules = [json.loads(found[0]) for found in re.finditer(r"^\{\n.*?^\}$", text, re.MULTILINE | re.DOTALL)]
     values: dict[str, set[str]] = defaultdict(set)
     for schedule in schedules:
-        for name, value in [*schedule.items(), *(pair for t in schedule["touches"] for pair in t.items())]:
+        for name, value in [*schedule.items(), *(pair for t in schedule["accesses"] for pair in t.items())]:
             values[name].add(str(value))
     assert values["template"] == set(BY_NAME)
-    assert values["access"] == set(get_args(AccessKind))
+    assert values["kind"] == set(get_args(AccessKind))
     assert not [name for name, found in values.items() if len(found) < 2]

@@ -183,7 +183,7 @@ def test_expressions(expr: Expr, value: int, text: str) -> None:
 )
 def test_persistent_clusters_fit_the_device(grid: tuple[int, int, int], stays: int, clusters: int, found: int) -> None:
     """As many as the device has room for, one at least, and no more than there is work for."""
-    assert Launch(grid, (256, 1, 1), 1, b"", stays=stays).grid_on(clusters) == (found, *grid[1:])
+    assert Launch(grid, (256, 1, 1), 1, b"", persistent_cluster=stays).grid_on(clusters) == (found, *grid[1:])
 
 
 def test_explain_says_how_a_kernel_is_launched() -> None:

@@ -88,11 +88,13 @@ CASES = (
     Case("softmax_short", "softmax", "--dtype bf16 --shape x=10000000x7"),
     Case("softmax_odd", "softmax", "--dtype bf16 --shape x=4096x1001"),
     Case("rmsnorm_odd", "rmsnorm", "--dtype bf16 --shape x=4096x1001,weight=1001"),
-    Case("softmax_pairs", "softmax", "--dtype bf16 --shape x=1000000x65"),
-    Case("softmax_one", "softmax", "--dtype f32 --shape x=1x100000000"),
+    Case("softmax_two_threads", "softmax", "--dtype bf16 --shape x=1000000x65"),
+    Case("softmax_one_row", "softmax", "--dtype f32 --shape x=1x100000000"),
     Case("cross_entropy", "cross_entropy", "--dtype logits=f32,label=i64 --shape logits=4096x32000,label=4096"),
     Case("layernorm_bf16", "layernorm", "--dtype bf16 --shape x=16384x4096,weight=4096,bias=4096"),
-    Case("layernorm_staying", "layernorm", "--dtype bf16 --shape x=2048x131072,weight=131072,bias=131072 --arch sm_90"),
+    Case(
+        "layernorm_persistent", "layernorm", "--dtype bf16 --shape x=2048x131072,weight=131072,bias=131072 --arch sm_90"
+    ),
     Case(
         "layernorm_channels",
         "layernorm",

@@ -25,7 +25,7 @@ from kgen.runtime.stream import stream_handle
 
 if TYPE_CHECKING:
     from kgen.runtime.launcher import Launcher
-    from kgen.schedule.bind import Array
+    from kgen.schedule.step_layout import Array
 
 #: ``(args, out, stream, named)`` -> the result, or NotImplemented for another kind of call, of which nothing has run.
 FastCall = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]

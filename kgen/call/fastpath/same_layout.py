@@ -19,7 +19,7 @@ from kgen.call.fastpath.codegen import (
     write_launches,
 )  # fmt: skip
 from kgen.call.fastpath.native import native_call
-from kgen.schedule.bind import Array
+from kgen.schedule.step_layout import Array
 
 #: ``(i, j, True, bytes, 0)``: the pointers of operands i and j differ by exactly so many bytes.
 #: ``(i, j, False, first, second)``: they do not overlap: ``p + first <= q or q + second <= p``.

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from kgen.codegen import names
-from kgen.codegen.context import GroupContext, LayoutContext, OffsetContext, TouchContext, TurnedContext
+from kgen.codegen.context import GroupContext, LayoutContext, OffsetContext, OperandContext, TransposedContext
 from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
-from kgen.codegen.helpers import LOAD_SHIFTED, SHIFT_BLOCKS
+from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     OFFSETS_32,
-    apart,
-    before,
+    alignment_comment,
     call_lines,
-    decomposition,
-    placement,
+    elements_skipped,
+    index_decomposition,
+    no_overlap_comment,
     struct_fields,
     sum_lines,
 )
@@ -57,15 +57,15 @@ class GroupWriter(ElementWriter):
             index=self.index,
             signed=self.schedule.signed,
             layout=self.layout(),
-            lead="" if schedule.lead is None else self.lead(schedule.lead),
-            before="" if schedule.lead is None else self.before(schedule.lead),
+            anchor="" if schedule.anchor is None else self.anchor(schedule.anchor),
+            before="" if schedule.anchor is None else self.elements_skipped(schedule.anchor),
             inside=self.inside(),
             scalars=self.once("scalar"),
             columns=self.once("column"),
             early=tuple(t for t in reads if t.value in early),
             reads=tuple(t for t in reads if t.value not in early),
             writes=self.vectors(written=True),
-            turned=self.turned(),
+            transposed=self.transposed(),
             offsets=self.offsets(),
             packed=call_lines(element, [self.argument(a, at, packed=True) for a in element.arguments]),
             direct=call_lines(element, [self.argument(a, self.alone, packed=False) for a in element.arguments]),
@@ -80,10 +80,10 @@ class GroupWriter(ElementWriter):
     # --- places -------------------------------------------------------------------------------------
 
     def position(self, number: int, p: str) -> str:
-        """The offset of a touch at ``p`` along the fastest dimension."""
-        planned = self.schedule.touches[number]
+        """The offset of an access at ``p`` along the fastest dimension."""
+        planned = self.schedule.accesses[number]
         terms = self.row_terms(number, p)
-        match planned.access:
+        match planned.kind:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
             case "gather":
@@ -95,15 +95,15 @@ class GroupWriter(ElementWriter):
         return " + ".join(terms) or "0"
 
     def row_terms(self, number: int, p: str) -> list[str]:
-        """What says where a touch's row begins."""
-        pattern = self.schedule.touches[number].pattern
+        """What says where an access's row begins."""
+        pattern = self.schedule.accesses[number].pattern
         return [] if pattern is None else [names.offset(self.pattern(pattern))]
 
     def coordinate(self, dimension: int, p: str) -> str:
         return p.strip("()") if dimension == 0 else f"c{dimension}"
 
-    def one(self, touch: int) -> str:
-        return f"{self.pointer(touch)}[{self.position(touch, 'i')}]"
+    def one(self, access: int) -> str:
+        return f"{self.pointer(access)}[{self.position(access, 'i')}]"
 
     def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
         """What a call of the element function passes."""
@@ -112,16 +112,16 @@ class GroupWriter(ElementWriter):
         if argument.kind == "index":
             return self.coordinate(dict(self.schedule.coordinates)[int(argument.key)], p)
         number = int(argument.key)
-        touch, planned, name = self.step.touches[number], self.schedule.touches[number], self.labels[number]
-        if planned.access in ("scalar", "column"):
+        access, planned, name = self.step.accesses[number], self.schedule.accesses[number], self.labels[number]
+        if planned.kind in ("scalar", "column"):
             return argument.name
-        if planned.access == "transposed":
+        if planned.kind == "transposed":
             return f"{names.vector(name)}.at[j]" if packed else self.in_tile(name)
-        if packed and planned.is_straight:
+        if packed and planned.is_vectorised:
             written = argument.kind == "write"
-            vector = names.new_vector(name) if written and touch.reads else names.vector(name)
-            held = f"{vector}[k]" if not written and self.prefetched(number) else vector
-            return f"{held}.at[j]"
+            vector = names.new_vector(name) if written and access.reads else names.vector(name)
+            loaded = f"{vector}[k]" if not written and self.prefetched(number) else vector
+            return f"{loaded}.at[j]"
         return f"{self.pointer(number)}[{self.position(number, p)}]"
 
     def in_tile(self, name: str) -> str:
@@ -135,49 +135,49 @@ class GroupWriter(ElementWriter):
         """Whether an operand is loaded for all rows of a tile before the kernel waits for the tile."""
         return False
 
-    def vectors(self, *, written: bool) -> tuple[TouchContext, ...]:
-        found: list[TouchContext] = []
-        for number, (touch, planned) in enumerate(zip(self.step.touches, self.schedule.touches, strict=True)):
-            if planned.is_straight and (touch.writes if written else touch.reads):
+    def vectors(self, *, written: bool) -> tuple[OperandContext, ...]:
+        found: list[OperandContext] = []
+        for number, (access, planned) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
+            if planned.is_vectorised and (access.writes if written else access.reads):
                 name, type_ = self.labels[number], storage_type(self.operand(number).dtype)
-                vector = names.new_vector(name) if written and touch.reads else names.vector(name)
+                vector = names.new_vector(name) if written and access.reads else names.vector(name)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i')}"
-                found.append(TouchContext(place, type_, vector, pack, planned.access == "shifted"))
+                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted"))
         return tuple(found)
 
-    def lead(self, lead: int) -> str:
+    def anchor(self, anchor: int) -> str:
         """The address of a row, where groups begin where an output is aligned."""
-        pattern = self.schedule.touches[lead].pattern
+        pattern = self.schedule.accesses[anchor].pattern
         offset = "" if pattern is None else f" + {names.offset(self.pattern(pattern))}"
-        return f"{self.pointer(lead)}{offset}"
+        return f"{self.pointer(anchor)}{offset}"
 
-    def before(self, lead: int) -> str:
+    def elements_skipped(self, anchor: int) -> str:
         """How many elements a row's first group reaches beyond its beginning."""
-        return before(self.lead(lead), self.operand(lead).dtype.size, self.schedule.group)
+        return elements_skipped(self.anchor(anchor), self.operand(anchor).dtype.size, self.schedule.group)
 
     def inside(self) -> tuple[str, ...]:
-        """For each shifted touch, whether the blocks around a group lie within it."""
+        """For each shifted access, whether the blocks around a group lie within it."""
         found: list[str] = []
-        for number, planned in enumerate(self.schedule.touches):
-            if planned.access == "shifted":
+        for number, planned in enumerate(self.schedule.accesses):
+            if planned.kind == "shifted":
                 at, bounds = self.position(number, "i"), f"layout.{self.labels[number]}_inside"
                 found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
         return tuple(found)
 
-    def turned(self) -> tuple[TurnedContext, ...]:
+    def transposed(self) -> tuple[TransposedContext, ...]:
         """Operands that are transposed in shared memory."""
         return ()
 
     def movers(self) -> tuple[str, ...]:
-        return (LOAD_SHIFTED,) if any(t.access == "shifted" for t in self.schedule.touches) else ()
+        return (LOAD_UNALIGNED,) if any(t.kind == "shifted" for t in self.schedule.accesses) else ()
 
     # --- the layout struct, and comments ------------------------------------------------------------
 
     def layout(self) -> LayoutContext:
         """The struct: sides, what work numbers are divided by, strides, steps."""
-        rank, wide = self.schedule.rank, self.schedule.index_bits == 64
-        lines = decomposition(rank, set(range(rank)), wide, across=self.schedule.across)
+        rank, is_64bit = self.schedule.rank, self.schedule.index_bits == 64
+        lines = index_decomposition(rank, set(range(rank)), is_64bit, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
         comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
         return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
@@ -191,21 +191,21 @@ class GroupWriter(ElementWriter):
                 found.append(OffsetContext(sum_lines(f"const {self.schedule.signed} {names.offset(label)} = ", terms)))
         return tuple(found)
 
-    def covered(self, wide: str) -> list[str]:
-        """Which layouts the kernel is for, and its launch; ``wide``: what is said of 64-bit indices."""
+    def covered(self, note: str) -> list[str]:
+        """Which layouts the kernel is for, and its launch; ``note``: what is said of 64-bit indices."""
         raise NotImplementedError
 
     def comment(self) -> tuple[str, ...]:
-        wide = "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
-        text = [*self.covered(wide), *([] if wide else [OFFSETS_32]), *placement(self.step, self.schedule)]
+        note = "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
+        text = [*self.covered(note), *([] if note else [OFFSETS_32]), *alignment_comment(self.step, self.schedule)]
         for kind, what in (
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
             ("gather", "At a stride along rows"),
         ):
-            found = self.by_access(kind)
+            found = self.by_kind(kind)
             text += [f"{what}: {names.listed(found)}."] if found else []
-        return tuple(names.comment(line) for line in [*text, *apart(self.step, self.schedule)])
+        return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.step, self.schedule)])
 
 
 class RowsWriter(GroupWriter):
@@ -213,12 +213,12 @@ class RowsWriter(GroupWriter):
 
     template = "rows.cu.j2"
 
-    def covered(self, wide: str) -> list[str]:
+    def covered(self, note: str) -> list[str]:
         group, block = self.schedule.group, self.schedule.block
         per = f"{group} elements of a row a thread" if group > 1 else "one element a thread"
         across = ", neighbouring rows by neighbouring threads" if self.schedule.across else ""
         return [
-            f"Rows, {per}{across}.{wide}",
+            f"Rows, {per}{across}.{note}",
             f"Launch: ceil(n / {block}) blocks of {block} threads (a divisor of every SM's threads), for n groups.",
         ]
 
@@ -235,53 +235,56 @@ class TilesWriter(GroupWriter):
         return False
 
     def row_terms(self, number: int, p: str) -> list[str]:
-        planned = self.schedule.touches[number]
+        planned = self.schedule.accesses[number]
         if planned.pattern is None:
             return []
         label = self.pattern(planned.pattern)
         offset = [names.offset(label)] if self.schedule.rank > 2 else []
-        return [*offset, f"{p if planned.access == 'transposed' else 'q'} * layout.{label}_stride[0]"]
+        return [*offset, f"{p if planned.kind == 'transposed' else 'q'} * layout.{label}_stride[0]"]
 
     def coordinate(self, dimension: int, p: str) -> str:
         return "q" if dimension == 1 else super().coordinate(dimension, p)
 
     def prefetched(self, number: int) -> bool:
-        if self.schedule.touches[number].access != "vector" or self.schedule.lead is not None:
+        if self.schedule.accesses[number].kind != "vector" or self.schedule.anchor is not None:
             return False
         sizes = [
             self.operand(i).dtype.size * self.schedule.group**2
-            for i, (t, s) in enumerate(zip(self.step.touches, self.schedule.touches, strict=True))
-            if t.reads and s.access == "vector"
+            for i, (t, s) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True))
+            if t.reads and s.kind == "vector"
         ]
         return sum(sizes) <= 4 * self.schedule.target.tuning.elementwise.prefetch_registers
 
-    def lead(self, lead: int) -> str:
-        return f"{self.pointer(lead)} + {self.position(lead, 'p_first')}"
+    def anchor(self, anchor: int) -> str:
+        return f"{self.pointer(anchor)} + {self.position(anchor, 'p_first')}"
 
-    def before(self, lead: int) -> str:
-        return before("lead", self.operand(lead).dtype.size, self.schedule.group)
+    def elements_skipped(self, anchor: int) -> str:
+        return elements_skipped("anchor", self.operand(anchor).dtype.size, self.schedule.group)
 
-    def turned(self) -> tuple[TurnedContext, ...]:
-        found: list[TurnedContext] = []
+    def transposed(self) -> tuple[TransposedContext, ...]:
+        found: list[TransposedContext] = []
         group = self.schedule.group
-        for number, planned in enumerate(self.schedule.touches):
-            if planned.access == "transposed":
+        for number, planned in enumerate(self.schedule.accesses):
+            if planned.kind == "transposed":
                 name, size = self.labels[number], self.operand(number).dtype.size
                 type_ = storage_type(self.operand(number).dtype)
                 place = f"{self.pointer(number)} + {self.position(number, 'p')}"
                 pack = f"Pack<{type_}, {group}, {planned.alignment}>"
                 in_tile = f"Pack<{type_}, {group}, {min(16, group * size)}>"
                 found.append(
-                    TurnedContext(name, place, pack, in_tile, f"{name}_in", f"{name}_tile", names.vector(name), size)
+                    TransposedContext(
+                        name, place, pack, in_tile, f"{name}_in", f"{name}_tile", names.vector(name), size
+                    )
                 )
         return tuple(found)
 
     def movers(self) -> tuple[str, ...]:
-        return () if self.schedule.lead is None else (SHIFT_BLOCKS,)
+        return () if self.schedule.anchor is None else (FUNNEL_SHIFT_BLOCKS,)
 
-    def covered(self, wide: str) -> list[str]:
-        turned = names.listed([t.name for t in self.turned()])
+    def covered(self, note: str) -> list[str]:
+        transposed = names.listed([t.name for t in self.transposed()])
         return [
-            f"Tiles of {self.side} x {self.side} elements, one a block; {turned} turned in shared memory.{wide}",
+            f"Tiles of {self.side} x {self.side} elements, one a block; {transposed} transposed through "
+            f"shared memory.{note}",
             f"Launch: a block of {self.schedule.block} threads for each tile, the fastest dimension first.",
         ]

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, TouchContext
+from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, OperandContext
 from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
-from kgen.codegen.helpers import LOAD_SHIFTED
+from kgen.codegen.helpers import LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     OFFSETS_32,
-    apart,
-    before,
+    alignment_comment,
     call_lines,
-    decomposition,
-    placement,
+    elements_skipped,
+    index_decomposition,
+    no_overlap_comment,
     struct_fields,
     sum_lines,
 )
@@ -59,7 +59,7 @@ class LinearWriter(ElementWriter):
         """The type of element numbers; that of a group that may begin before the first element has a sign."""
         if self.schedule.index_bits == 64:
             return "long long"
-        return "int" if self.schedule.lead is not None else "unsigned int"
+        return "int" if self.schedule.anchor is not None else "unsigned int"
 
     def write(self) -> Written:
         schedule, element, parameters = self.schedule, self.element, self.parameters()
@@ -74,7 +74,7 @@ class LinearWriter(ElementWriter):
             group=schedule.group,
             index=self.index,
             first=self.first(),
-            before="" if schedule.lead is None else self.before(schedule.lead),
+            before="" if schedule.anchor is None else self.elements_skipped(schedule.anchor),
             layout=layout,
             needs_index=layout is not None or any(a.kind == "index" for a in element.arguments),
             once=self.once("scalar") if self.walk.reads_once else (),
@@ -85,32 +85,32 @@ class LinearWriter(ElementWriter):
             direct_at_i=self.call("direct", "i"),
             direct_at_e=self.call("direct", "e"),
         )
-        shifts = any(t.access == "shifted" for t in schedule.touches)
-        return Written(context, parameters, movers=(LOAD_SHIFTED,) if shifts else ())
+        shifts = any(t.kind == "shifted" for t in schedule.accesses)
+        return Written(context, parameters, movers=(LOAD_UNALIGNED,) if shifts else ())
 
     def call(self, mode: str, at: str) -> tuple[str, ...]:
         return call_lines(self.element, [self.argument(a, mode, at) for a in self.element.arguments])
 
     def first(self) -> str:
         """The number of a thread's first element."""
-        group, wide = self.schedule.group, self.schedule.index_bits == 64
-        thread = f"blockIdx.x * {self.schedule.block}{'ll' if wide else 'u'} + threadIdx.x"
-        if self.schedule.lead is not None:
+        group, is_64bit = self.schedule.group, self.schedule.index_bits == 64
+        thread = f"blockIdx.x * {self.schedule.block}{'ll' if is_64bit else 'u'} + threadIdx.x"
+        if self.schedule.anchor is not None:
             return f"{group} * ({self.index})({thread}) - before"
-        return thread if group == 1 else f"{group}{'' if wide else 'u'} * ({thread})"
+        return thread if group == 1 else f"{group}{'' if is_64bit else 'u'} * ({thread})"
 
-    def before(self, lead: int) -> str:
-        return before(self.pointer(lead), self.operand(lead).dtype.size, self.schedule.group)
+    def elements_skipped(self, anchor: int) -> str:
+        return elements_skipped(self.pointer(anchor), self.operand(anchor).dtype.size, self.schedule.group)
 
-    def packs(self, *, written: bool) -> tuple[TouchContext, ...]:
+    def packs(self, *, written: bool) -> tuple[OperandContext, ...]:
         """The operands that move as packs: those that are read, or those that are written."""
-        found: list[TouchContext] = []
-        for i, (t, s) in enumerate(zip(self.step.touches, self.schedule.touches, strict=True)):
-            if s.is_straight and (t.writes if written else t.reads):
+        found: list[OperandContext] = []
+        for i, (t, s) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
+            if s.is_vectorised and (t.writes if written else t.reads):
                 type_, label = storage_type(self.operand(i).dtype), self.labels[i]
                 name = names.new_vector(label) if written and t.reads else names.vector(label)
                 pack = f"Pack<{type_}, {self.schedule.group}, {s.alignment}>"
-                found.append(TouchContext(self.pointer(i), type_, name, pack, s.access == "shifted"))
+                found.append(OperandContext(self.pointer(i), type_, name, pack, s.kind == "shifted"))
         return tuple(found)
 
     def argument(self, argument: Argument, mode: str, at: str) -> str:
@@ -125,27 +125,27 @@ class LinearWriter(ElementWriter):
             position = "e" if mode == "packed" else at
             return f"c{dict(self.schedule.coordinates)[int(argument.key)]}" if self.has_layout else position
         number = int(argument.key)
-        touch, planned, label = self.step.touches[number], self.schedule.touches[number], self.labels[number]
-        if planned.access == "scalar":
+        access, planned, label = self.step.accesses[number], self.schedule.accesses[number], self.labels[number]
+        if planned.kind == "scalar":
             return argument.name if self.walk.reads_once else f"{self.pointer(number)}[0]"
         if planned.pattern is not None:
             return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
-        if mode == "direct" or planned.access == "linear":
+        if mode == "direct" or planned.kind == "linear":
             return f"{self.pointer(number)}[{at}]"
-        if argument.kind == "write" and touch.reads:
+        if argument.kind == "write" and access.reads:
             return f"{names.new_vector(label)}.at[{at}]"
         return f"{names.vector(label)}.at[{at}]"
 
     def layout(self) -> LayoutContext:
         """The struct of extents and strides."""
-        rank, patterns, wide = self.schedule.rank, self.schedule.patterns, self.schedule.index_bits == 64
+        rank, patterns, is_64bit = self.schedule.rank, self.schedule.patterns, self.schedule.index_bits == 64
         if rank == 1:
             comment = "Where the operands lie: strides in elements along the only dimension."
         else:
             strides = "; strides in elements" if patterns else ""
             comment = f"Where the elements lie: {rank} dimensions, the fastest first{strides}."
         wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
-        lines = decomposition(rank, wanted, wide)
+        lines = index_decomposition(rank, wanted, is_64bit)
         return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
 
     def offsets(self) -> tuple[OffsetContext, ...]:
@@ -158,41 +158,41 @@ class LinearWriter(ElementWriter):
 
     def comment(self) -> tuple[str, ...]:
         """What the kernel covers and how it is launched."""
-        once = self.by_access("scalar")
+        once = self.by_kind("scalar")
         single = [f"A single element, the same for all: {names.listed(once)}."] if once else []
-        text = [*self.walk.covered(self), *single, *apart(self.step, self.schedule)]
+        text = [*self.walk.covered(self), *single, *no_overlap_comment(self.step, self.schedule)]
         return tuple(names.comment(line) for line in text)
 
     def launch(self) -> str:
         schedule = self.schedule
-        reached = "n" if schedule.lead is None else f"(n + {schedule.group - 1})"
-        most = "2^31" if schedule.lead is None else f"2^31 - {beyond(schedule.block, schedule.group)}"
+        reached = "n" if schedule.anchor is None else f"(n + {schedule.group - 1})"
+        most = "2^31" if schedule.anchor is None else f"2^31 - {beyond(schedule.block, schedule.group)}"
         return (
             f"Launch: ceil({reached} / {schedule.block * schedule.group}) blocks of {schedule.block} threads (a "
             f"divisor of every SM's threads), for n {f'< {most} ' if schedule.index_bits == 32 else ''}elements."
         )
 
     @property
-    def wide(self) -> str:
+    def note(self) -> str:
         return "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
 
 
 def _covered_in_groups(writer: LinearWriter) -> list[str]:
     schedule = writer.schedule
     how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
-    text = [f"Operands in memory order, {how}.{writer.wide}", writer.launch()]
-    others = writer.by_access("strided")
+    text = [f"Operands in memory order, {how}.{writer.note}", writer.launch()]
+    others = writer.by_kind("strided")
     text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
-    text += [OFFSETS_32] if others and not writer.wide else []
-    return text + placement(writer.step, schedule)
+    text += [OFFSETS_32] if others and not writer.note else []
+    return text + alignment_comment(writer.step, schedule)
 
 
 def _covered_one_by_one(writer: LinearWriter) -> list[str]:
-    rank, in_order = writer.schedule.rank, writer.by_access("linear")
-    where = f"{names.listed(writer.by_access('strided'))} at any strides"
+    rank, in_order = writer.schedule.rank, writer.by_kind("linear")
+    where = f"{names.listed(writer.by_kind('strided'))} at any strides"
     where += f", {names.listed(in_order)} in memory order" if in_order else ""
-    text = [f"One element a thread over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.wide}"]
-    return [*text, writer.launch(), *([] if writer.wide else [OFFSETS_32])]
+    text = [f"One element a thread over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.note}"]
+    return [*text, writer.launch(), *([] if writer.note else [OFFSETS_32])]
 
 
 #: Groups of consecutive elements, in the order of memory.

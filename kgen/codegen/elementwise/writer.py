@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
-from kgen.codegen.context import TouchContext
+from kgen.codegen.context import OperandContext
 from kgen.codegen.element import Element
 from kgen.codegen.family import Parameters, Unit
 from kgen.codegen.kernels import Parameter
-from kgen.codegen.layouts import touch_labels
+from kgen.codegen.layouts import access_labels
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type
-from kgen.ir.kernel import Operand
+from kgen.ir.graph import Operand
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)
 class ElementWriter:
-    """One kernel that calls a function for each element.  ``labels``: a name for each touch."""
+    """One kernel that calls a function for each element.  ``labels``: a name for each access."""
 
     unit: Unit[Schedule]
     labels: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", touch_labels(self.unit.step))
+        object.__setattr__(self, "labels", access_labels(self.unit.step))
 
     @property
     def step(self) -> Step:
@@ -55,33 +55,33 @@ class ElementWriter:
         """Whether the kernel is given how much there is to do: not where its grid is exact."""
         return True
 
-    def operand(self, touch: int) -> Operand:
-        return self.step.kernel.operands[self.step.touches[touch].operand]
+    def operand(self, access: int) -> Operand:
+        return self.step.kernel.operands[self.step.accesses[access].operand]
 
-    def pointer(self, touch: int) -> str:
-        return names.pointer(self.operand(touch).name)
+    def pointer(self, access: int) -> str:
+        return names.pointer(self.operand(access).name)
 
-    def by_access(self, access: str) -> list[str]:
+    def by_kind(self, kind: str) -> list[str]:
         """The names of the operands that are accessed so."""
-        return [self.operand(i).name for i, t in enumerate(self.schedule.touches) if t.access == access]
+        return [self.operand(i).name for i, t in enumerate(self.schedule.accesses) if t.kind == kind]
 
     def pattern(self, number: int) -> str:
-        """A stride pattern bears the name of the first touch that has it."""
-        return next(self.labels[i] for i, t in enumerate(self.schedule.touches) if t.pattern == number)
+        """A stride pattern bears the name of the first access that has it."""
+        return next(self.labels[i] for i, t in enumerate(self.schedule.accesses) if t.pattern == number)
 
-    def once(self, access: str) -> tuple[TouchContext, ...]:
+    def once(self, kind: str) -> tuple[OperandContext, ...]:
         """Operands of one element, for the whole space or for a row, that are read before anything else."""
-        found: list[TouchContext] = []
+        found: list[OperandContext] = []
         for argument in self.element.arguments:
-            if argument.kind == "read" and self.schedule.touches[int(argument.key)].access == access:
-                touch = int(argument.key)
-                type_ = register_type(self.operand(touch).dtype)
-                found.append(TouchContext(self.one(touch), type_, argument.name, pack=""))
+            if argument.kind == "read" and self.schedule.accesses[int(argument.key)].kind == kind:
+                access = int(argument.key)
+                type_ = register_type(self.operand(access).dtype)
+                found.append(OperandContext(self.one(access), type_, argument.name, pack=""))
         return tuple(found)
 
-    def one(self, touch: int) -> str:
+    def one(self, access: int) -> str:
         """Where the one element of an operand is."""
-        return self.pointer(touch)
+        return self.pointer(access)
 
     def parameters(self) -> Parameters:
         """Pointers, then by-value scalars, then the layout struct, then ``n``.

@@ -13,7 +13,7 @@ from typing import Literal
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.dtypes import FLOAT32, INT32, DType
-from kgen.ir.kernel import Reduction
+from kgen.ir.graph import Reduction
 
 #: direct  each element goes into the state
 #: part    the elements of a group go into a part, then the state takes that
@@ -43,7 +43,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """The struct ``type`` of the C types ``members``.  It has ``identity()``, ``merge(other)`` and ``shuffled(d)``.
+    """The struct ``type`` of the C types ``members``.  It has ``identity()``, ``merge(other)`` and ``shuffle_xor(d)``.
 
     ``add`` is its member that takes an element, ``result`` the call that gives the reduction's value: ``{count}``
     stands for the elements of a row.  ``part``: the struct that takes the elements of a group, which begins as
@@ -51,8 +51,8 @@ class Accumulator:
     of the elements of a group that the state takes together.
 
     Threads that merge each other's states end with the same bits: ``merge`` gives the same for a with b as for b with
-    a, whatever is contracted.  Where it does not, the state ``agrees``: ``of_first<n>()`` is that of the first lane.
-    ``lanes``: it has ``merge_lanes<n>()``, for so many lanes at once.
+    a, whatever is contracted.  Where it does not, the state ``agrees``: ``broadcast_first<n>()`` is that of the first
+    lane. ``lanes``: it has ``merge_lanes<n>()``, for so many lanes at once.
     """
 
     type: str
@@ -138,7 +138,7 @@ def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
     # Those of a group add up to less than 2^31; bytes do so four at a time.
     return replace(
         whole, part="GroupSum", part_helpers=(struct("group_sum"),), start="GroupSum::identity()",
-        take="add({x}.result())", at_once="added" if source.size == 1 else "", at_once_of=(source.short,),
+        take="add({x}.result())", at_once="group_sum" if source.size == 1 else "", at_once_of=(source.short,),
     )  # fmt: skip
 
 
@@ -189,11 +189,11 @@ def _exp_sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 def _log_sum(target: DType, result: str) -> Accumulator:
     c_type, short = register_type(target), target.short
-    whole = _plain("LogSum", "log_sum", c_type, "", f"nan_max_{short}", f"log_sum_term_{short}")
+    whole = _plain("LogSum", "log_sum", c_type, "", f"nan_max_{short}", f"exp_approx_{short}")
     return replace(_grouped(whole, c_type), members=(c_type,) * 2, result=result, lanes=True)
 
 
-def counted_once(whole: Accumulator) -> Accumulator:
+def with_shared_count(whole: Accumulator) -> Accumulator:
     """``whole`` for a thread that takes as many elements into each of several states, and counts them for all.
 
     Its loop has ``seen``, the elements before a group, and ``weight``, which the group is of all up to it.
@@ -208,7 +208,7 @@ def counted_once(whole: Accumulator) -> Accumulator:
     return replace(whole, local=local)
 
 
-def near(whole: Accumulator) -> Accumulator:
+def with_32bit_index(whole: Accumulator) -> Accumulator:
     """``whole`` for rows of fewer than 2^31 elements: places in them take 32 bits, but for the result."""
     if not whole.places:
         return whole
@@ -216,13 +216,13 @@ def near(whole: Accumulator) -> Accumulator:
     return replace(whole, type=c_type, members=(whole.members[0], "int"), places="int")
 
 
-def directly(whole: Accumulator) -> Accumulator:
+def without_partial(whole: Accumulator) -> Accumulator:
     """``whole`` for threads that take one element at a time: no part of its own type first."""
     own = whole.type if whole.local is None else whole.local.type
     return replace(whole, part="", start="", take="") if whole.part == own else whole
 
 
-def briefly(whole: Accumulator) -> Accumulator:
+def without_compensation(whole: Accumulator) -> Accumulator:
     """``whole`` for threads that take few elements: no need to keep what rounding took away."""
     return whole if whole.local is None or whole.local.by_warp else replace(whole, local=None)
 
@@ -237,7 +237,7 @@ def _extreme(attr: Reduction, source: DType, target: DType) -> Accumulator:
         found = _plain(name, file, c_type, "", f"nan_{file}_{source.short}")
     else:
         return _plain(f"Integer{name}", f"integer_{file}", c_type, "int" if source.size < 4 else c_type)
-    at_once = ("least" if low else "greatest") if source is FLOAT32 else ""
+    at_once = ("group_min" if low else "group_max") if source is FLOAT32 else ""
     return replace(found, at_once=at_once, at_once_of=("f16", "bf16"))
 
 

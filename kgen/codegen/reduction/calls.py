@@ -11,9 +11,9 @@ from kgen.codegen.layouts import call_lines
 from kgen.codegen.reduction.context import Call, Stored
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import Places
-from kgen.codegen.reduction.sections import Parts, Section, kept_name, label_of, touch_of, write_section
+from kgen.codegen.reduction.sections import Parts, Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
-from kgen.ir.kernel import Op
+from kgen.ir.graph import Op
 
 Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
 
@@ -23,7 +23,7 @@ class Values:
     """What the values of a row are called in a kernel's body.
 
     ``parameters``: scalars and sizes.  ``rows``: names of what is the same along a row; ``passed``: the same, as
-    element functions are given it.  ``inverses``: of 1 / x of what elements are divided by.  ``kept``: values of
+    element functions are given it.  ``reciprocals``: of 1 / x of what elements are divided by.  ``kept``: values of
     elements that one element function keeps for later ones, and the round that does.
     """
 
@@ -31,7 +31,7 @@ class Values:
     unique: names.Unique = field(default_factory=names.Unique)
     rows: dict[int, str] = field(default_factory=dict)
     passed: dict[int, str] = field(default_factory=dict)
-    inverses: dict[int, str] = field(default_factory=dict)
+    reciprocals: dict[int, str] = field(default_factory=dict)
     kept: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Values:
 class Functions:
     """The element functions of a kernel, in the order of their calls.
 
-    ``picks``: whether elements are parts of words.  ``by_group``: whether dividing has a quick way, for a group.
+    ``picks``: whether elements are parts of words.  ``by_group``: whether division has a fast path, for a group.
     """
 
     parts: Parts
@@ -67,10 +67,10 @@ class Functions:
         if states is not None:
             into = names.listed(label_of(step, step.kernel.ops[n]) for n in sinks)
             direct = all(mine.mode != "group" for mine, _ in states.values())
-            title = f"Takes one element into {into}." if direct else f"What goes into {into}, of one element."
+            title = f"Accumulates one element into {into}." if direct else f"What goes into {into}, of one element."
         else:
             states = {}
-            operands = (step.touches[touch_of(step, n)].operand for n in sinks)
+            operands = (step.accesses[access_of(step, n)].operand for n in sinks)
             title = "One element of " + names.listed(step.kernel.operands[o].name for o in operands) + "."
         by_group = self.by_group and place == len(self.parts.rounds)
         section = Section(
@@ -90,7 +90,7 @@ class Functions:
 
 
 def reads_of(function: Element) -> list[int]:
-    """The touches that an element function is given elements of."""
+    """The accesses that an element function is given elements of."""
     return [int(a.key) for a in function.arguments if a.kind == "read"]
 
 
@@ -127,9 +127,9 @@ class Calls:
                 return self.kept(int(argument.key))
             case "row":
                 return self.values.passed[int(argument.key)]
-            case "inverse":
-                return self.values.inverses[int(argument.key)] + self.column
-            case "quick":
+            case "reciprocal":
+                return self.values.reciprocals[int(argument.key)] + self.column
+            case "is_exact":
                 return argument.name
             case "scalar" | "size":
                 return self.values.parameters[argument.kind, argument.key]
@@ -142,12 +142,12 @@ class Calls:
             case _:
                 return self.written(int(argument.key))
 
-    def written(self, touch: int) -> str:
+    def written(self, access: int) -> str:
         """Where an element of an output goes."""
         several = self.operands.schedule.group > 1
-        if self.operands.is_grouped(touch) and several:
-            return f"{self.operands.written(touch)}.at[j]"
-        return f"{self.places.base_of(touch)}[{self.places.along(touch, 'j' if several else '')}]"
+        if self.operands.is_grouped(access) and several:
+            return f"{self.operands.written(access)}.at[j]"
+        return f"{self.places.base_of(access)}[{self.places.along(access, 'j' if several else '')}]"
 
     def kept(self, number: int) -> str:
         """A value of an element that is kept."""
@@ -163,8 +163,8 @@ def final_packs(operands: Operands, places: Places, stores: Sequence[int]) -> tu
     """Packs that outputs are gathered in."""
     found: list[Stored] = []
     for n in stores:
-        touch = touch_of(operands.step, n)
-        if operands.is_grouped(touch) and operands.schedule.group > 1:
-            place = f"{places.base_of(touch)} + {places.along(touch, '')}"
-            found.append(Stored(operands.pack(touch), operands.written(touch), place))
+        access = access_of(operands.step, n)
+        if operands.is_grouped(access) and operands.schedule.group > 1:
+            place = f"{places.base_of(access)} + {places.along(access, '')}"
+            found.append(Stored(operands.pack(access), operands.written(access), place))
     return tuple(found)

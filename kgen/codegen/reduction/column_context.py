@@ -50,8 +50,8 @@ class ColumnContext:
     """A kernel whose threads go across rows that are consecutive in memory, called columns.
 
     A thread has ``group`` columns, from ``column`` on.  ``reads``: how it reads as many elements at once as it can,
-    in a loop if columns are ``tall``, then the half of that, down to one.  ``counted``: the type of how many elements a
-    thread has seen, where a state has to know.  ``ahead``: results of other blocks that are on their way at once.
+    in a loop if columns are ``loops``, then the half of that, down to one.  ``counted``: the type of how many elements
+    a thread has seen, where a state has to know.  ``ahead``: results of other blocks that are on their way at once.
     """
 
     template: str
@@ -63,14 +63,14 @@ class ColumnContext:
     lanes: int
     rows: int
     group: int
-    is_wide: bool
+    is_64bit: bool
     split: bool
     layout: LayoutContext
     packs: bool
     coordinates: tuple[str, ...]
     column: str
     pointers: tuple[Value, ...]
-    tall: bool
+    loops: bool
     states: tuple[ColumnState, ...]
     counted: str
     reads: tuple[ReadContext, ...]
@@ -81,15 +81,15 @@ class ColumnContext:
 
     @property
     def signed(self) -> str:
-        return "long long" if self.is_wide else "int"
+        return "long long" if self.is_64bit else "int"
 
     @property
     def index(self) -> str:
-        return "long long" if self.is_wide else "unsigned int"
+        return "long long" if self.is_64bit else "unsigned int"
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRoundContext:
+class ResidentRoundContext:
     """One round of reductions of columns that are kept.
 
     In a loop over a thread's elements: lines of their ``coordinates``, ``reads``, then the ``call`` for each column, by
@@ -118,7 +118,7 @@ class HeldFinal:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldContext:
+class ResidentContext:
     """A kernel that keeps columns.
 
     ``checks_last``: only the last of a thread's elements of each column may lie beyond its end; loads ask of all.
@@ -139,7 +139,7 @@ class HeldContext:
     entries: int
     layout: LayoutContext
     packs: bool
-    is_wide: bool
+    is_64bit: bool
     coordinates: tuple[str, ...]
     number: str
     pointers: tuple[Value, ...]
@@ -152,18 +152,18 @@ class HeldContext:
     group_start: str
     checks_last: bool
     place_coordinates: tuple[str, ...]
-    held: tuple[Declared, ...]
+    resident: tuple[Declared, ...]
     loads: tuple[Read, ...]
     load_coordinates: tuple[str, ...]
-    rounds: tuple[HeldRoundContext, ...]
+    rounds: tuple[ResidentRoundContext, ...]
     final: HeldFinal | None
     store_packs: tuple[Stored, ...]
     stores: tuple[str, ...]
 
     @property
     def signed(self) -> str:
-        return "long long" if self.is_wide else "int"
+        return "long long" if self.is_64bit else "int"
 
     @property
     def index(self) -> str:
-        return "long long" if self.is_wide else "unsigned int"
+        return "long long" if self.is_64bit else "unsigned int"

@@ -10,9 +10,9 @@ from kgen.codegen.element import PRIMARY
 from kgen.codegen.reduction.context import Stored, Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import ColumnPlaces
-from kgen.codegen.reduction.sections import Parts, RowWriter, touch_of
+from kgen.codegen.reduction.sections import Parts, RowWriter, access_of
 from kgen.codegen.spelling import Expr, register_type
-from kgen.ir.kernel import Access
+from kgen.ir.graph import IndexMap
 
 
 @dataclass(slots=True)
@@ -48,8 +48,8 @@ def lasting(parts: Parts) -> frozenset[int]:
     """Values of a column that are read beyond the loop that computes them."""
     found: set[int] = set()
     for n, op in enumerate(parts.step.kernel.ops):
-        apart = parts.wide[n] or op.name in ("reduce", "store") or n not in parts.common
-        mine = {a for a in op.args if not parts.wide[a] and (apart or parts.phase[a] != parts.phase[n])}
+        apart = parts.varies[n] or op.name in ("reduce", "store") or n not in parts.common
+        mine = {a for a in op.args if not parts.varies[a] and (apart or parts.phase[a] != parts.phase[n])}
         found |= {a for a in mine if not parts.is_raised_share(n, a)}
     return frozenset(found)
 
@@ -57,10 +57,10 @@ def lasting(parts: Parts) -> frozenset[int]:
 def load_one(places: ColumnPlaces, writer: RowWriter, number: int) -> Value:
     """A column's element of an operand."""
     step = places.operands.step
-    touch, dtype = touch_of(step, number), step.kernel.ops[number].dtype
-    value = writer.unique(names.value(places.operands.operand(touch).name))
+    access, dtype = access_of(step, number), step.kernel.ops[number].dtype
+    value = writer.unique(names.value(places.operands.operand(access).name))
     writer.exprs[number] = Expr(value, PRIMARY)
-    return Value(register_type(dtype), value, f"{places.base_of(touch)}[{places.one(touch)}]")
+    return Value(register_type(dtype), value, f"{places.base_of(access)}[{places.one(access)}]")
 
 
 def store_ones(places: ColumnPlaces, writer: RowWriter, stores: Sequence[int]) -> tuple[Stored, ...]:
@@ -68,14 +68,14 @@ def store_ones(places: ColumnPlaces, writer: RowWriter, stores: Sequence[int]) -
     operands = places.operands
     packs: list[Stored] = []
     for n in stores:
-        attr, touch = operands.step.kernel.ops[n].attr, touch_of(operands.step, n)
-        assert isinstance(attr, Access)
-        if places.many and operands.planned(touch).access == "vector":
-            value = operands.written(touch)
+        attr, access = operands.step.kernel.ops[n].attr, access_of(operands.step, n)
+        assert isinstance(attr, IndexMap)
+        if places.many and operands.planned(access).kind == "vector":
+            value = operands.written(access)
             writer.places[attr.operand] = f"{value}.at[j]"
-            packs.append(Stored(operands.pack(touch), value, places.base_of(touch)))
+            packs.append(Stored(operands.pack(access), value, places.base_of(access)))
         else:
-            writer.places[attr.operand] = f"{places.base_of(touch)}[{places.one(touch)}]"
+            writer.places[attr.operand] = f"{places.base_of(access)}[{places.one(access)}]"
     return tuple(packs)
 
 
@@ -83,8 +83,8 @@ def alignments(operands: Operands) -> list[str]:
     """What a kernel asks of the addresses of vectors, and of the number of columns."""
     schedule = operands.schedule
     aligned: dict[int, list[str]] = {}
-    for i, t in enumerate(schedule.touches):
-        if t.access == "vector":
+    for i, t in enumerate(schedule.accesses):
+        if t.kind == "vector":
             aligned.setdefault(t.alignment, []).append(operands.operand(i).name)
     needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
     return [

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element
-from kgen.codegen.layouts import apart
-from kgen.codegen.reduction.accumulators import Accumulator, briefly, counted_once
+from kgen.codegen.layouts import no_overlap_comment
+from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
 from kgen.codegen.reduction.column_values import alignments, load_one, store_ones
@@ -47,30 +47,30 @@ class Batch:
     def operands(self) -> Operands:
         return self.places.operands
 
-    def name(self, touch: int) -> str:
+    def name(self, access: int) -> str:
         """The elements of a row's columns."""
-        return names.vector(self.operands.labels[touch]) + ("[u]" if self.count > 1 else "")
+        return names.vector(self.operands.labels[access]) + ("[u]" if self.count > 1 else "")
 
-    def element(self, touch: int) -> str:
-        return self.name(touch) + ("" if self.operands.planned(touch).access == "row" else ".at[j]")
+    def element(self, access: int) -> str:
+        return self.name(access) + ("" if self.operands.planned(access).kind == "row" else ".at[j]")
 
-    def declared(self, touch: int) -> Declared:
-        is_one = self.operands.planned(touch).access == "row"
-        c_type = self.operands.type_of(touch) if is_one else self.operands.register_pack(touch)
+    def declared(self, access: int) -> Declared:
+        is_one = self.operands.planned(access).kind == "row"
+        c_type = self.operands.type_of(access) if is_one else self.operands.register_pack(access)
         array = f"[{self.count}]" if self.count > 1 else ""
-        return Declared(c_type, f"{names.vector(self.operands.labels[touch])}{array}")
+        return Declared(c_type, f"{names.vector(self.operands.labels[access])}{array}")
 
-    def load(self, touch: int) -> Read:
-        name, base = self.name(touch), self.places.base_of(touch)
-        match self.operands.planned(touch).access:
+    def load(self, access: int) -> Read:
+        name, base = self.name(access), self.places.base_of(access)
+        match self.operands.planned(access).kind:
             case "row":
-                return Read(name, value=f"{base}[{self.places.along(touch, '')}]")
+                return Read(name, value=f"{base}[{self.places.along(access, '')}]")
             case "vector":
                 deeper = "\n" + " " * 12  # than the line that it continues
-                start = self.operands.start_of_load(touch)
-                return Read(name, value=f"{start}{deeper}{base} + {self.places.along(touch, '')})")
+                start = self.operands.start_of_load(access)
+                return Read(name, value=f"{start}{deeper}{base} + {self.places.along(access, '')})")
             case _:
-                return Read(name, each=f"{base}[{self.places.along(touch, 'j')}]")
+                return Read(name, each=f"{base}[{self.places.along(access, 'j')}]")
 
     def coordinates(self) -> tuple[str, ...]:
         """The coordinates of an element along the reduced dimensions that the text made last reads."""
@@ -91,8 +91,8 @@ class ColumnKernel:
 
     @staticmethod
     def of(facts: Facts) -> ColumnKernel:
-        operands, parts, values = facts.operands(), Parts.of(facts.step, by_columns=True), Values(facts.values)
-        adapted = counted_once if facts.schedule.tall else briefly
+        operands, parts, values = facts.operands(), Parts.of(facts.step, is_column=True), Values(facts.values)
+        adapted = with_shared_count if facts.schedule.loops else without_compensation
         states = {n: (adapted(m), state) for n, (m, state) in facts.states.items()}
         functions = Functions(parts, values, facts.statements, facts.declare)
         return ColumnKernel(facts, parts, operands, Batch.of(operands, 1, Uses()).places, values, functions, states)
@@ -112,13 +112,13 @@ class ColumnKernel:
         writer = RowWriter(self.facts.step, self.facts.statements, unique=self.values.unique)
         results, lines, packs = self.results(writer)
         used = " ".join([*(value.code for value in results), *lines, *(pack.place for pack in packs)])
-        anywhere = (i for i in range(len(schedule.touches)) if self.places.base_of(i) in used)
+        anywhere = (i for i in range(len(schedule.accesses)) if self.places.base_of(i) in used)
         accumulators = [mine for mine, _ in self.states.values()]
         pointers = self.places.starts(sorted({*reads_of(function), *anywhere}))
         reads = tuple(self.reading(count, function) for count in self.counts)
         ahead = tuning.results_ahead
         context = ColumnContext(
-            template="reduction/columns.cu.j2",
+            template="reduction/column_reduce.cu.j2",
             name=self.facts.name,
             comment=self.comment(),
             parameters=tuple(self.facts.parameters),
@@ -127,14 +127,14 @@ class ColumnKernel:
             lanes=self.lanes,
             rows=schedule.rows,
             group=schedule.group,
-            is_wide=schedule.index_bits == 64,
+            is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("columns"),
             packs=True,
             coordinates=row_coordinates(schedule, {0, *self.places.uses.kept}, "blockIdx.x"),
             column=self.first_column(),
             pointers=pointers,
-            tall=schedule.tall,
+            loops=schedule.loops,
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
             reads=reads,
@@ -158,16 +158,16 @@ class ColumnKernel:
         return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
 
     def reading(self, count: int, function: Element) -> ReadContext:
-        batch, touches = Batch.of(self.operands, count, self.places.uses), reads_of(function)
+        batch, accesses = Batch.of(self.operands, count, self.places.uses), reads_of(function)
         collected = "u" if count > 1 else "0"
         calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
         parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
-        loads = tuple(map(batch.load, touches))
+        loads = tuple(map(batch.load, accesses))
         coordinates = batch.coordinates()
         call = calls.call(function)
         return ReadContext(
             count,
-            tuple(map(batch.declared, touches)),
+            tuple(map(batch.declared, accesses)),
             coordinates,
             loads,
             tuple(part for part in parts if part is not None),
@@ -233,10 +233,10 @@ class ColumnKernel:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
-        if not schedule.tall:
+        if not schedule.loops:
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
         text += alignments(self.operands)
-        return tuple(names.comment(line) for line in [*text, *apart(self.facts.step, schedule)])
+        return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
@@ -251,7 +251,7 @@ def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
         first_of(mine),
         "" if local is None else local.total,
         shared,
-        names.left(state),
+        names.block_partials(state),
         names.of_reduction(state, "whole"),
         mine.initial if by_loop is None else by_loop.init,
         "" if by_loop is None else by_loop.total,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.codegen import names
-from kgen.codegen.layouts import apart, placement
+from kgen.codegen.layouts import alignment_comment, no_overlap_comment
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.staging import staged_operands
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -21,11 +21,11 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
     share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
     if schedule.cluster > 1:
         share = f"a cluster of {schedule.cluster} blocks a row (sm_90 and CUDA 12.1, or later)"
-    most = schedule.sharers * schedule.vectors * schedule.group
+    most = schedule.row_threads * schedule.vectors * schedule.group
     if schedule.vectors:
-        least = most - schedule.sharers * schedule.group + 1
+        least = most - schedule.row_threads * schedule.group + 1
         up_to = "" if exact else f"{least} to " if fills else "up to "
-        most += schedule.group - 1 if schedule.lead is not None and not schedule.stages else 0
+        most += schedule.group - 1 if schedule.anchor is not None and not schedule.stages else 0
         what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
     elif schedule.split:
         what = f"Rows of any length, each shared by several blocks: {share} and block."
@@ -48,24 +48,24 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
         text.append(f"Limits: fewer than 2^31 rows, and every place within a row, in bytes, below {below}.")
     else:
         text.append("Limits: fewer than 2^31 blocks.")
-    text += placement(operands.step, schedule)
+    text += alignment_comment(operands.step, schedule)
     text += staged_operands(operands)
-    if schedule.group > 1 and schedule.lead is None and not exact:
+    if schedule.group > 1 and schedule.anchor is None and not exact:
         widths = (
             "row widths and row strides" if schedule.reduced == 1 else "the fastest extent and the strides beyond it"
         )
         text.append(f"Vector accesses: {widths} are multiples of {schedule.group} elements.")
-    return tuple(names.comment(line) for line in [*text, *apart(operands.step, schedule)])
+    return tuple(names.comment(line) for line in [*text, *no_overlap_comment(operands.step, schedule)])
 
 
 def _cluster_launch(schedule: RowSchedule) -> tuple[str, ...]:
     """How a kernel is launched whose blocks form clusters."""
     blocks = f"{schedule.cluster} blocks of {schedule.block} threads"
-    if schedule.near is None:
+    if schedule.shared_operand is None:
         return (f"Launch: {blocks} for each row.",)
     blocks_per_sm = schedule.target.tuning.persistent.blocks_per_sm
     return (
-        f"Launch: {blocks} for each cluster; `taken` is 0.",
+        f"Launch: {blocks} for each cluster; `next_row_counter` is 0.",
         f"Bound: {blocks_per_sm} blocks an SM, so that what they keep leaves some cache for the rest.",
         "Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.",
     )

@@ -28,14 +28,14 @@ class Declared:
 class Read:
     """A group of elements that a thread reads: ``value`` in one access, or ``each`` element by itself.
 
-    ``type`` declares it; without one it is there already.  ``is_held``: it was read before, and stays in words.
+    ``type`` declares it; without one it is there already.  ``is_resident``: it was read before, and stays in words.
     """
 
     name: str
     type: str = ""
     value: str = ""
     each: str = ""
-    is_held: bool = False
+    is_resident: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,12 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A group is divided by multiplying with ``inverses``, again without that unless ``quick``."""
+    """A group is divided by multiplying with ``reciprocals``, again without that unless ``is_exact_division``."""
 
-    quick: str
-    inverses: tuple[str, ...]
-    quickly: Call
-    slowly: Call
+    is_exact_division: str
+    reciprocals: tuple[str, ...]
+    by_reciprocal: Call
+    by_division: Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,8 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """How the elements of a row's outputs are written.  ``quick``: the name that says so to a ``single`` element."""
+    """How the elements of a row's outputs are written.  ``is_exact_division``: the name that says so to a ``single``
+    element."""
 
     reads: tuple[Read, ...]
     packs: tuple[Stored, ...]
@@ -155,7 +156,7 @@ class Final:
     divided: Division | None
     single: Work | None
     coordinates: tuple[str, ...]
-    quick: str = ""
+    is_exact_division: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +202,14 @@ class StagedOperand:
 @dataclass(frozen=True, slots=True)
 class Staged:
     """Rows of a block by way of shared memory.  ``arrays``: declarations; ``neighbours``: rows of neighbouring threads
-    are so far apart, in steps of ``stride``; ``repeat``: a thread takes row after row.
+    are so far apart, in steps of ``stride``; ``rows_per_thread``: a thread takes row after row.
     """
 
     arrays: tuple[Declared, ...]
     operands: tuple[StagedOperand, ...]
-    apart: int
+    row_distance: int
     warps: int
-    repeat: bool
+    rows_per_thread: bool
 
     @property
     def writes(self) -> bool:
@@ -220,7 +221,7 @@ class Persistent:
     """Clusters that take row after row keep what all rows share in shared memory."""
 
     type: str
-    near: str
+    in_smem: str
     value: str
     coordinates: tuple[str, ...]
 
@@ -246,7 +247,7 @@ class RowsContext:
     vectors: int
     cluster: int
     is_exact: bool
-    is_wide: bool
+    is_64bit: bool
     split: bool
     layout: LayoutContext
     packs: bool
@@ -267,7 +268,7 @@ class RowsContext:
     persistent: Persistent | None
     fetched: tuple[Value, ...]
     values: tuple[str, ...]
-    held: tuple[Declared, ...]
+    resident: tuple[Declared, ...]
     loads: tuple[Read, ...]
     load_coordinates: tuple[str, ...]
     single_loads: tuple[Read, ...]
@@ -277,11 +278,11 @@ class RowsContext:
 
     @property
     def signed(self) -> str:
-        return "long long" if self.is_wide else "int"
+        return "long long" if self.is_64bit else "int"
 
     @property
     def index(self) -> str:
-        return "long long" if self.is_wide else "unsigned int"
+        return "long long" if self.is_64bit else "unsigned int"
 
     @property
     def met(self) -> tuple[Round, ...]:

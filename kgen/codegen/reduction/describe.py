@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from kgen.codegen import names
 from kgen.codegen.family import Parameters, Unit, Written
-from kgen.codegen.helpers import LOAD_BLOCKS
+from kgen.codegen.helpers import LOAD_ALIGNED_BLOCKS
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import known_of, states_of
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.schedule.reduction.schedule import RowSchedule
 
 
@@ -25,7 +25,7 @@ def write_reduction(
     one's state.  ``is_brief``: whether a thread takes few elements of each row.
     """
     step, schedule = unit.step, unit.schedule
-    assert isinstance(step, RowStep)
+    assert isinstance(step, ReductionStep)
     parameters = Parameters.of_operands(step, schedule)
     unique = names.Unique()
     values: dict[tuple[str, int | str], str] = {}
@@ -42,10 +42,10 @@ def write_reduction(
     states = states_of(step, known, is_near=schedule.index_bits == 32, is_brief=is_brief)
     if schedule.split:
         for accumulator, state in states.values():
-            parameters.add(Parameter("partial", accumulator.size), f"{accumulator.type}* {names.left(state)}")
+            parameters.add(Parameter("partial", accumulator.size), f"{accumulator.type}* {names.block_partials(state)}")
         parameters.add(Parameter("arrived", 0), "unsigned int* arrived")
-    if schedule.near is not None:
-        parameters.add(Parameter("taken", 0), "unsigned int* taken")
+    if schedule.shared_operand is not None:
+        parameters.add(Parameter("next_row_counter", 0), "unsigned int* next_row_counter")
     parameters.add(Parameter("layout", 0), f"const {unit.layout_name} layout")
     if needs_n:
         parameters.add(Parameter("n", 0), f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
@@ -55,5 +55,5 @@ def write_reduction(
         known, unit.layout_name, unit.rule.struct,
     )  # fmt: skip
     described = describe(facts)
-    movers = (LOAD_BLOCKS,) if schedule.shifts else ()
+    movers = (LOAD_ALIGNED_BLOCKS,) if schedule.shifts else ()
     return Written(described.context, parameters, described.headers, described.helpers, movers)

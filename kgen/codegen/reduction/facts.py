@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.element import Statement
-from kgen.codegen.layouts import struct_fields, touch_labels
+from kgen.codegen.layouts import access_labels, struct_fields
 from kgen.codegen.reduction.calls import Declare
-from kgen.codegen.reduction.column_context import ColumnContext, HeldContext
+from kgen.codegen.reduction.column_context import ColumnContext, ResidentContext
 from kgen.codegen.reduction.context import RowsContext
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.states import States
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.schedule.launch import Field
 from kgen.schedule.reduction.schedule import RowSchedule
 
@@ -27,7 +27,7 @@ class Facts:
     results that another state knows; ``struct``: members of its layout struct, called ``layout_name``.
     """
 
-    step: RowStep
+    step: ReductionStep
     schedule: RowSchedule
     name: str
     base: str
@@ -41,7 +41,7 @@ class Facts:
     struct: Sequence[Field]
 
     def operands(self) -> Operands:
-        return Operands(self.step, self.schedule, touch_labels(self.step))
+        return Operands(self.step, self.schedule, access_labels(self.step))
 
     def layout(self, what: str) -> LayoutContext:
         """``what`` lies where the layout struct says."""
@@ -53,6 +53,6 @@ class Facts:
 class Described:
     """A kernel: its context, and the headers and device functions that its text needs."""
 
-    context: RowsContext | ColumnContext | HeldContext
+    context: RowsContext | ColumnContext | ResidentContext
     headers: tuple[str, ...]
     helpers: tuple[str, ...]

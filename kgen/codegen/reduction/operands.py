@@ -10,103 +10,103 @@ from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
 from kgen.codegen.layouts import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.spelling import storage_type
-from kgen.ir.kernel import Operand
-from kgen.partition.cut import RowStep
+from kgen.ir.graph import Operand
+from kgen.partition.cut import ReductionStep
 from kgen.schedule.reduction.schedule import RowSchedule
-from kgen.schedule.schedule import TouchSchedule
+from kgen.schedule.schedule import AccessSchedule
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """``labels``: a name for each touch."""
+    """``labels``: a name for each access."""
 
-    step: RowStep
+    step: ReductionStep
     schedule: RowSchedule
     labels: tuple[str, ...]
 
-    def operand(self, touch: int) -> Operand:
-        return self.step.kernel.operands[self.step.touches[touch].operand]
+    def operand(self, access: int) -> Operand:
+        return self.step.kernel.operands[self.step.accesses[access].operand]
 
-    def planned(self, touch: int) -> TouchSchedule:
-        return self.schedule.touches[touch]
+    def planned(self, access: int) -> AccessSchedule:
+        return self.schedule.accesses[access]
 
-    def pointer(self, touch: int) -> str:
-        return names.pointer(self.operand(touch).name)
+    def pointer(self, access: int) -> str:
+        return names.pointer(self.operand(access).name)
 
-    def type_of(self, touch: int) -> str:
-        return storage_type(self.operand(touch).dtype)
+    def type_of(self, access: int) -> str:
+        return storage_type(self.operand(access).dtype)
 
-    def is_grouped(self, touch: int) -> bool:
+    def is_grouped(self, access: int) -> bool:
         """Whether an operand is consecutive along rows, or across columns."""
-        return self.planned(touch).access in ("vector", "shifted", "staged")
+        return self.planned(access).kind in ("vector", "shifted", "staged")
 
-    def pack(self, touch: int) -> str:
+    def pack(self, access: int) -> str:
         """The type of a group that one access moves."""
-        group, planned = self.schedule.group, self.planned(touch)
-        whole = planned.access in ("staged", "shifted")
-        alignment = group * self.operand(touch).dtype.size if whole else planned.alignment
-        return f"Pack<{self.type_of(touch)}, {group}, {alignment}>"
+        group, planned = self.schedule.group, self.planned(access)
+        whole = planned.kind in ("staged", "shifted")
+        alignment = group * self.operand(access).dtype.size if whole else planned.alignment
+        return f"Pack<{self.type_of(access)}, {group}, {alignment}>"
 
-    def gather_pack(self, touch: int) -> str:
+    def gather_pack(self, access: int) -> str:
         """The type of a group that is read element by element."""
-        size = self.operand(touch).dtype.size
-        return f"Pack<{self.type_of(touch)}, {self.schedule.group}, {size}>"
+        size = self.operand(access).dtype.size
+        return f"Pack<{self.type_of(access)}, {self.schedule.group}, {size}>"
 
-    def register_pack(self, touch: int) -> str:
+    def register_pack(self, access: int) -> str:
         """The type of a group in registers."""
-        return self.pack(touch) if self.is_grouped(touch) else self.gather_pack(touch)
+        return self.pack(access) if self.is_grouped(access) else self.gather_pack(access)
 
-    def is_packed(self, touch: int) -> bool:
+    def is_packed(self, access: int) -> bool:
         """Whether several elements of an operand share a register."""
-        size, planned = self.operand(touch).dtype.size, self.planned(touch)
-        if planned.access == "shifted":
+        size, planned = self.operand(access).dtype.size, self.planned(access)
+        if planned.kind == "shifted":
             return True
-        return planned.access == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
+        return planned.kind == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
 
     def pattern_label(self, pattern: int) -> str:
-        """A stride pattern bears the name of the first touch that has it."""
-        return next(self.labels[i] for i, t in enumerate(self.schedule.touches) if t.pattern == pattern)
+        """A stride pattern bears the name of the first access that has it."""
+        return next(self.labels[i] for i, t in enumerate(self.schedule.accesses) if t.pattern == pattern)
 
-    def written(self, touch: int) -> str:
+    def written(self, access: int) -> str:
         """The name of the pack that a group of an output is gathered in."""
-        label = self.labels[touch]
-        return names.new_vector(label) if self.step.touches[touch].reads else names.vector(label)
+        label = self.labels[access]
+        return names.new_vector(label) if self.step.accesses[access].reads else names.vector(label)
 
-    def start(self, touch: int, name: str, terms: Sequence[str]) -> Value:
+    def start(self, access: int, name: str, terms: Sequence[str]) -> Value:
         """Where an operand's row or column begins, called ``name``."""
-        read_only = "" if self.step.touches[touch].writes else "const "
-        c_type = f"{read_only}{self.type_of(touch)}* const"
+        read_only = "" if self.step.accesses[access].writes else "const "
+        c_type = f"{read_only}{self.type_of(access)}* const"
         start = f"{c_type} {name} = "
-        lines = sum_lines(f"{start}{self.pointer(touch)} + ", terms)
+        lines = sum_lines(f"{start}{self.pointer(access)} + ", terms)
         return Value(c_type, name, "\n    ".join(lines)[len(start) : -1])
 
-    def declared(self, touch: int, name: str) -> Declared:
+    def declared(self, access: int, name: str) -> Declared:
         """The registers that keep what is read of an operand."""
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
-        c_type = self.type_of(touch) if self.schedule.group == 1 else self.register_pack(touch)
+        c_type = self.type_of(access) if self.schedule.group == 1 else self.register_pack(access)
         return Declared(c_type, f"{name}{array}")
 
     # --- accesses -----------------------------------------------------------------------------------
 
-    def start_of_load(self, touch: int) -> str:
+    def start_of_load(self, access: int) -> str:
         """What stands before the place of a group that one access reads."""
-        if touch in self.schedule.streamed:
-            return f"{LOAD_STREAMING}<{self.pack(touch)}>("
-        if self.by_words(touch):
-            return f"{LOAD_WORDS}<{self.pack(touch)}>("
-        return f"*reinterpret_cast<const {self.pack(touch)}*>("
+        if access in self.schedule.streaming:
+            return f"{LOAD_STREAMING}<{self.pack(access)}>("
+        if self.by_words(access):
+            return f"{LOAD_WORDS}<{self.pack(access)}>("
+        return f"*reinterpret_cast<const {self.pack(access)}*>("
 
-    def by_words(self, touch: int) -> bool:
+    def by_words(self, access: int) -> bool:
         """Whether groups are bytes that are read four at a time."""
-        planned, single = self.planned(touch), self.operand(touch).dtype.size == 1
-        return planned.access == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
+        planned, single = self.planned(access), self.operand(access).dtype.size == 1
+        return planned.kind == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
 
-    def loads_of(self, touches: Iterable[int]) -> tuple[str, ...]:
+    def loads_of(self, accesses: Iterable[int]) -> tuple[str, ...]:
         """The device functions that read groups of these."""
         schedule = self.schedule
-        told = {*schedule.evict_last, *schedule.streamed}
+        told = {*schedule.evict_last, *schedule.streaming}
         return (
             *(("load_evict_last",) if schedule.evict_last else ()),
-            *((LOAD_STREAMING,) if schedule.streamed else ()),
-            *((LOAD_WORDS,) if any(map(self.by_words, {*touches} - told)) else ()),
+            *((LOAD_STREAMING,) if schedule.streaming else ()),
+            *((LOAD_WORDS,) if any(map(self.by_words, {*accesses} - told)) else ()),
         )

@@ -26,23 +26,23 @@ class Singles:
     calls: Calls
 
     @staticmethod
-    def of(operands: Operands, held: frozenset[int], values: Values, uses: Uses) -> Singles | None:
+    def of(operands: Operands, resident: frozenset[int], values: Values, uses: Uses) -> Singles | None:
         """None where all elements are parts of groups."""
         schedule = operands.schedule
-        if schedule.lead is None:
+        if schedule.anchor is None:
             return None
         alone = replace(operands, schedule=replace(schedule, group=1, vectors=min(schedule.vectors, 1)))
         places = RowPlaces(alone, "e", uses)
-        registers = Registers(alone, places, held)
+        registers = Registers(alone, places, resident)
         calls = Calls(alone, places, values, registers.element, "", "0", kept_name=names.kept_single)
         return Singles(alone, registers, calls)
 
     def facts(self, group: int) -> Peel:
         """Where groups of so many elements begin and end."""
-        operands, lead = self.operands, self.operands.schedule.lead
-        assert lead is not None
-        operand = operands.operand(lead)
-        shifted = [i for i, t in enumerate(operands.schedule.touches) if t.access == "shifted"]
+        operands, anchor = self.operands, self.operands.schedule.anchor
+        assert anchor is not None
+        operand = operands.operand(anchor)
+        shifted = [i for i, t in enumerate(operands.schedule.accesses) if t.kind == "shifted"]
         blocks = [self.blocks(i, group) for i in shifted]
         aligned = [
             (b.bytes // b.size, operands.planned(i).alignment >= b.bytes) for i, b in zip(shifted, blocks, strict=True)
@@ -50,32 +50,32 @@ class Singles:
         margin, rest = margins(group, aligned) if shifted else (0, 0)
         size = operand.dtype.size
         return Peel(
-            operand.name, self.calls.places.base_of(lead), group * size, size, margin, rest,
+            operand.name, self.calls.places.base_of(anchor), group * size, size, margin, rest,
             names.listed(operands.operand(i).name for i in shifted) if shifted else "", tuple(blocks),
         )  # fmt: skip
 
-    def blocks(self, touch: int, group: int) -> Blocks:
+    def blocks(self, access: int, group: int) -> Blocks:
         """The aligned blocks that groups of a shifted operand are read as."""
-        operands, label = self.operands, self.operands.labels[touch]
+        operands, label = self.operands, self.operands.labels[access]
         return Blocks(
-            operands.type_of(touch), self.calls.places.base_of(touch), names.blocks(label), names.off(label),
-            self.registers.block_bytes(touch, group), operands.operand(touch).dtype.size,
+            operands.type_of(access), self.calls.places.base_of(access), names.blocks(label), names.misalignment(label),
+            self.registers.block_bytes(access, group), operands.operand(access).dtype.size,
         )  # fmt: skip
 
-    def loads(self, touches: Sequence[int]) -> tuple[Read, ...]:
-        return tuple(map(self.registers.read, touches))
+    def loads(self, accesses: Sequence[int]) -> tuple[Read, ...]:
+        return tuple(map(self.registers.read, accesses))
 
-    def declarations(self, touches: Sequence[int]) -> list[Declared]:
+    def declarations(self, accesses: Sequence[int]) -> list[Declared]:
         """Of what is kept of such an element in registers."""
         ops = self.operands.step.kernel.ops
-        read = [Declared(self.operands.type_of(t), self.registers.name(t)) for t in touches]
+        read = [Declared(self.operands.type_of(t), self.registers.name(t)) for t in accesses]
         kept = [Declared(register_type(ops[n].dtype), self.calls.kept_array(n)) for n in self.calls.values.kept]
         return read + kept
 
     def into(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
         """How such an element goes into the reductions of a round.
 
-        ``whole``: those that need no element function, only the value of a touch.
+        ``whole``: those that need no element function, only the value of an access.
         """
         # Updates take elements in order, and the place of this one may be anywhere: these have a state of its own.
         own = {n: names.of_reduction(state, "of_single") for n, (mine, state) in states.items() if mine.places}
@@ -86,20 +86,20 @@ class Singles:
                 parts.append(Part(state, f"merge({own[n]})", own[n], first=mine.initial))
             elif n not in whole and (part := part_of(mine, state, thread_state(mine, state), 1)) is not None:
                 parts.append(part)
-        for n, touch in whole.items():
+        for n, access in whole.items():
             mine, state = states[n]
-            one = self.registers.element(touch)
-            one = f"{one} != 0" if self.operands.operand(touch).dtype.is_bool else one  # any byte
-            is_float = self.operands.operand(touch).dtype.is_float
+            one = self.registers.element(access)
+            one = f"{one} != 0" if self.operands.operand(access).dtype.is_bool else one  # any byte
+            is_float = self.operands.operand(access).dtype.is_float
             parts.append(Part(state, f"{mine.add}({f'(float){one}' if is_float else one})"))
         reads = self.late([*(reads_of(function) if function else ()), *whole.values()])
         return Work(reads, tuple(parts), self.calls.call(function) if function else None)
 
     def writes(self, function: Element) -> Work:
         """How such an element of the outputs is written."""
-        variant = "<false>" if any(a.kind == "quick" for a in function.arguments) else ""
+        variant = "<false>" if any(a.kind == "is_exact" for a in function.arguments) else ""
         return Work(self.late(reads_of(function)), (), self.calls.call(function, variant))
 
-    def late(self, touches: Iterable[int]) -> tuple[Read, ...]:
+    def late(self, accesses: Iterable[int]) -> tuple[Read, ...]:
         """What is not in registers is read when it is needed."""
-        return tuple(self.registers.read(t) for t in sorted(set(touches)) if t not in self.registers.held)
+        return tuple(self.registers.read(t) for t in sorted(set(accesses)) if t not in self.registers.resident)

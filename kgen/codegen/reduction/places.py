@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kgen.codegen import names
-from kgen.codegen.layouts import decomposition
+from kgen.codegen.layouts import index_decomposition
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.schedule.reduction.launch import steps_of
@@ -46,11 +46,11 @@ class Places(Protocol):
         """The place of an element among those that are reduced."""
         ...
 
-    def base_of(self, touch: int) -> str:
+    def base_of(self, access: int) -> str:
         """The name of where an operand's row or column begins."""
         ...
 
-    def along(self, touch: int, j: str) -> str:
+    def along(self, access: int, j: str) -> str:
         """Where an element is from there, ``j`` elements after the first of its group."""
         ...
 
@@ -71,9 +71,9 @@ class RowPlaces:
     def place(self) -> str:
         return f"{self.at} + j" if self.operands.schedule.group > 1 else self.at
 
-    def row_offset(self, touch: int) -> list[str]:
+    def row_offset(self, access: int) -> list[str]:
         """The terms of where an operand's row begins."""
-        pattern = self.operands.planned(touch).pattern
+        pattern = self.operands.planned(access).pattern
         if pattern is None:
             return []
         label, kept = self.operands.pattern_label(pattern), self.operands.schedule.kept
@@ -87,25 +87,25 @@ class RowPlaces:
         self.uses.kept.add(dimension)
         return f"c{dimension}"
 
-    def row_element(self, touch: int) -> str:
+    def row_element(self, access: int) -> str:
         """The element that a row has of an operand."""
-        return f"{self.operands.pointer(touch)}[{' + '.join(self.row_offset(touch)) or '0'}]"
+        return f"{self.operands.pointer(access)}[{' + '.join(self.row_offset(access)) or '0'}]"
 
-    def base_of(self, touch: int) -> str:
-        planned = self.operands.planned(touch)
-        if planned.pattern is None and planned.access != "staged":
-            return self.operands.pointer(touch)
-        return names.row(self.operands.labels[touch])
+    def base_of(self, access: int) -> str:
+        planned = self.operands.planned(access)
+        if planned.pattern is None and planned.kind != "staged":
+            return self.operands.pointer(access)
+        return names.row(self.operands.labels[access])
 
-    def along(self, touch: int, j: str) -> str:
-        schedule, label = self.operands.schedule, self.operands.labels[touch]
+    def along(self, access: int, j: str) -> str:
+        schedule, label = self.operands.schedule, self.operands.labels[access]
         plus = f" + {j}" if j else ""
         if schedule.reduced == 1:
-            if self.operands.is_grouped(touch):
+            if self.operands.is_grouped(access):
                 return f"{self.at}{plus}"
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
         self.uses.reduced.update(range(schedule.reduced))
-        steps = steps_of(schedule, touch)
+        steps = steps_of(schedule, access)
         terms = {d: f"r{d} * layout.{label}_step[{n}]" for n, d in enumerate(steps)}
         terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
         return " + ".join(terms[d] for d in range(schedule.reduced))
@@ -135,61 +135,61 @@ class ColumnPlaces:
     many: bool
     uses: Uses = field(default_factory=Uses)
 
-    def starts(self, touches: Iterable[int]) -> tuple[Value, ...]:
+    def starts(self, accesses: Iterable[int]) -> tuple[Value, ...]:
         """Where the thread's columns begin in each operand."""
-        starts = {t: terms for t in touches if (terms := self.outer(t))}
+        starts = {t: terms for t in accesses if (terms := self.outer(t))}
         if any(self.operands.planned(t).pattern is not None for t in starts):
             self.uses.kept.update(range(1, self.operands.schedule.kept))
         return tuple(self.operands.start(t, self.base_of(t), terms) for t, terms in starts.items())
 
-    def outer(self, touch: int) -> list[str]:
+    def outer(self, access: int) -> list[str]:
         """The terms of where a group of columns begins."""
-        planned = self.operands.planned(touch)
+        planned = self.operands.planned(access)
         found: list[str] = []
-        if planned.access != "row":
-            found.append("column" if planned.access == "vector" else f"column * (long long){self.step_across(touch)}")
+        if planned.kind != "row":
+            found.append("column" if planned.kind == "vector" else f"column * (long long){self.step_across(access)}")
         if planned.pattern is not None:
             pattern = self.operands.pattern_label(planned.pattern)
             found += [f"c{d} * layout.{pattern}_stride[{d - 1}]" for d in range(1, self.operands.schedule.kept)]
         return found
 
-    def base_of(self, touch: int) -> str:
-        return names.column(self.operands.labels[touch]) if self.outer(touch) else self.operands.pointer(touch)
+    def base_of(self, access: int) -> str:
+        return names.column(self.operands.labels[access]) if self.outer(access) else self.operands.pointer(access)
 
-    def along(self, touch: int, j: str) -> str:
-        schedule, label = self.operands.schedule, self.operands.labels[touch]
-        if touch not in schedule.down:
-            return " + ".join(self.across(touch, j)) or "0"
+    def along(self, access: int, j: str) -> str:
+        schedule, label = self.operands.schedule, self.operands.labels[access]
+        if access not in schedule.columnwise:
+            return " + ".join(self.across(access, j)) or "0"
         if schedule.reduced == 1:
             terms = [f"{self.factor} * layout.{label}_step[0]"]
         else:
             self.uses.reduced.update(range(schedule.reduced))
             terms = [f"r{d} * layout.{label}_step[{d}]" for d in range(schedule.reduced)]
-        return " + ".join(terms + self.across(touch, j))
+        return " + ".join(terms + self.across(access, j))
 
     @property
     def factor(self) -> str:
         """The place, as the factor of a product."""
         return f"({self.place})" if " " in self.place else self.place
 
-    def across(self, touch: int, j: str) -> list[str]:
+    def across(self, access: int, j: str) -> list[str]:
         """The term of column ``j`` of a group."""
-        match self.operands.planned(touch).access:
+        match self.operands.planned(access).kind:
             case "vector":
                 return [j] if j else []
             case "gather":
-                return [f"{j} * {self.step_across(touch)}"] if j else []
+                return [f"{j} * {self.step_across(access)}"] if j else []
             case _:
                 return []
 
-    def step_across(self, touch: int) -> str:
+    def step_across(self, access: int) -> str:
         """The stride from one column to the next."""
         schedule = self.operands.schedule
-        return f"layout.{self.operands.labels[touch]}_step[{schedule.reduced if touch in schedule.down else 0}]"
+        return f"layout.{self.operands.labels[access]}_step[{schedule.reduced if access in schedule.columnwise else 0}]"
 
-    def one(self, touch: int) -> str:
+    def one(self, access: int) -> str:
         """Where an operand's element of column ``j`` is."""
-        return " + ".join(self.across(touch, "j" if self.many else "")) or "0"
+        return " + ".join(self.across(access, "j" if self.many else "")) or "0"
 
     def coordinate(self, number: int) -> str:
         dimension, reduced = dimension_of(self.operands, number), self.operands.schedule.reduced
@@ -215,14 +215,14 @@ def dimension_of(operands: Operands, number: int) -> int | None:
 
 
 def row_coordinates(schedule: RowSchedule, wanted: Set[int], index: str) -> tuple[str, ...]:
-    """Lines that take the number of a row, or group of columns, apart into the coordinates that are ``wanted``."""
+    """Lines that decompose the number of a row, or group of columns, into the coordinates that are ``wanted``."""
     if schedule.kept == 1 or not wanted:
         return ()
-    return tuple(decomposition(schedule.kept, wanted, schedule.index_bits == 64, index))
+    return tuple(index_decomposition(schedule.kept, wanted, schedule.index_bits == 64, index))
 
 
 def place_coordinates(schedule: RowSchedule, wanted: Set[int], index: str = "i") -> tuple[str, ...]:
-    """Lines that take the place of an element apart into the coordinates that are ``wanted``."""
+    """Lines that decompose the place of an element into the coordinates that are ``wanted``."""
     if schedule.reduced == 1 or not wanted:
         return ()
-    return tuple(decomposition(schedule.reduced, wanted, schedule.index_bits == 64, index, ("r", "s"), "place_"))
+    return tuple(index_decomposition(schedule.reduced, wanted, schedule.index_bits == 64, index, ("r", "s"), "place_"))

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY
 from kgen.codegen.expressions import Level
-from kgen.codegen.layouts import apart
-from kgen.codegen.reduction.accumulators import directly
+from kgen.codegen.layouts import no_overlap_comment
+from kgen.codegen.reduction.accumulators import without_partial
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
-from kgen.codegen.reduction.column_context import HeldContext, HeldFinal, HeldRoundContext
+from kgen.codegen.reduction.column_context import HeldFinal, ResidentContext, ResidentRoundContext
 from kgen.codegen.reduction.column_values import (
     ValueWriter,
     alignments,
@@ -29,7 +29,7 @@ from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import ColumnPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
-from kgen.codegen.reduction.sections import Parts, label_of, touch_of
+from kgen.codegen.reduction.sections import Parts, access_of, label_of
 from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
@@ -53,10 +53,10 @@ def is_exact(schedule: RowSchedule) -> bool:
     return schedule.threads == 1 == schedule.reduced
 
 
-def held_touches(schedule: RowSchedule) -> frozenset[int]:
-    """The touches whose elements stay in registers.  What columns share is near, and read when it is needed."""
-    own = (i for i in schedule.down if schedule.touches[i].pattern is not None or not schedule.patterns)
-    return frozenset(i for i in own if schedule.touches[i].access != "row")
+def held_accesses(schedule: RowSchedule) -> frozenset[int]:
+    """The accesses whose elements stay in registers.  What columns share is cached, and read when it is needed."""
+    own = (i for i in schedule.columnwise if schedule.accesses[i].pattern is not None or not schedule.patterns)
+    return frozenset(i for i in own if schedule.accesses[i].kind != "row")
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:
@@ -91,7 +91,7 @@ class ResidentColumnKernel:
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         several = schedule.group > 1
         places = ColumnPlaces(operands, at, several)
-        registers, values = Registers(operands, places, held_touches(schedule)), Values(facts.values)
+        registers, values = Registers(operands, places, held_accesses(schedule)), Values(facts.values)
         functions = Functions(parts, values, facts.statements, facts.declare, picks=several)
         calls = Calls(operands, places, values, registers.element, "[j]" if several else "", "0")
         writer = ValueWriter(
@@ -124,7 +124,7 @@ class ResidentColumnKernel:
         copy and 0.47).
         """
         schedule = self.schedule
-        small = min(self.operands.operand(t).dtype.size for t in schedule.down) < WORD
+        small = min(self.operands.operand(t).dtype.size for t in schedule.columnwise) < WORD
         return schedule.vectors > 1 and not is_exact(schedule) and (schedule.group > 1 or small)
 
     @property
@@ -145,13 +145,13 @@ class ResidentColumnKernel:
         final = self.final()
         writer.wanted = writer.lasting = frozenset()
         store_packs, singles = self.column_stores()
-        held = [t for t in self.reads_anywhere() if t in self.registers.held]
-        loads = tuple(map(self.registers.read, held))
+        resident = [t for t in self.reads_anywhere() if t in self.registers.resident]
+        loads = tuple(map(self.registers.read, resident))
         load_coordinates = self.places.uses.in_loop(schedule)
-        pointers = self.places.starts(range(len(schedule.touches)))
+        pointers = self.places.starts(range(len(schedule.accesses)))
         uses = self.places.uses
-        context = HeldContext(
-            template="reduction/resident_columns.cu.j2",
+        context = ResidentContext(
+            template="reduction/column_resident.cu.j2",
             name=self.facts.name,
             comment=self.comment(),
             parameters=tuple(self.facts.parameters),
@@ -164,7 +164,7 @@ class ResidentColumnKernel:
             entries=self.entries,
             layout=self.facts.layout("columns"),
             packs=schedule.group > 1,
-            is_wide=schedule.index_bits == 64,
+            is_64bit=schedule.index_bits == 64,
             coordinates=row_coordinates(schedule, {0, *uses.kept}, "number"),
             number="c0" if schedule.kept > 1 else "number" if schedule.index_bits == 64 else "(int)number",
             pointers=pointers,
@@ -177,7 +177,7 @@ class ResidentColumnKernel:
             group_start=start_of_group(schedule, "v"),
             checks_last=self.fills,
             place_coordinates=place_coordinates(schedule, uses.anywhere),
-            held=tuple(map(self.registers.declared, held)),
+            resident=tuple(map(self.registers.declared, resident)),
             loads=loads,
             load_coordinates=load_coordinates,
             rounds=rounds,
@@ -185,7 +185,7 @@ class ResidentColumnKernel:
             store_packs=store_packs,
             stores=tuple(singles),
         )
-        return Described(context, (*self.functions.headers, *writer.headers), self.helpers(held))
+        return Described(context, (*self.functions.headers, *writer.headers), self.helpers(resident))
 
     def final(self) -> HeldFinal | None:
         """How the elements of outputs of whole columns are written."""
@@ -200,20 +200,20 @@ class ResidentColumnKernel:
 
     def reads_anywhere(self) -> list[int]:
         found = {t for f in self.functions.written for t in reads_of(f)}
-        return sorted(found, key=lambda t: self.facts.step.touches[t].operand)
+        return sorted(found, key=lambda t: self.facts.step.accesses[t].operand)
 
     def reads_once(self) -> set[int]:
         """Operands of which each column has one element."""
         ops = self.facts.step.kernel.ops
-        return {touch_of(self.facts.step, n) for n in self.parts.common if ops[n].name == "load"}
+        return {access_of(self.facts.step, n) for n in self.parts.common if ops[n].name == "load"}
 
     def helpers(self, loads: Sequence[int]) -> tuple[str, ...]:
         """The device functions that the kernel calls, and those that its element functions do."""
         return (
             *self.functions.helpers,
             *self.writer.helpers,
-            *(["hold"] if any(map(self.operands.is_packed, loads)) else []),
-            *(["pick"] if any(map(self.registers.is_picked, self.reads_anywhere())) else []),
+            *(["keep_packed"] if any(map(self.operands.is_packed, loads)) else []),
+            *(["extract"] if any(map(self.registers.is_picked, self.reads_anywhere())) else []),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_once()),
         )
@@ -234,7 +234,7 @@ class ResidentColumnKernel:
         for n, op in enumerate(self.facts.step.kernel.ops):
             if op.name in ("scalar", "size"):
                 exprs[n] = Expr(self.values.parameter(op), PRIMARY)
-            elif op.name == "index" and not self.parts.wide[n]:
+            elif op.name == "index" and not self.parts.varies[n]:
                 axis = self.facts.step.places[n][int(str(op.attr))]
                 rows[n], passed[n] = f"index{axis or 0}", self.places.coordinate(n)
                 code = passed[n]
@@ -245,22 +245,22 @@ class ResidentColumnKernel:
         operands, passed = self.operands, self.values.passed
         lines: list[str] = []
         for n, op in enumerate(self.facts.step.kernel.ops):
-            if op.name != "load" or self.parts.wide[n] or n not in self.parts.common:
+            if op.name != "load" or self.parts.varies[n] or n not in self.parts.common:
                 continue
-            touch = touch_of(self.facts.step, n)
-            base = self.places.base_of(touch)
-            value = self.values.unique(names.value(operands.operand(touch).name))
+            access = access_of(self.facts.step, n)
+            base = self.places.base_of(access)
+            value = self.values.unique(names.value(operands.operand(access).name))
             self.values.rows[n] = value
-            if self.schedule.group == 1 or operands.planned(touch).access == "row":
+            if self.schedule.group == 1 or operands.planned(access).kind == "row":
                 passed[n] = value
                 lines.append(f"const {register_type(op.dtype)} {value} = {base}[0];")
             else:
-                vector = self.registers.name(touch)
+                vector = self.registers.name(access)
                 passed[n] = f"{vector}.at[j]"
-                if operands.is_grouped(touch):
-                    lines.append(f"const auto {vector} = {operands.start_of_load(touch)}{base});")
+                if operands.is_grouped(access):
+                    lines.append(f"const auto {vector} = {operands.start_of_load(access)}{base});")
                 else:
-                    lines += gathered(self.registers.read(touch), self.schedule.group)
+                    lines += gathered(self.registers.read(access), self.schedule.group)
             self.writer.exprs[n] = Expr(passed[n], PRIMARY)
         return lines
 
@@ -274,11 +274,13 @@ class ResidentColumnKernel:
             code = writer.exprs[n].code
             if n not in values.passed:  # loads have their names
                 values.passed[n], values.rows[n] = code, code.removesuffix("[j]")
-            if n in self.parts.divisors and n not in values.inverses:
-                inverse = values.unique(names.inverse(values.rows[n]))
-                values.inverses[n] = inverse
+            if n in self.parts.divisors and n not in values.reciprocals:
+                reciprocal = values.unique(names.reciprocal(values.rows[n]))
+                values.reciprocals[n] = reciprocal
                 value = self.parts.inverted(n, code)
-                lines.append(writer.place(inverse, "float", value) if self.j else f"const float {inverse} = {value};")
+                lines.append(
+                    writer.place(reciprocal, "float", value) if self.j else f"const float {reciprocal} = {value};"
+                )
         return lines
 
     def results(self, sinks: Sequence[int]) -> list[str]:
@@ -300,9 +302,9 @@ class ResidentColumnKernel:
 
     # --- rounds -------------------------------------------------------------------------------------
 
-    def rounds(self) -> tuple[HeldRoundContext, ...]:
+    def rounds(self) -> tuple[ResidentRoundContext, ...]:
         parts, ops, base = self.parts, self.facts.step.kernel.ops, self.facts.base
-        rounds: list[HeldRoundContext] = []
+        rounds: list[ResidentRoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.facts.known]
             for n in own:
@@ -315,7 +317,7 @@ class ResidentColumnKernel:
             rounds.append(replace(found, arrays=self.writer.taken(), results=results))
         return tuple(rounds)
 
-    def first_step(self, place: int, number: int, steps: TwoSteps) -> HeldRoundContext:
+    def first_step(self, place: int, number: int, steps: TwoSteps) -> ResidentRoundContext:
         """The first of two steps, within a thread; the state of the second starts from its own."""
         _, state = self.states[number]
         name = self.values.unique(names.of_reduction(state, steps.word))
@@ -324,16 +326,16 @@ class ResidentColumnKernel:
         self.states[number] = steps.after(name + self.j), state
         return replace(found, meets=False)
 
-    def round(self, place: int, name: str, states: States) -> HeldRoundContext:
+    def round(self, place: int, name: str, states: States) -> ResidentRoundContext:
         """A round without its results.  ``place``: how many parts of the row come before."""
-        states = {n: (directly(mine), state) for n, (mine, state) in states.items()}
+        states = {n: (without_partial(mine), state) for n, (mine, state) in states.items()}
         self.calls.states = states
         self.states.update(states)
         function = self.functions.write(place, name, list(states), states)
         parts = [part_of(mine, state, thread_state(mine, state) + self.j, 1) for mine, state in states.values()]
-        word = "of_warps" if self.nearest else "of_threads"
+        word = "warp_partials" if self.nearest else "thread_partials"
         reads, call = self.registers.again(reads_of(function)), self.calls.call(function)
-        return HeldRoundContext(
+        return ResidentRoundContext(
             tuple(column_state(mine, state, names.of_reduction(state, word)) for mine, state in states.values()),
             coordinates=self.places.uses.in_loop(self.schedule),
             reads=reads,
@@ -359,15 +361,15 @@ class ResidentColumnKernel:
     def comment(self) -> tuple[str, ...]:
         schedule = self.schedule
         each = f"{schedule.group} a thread, " if schedule.group > 1 else ""
-        least = schedule.held - schedule.threads + 1
+        least = schedule.resident - schedule.threads + 1
         up_to = "" if is_exact(schedule) else f"{least} to " if self.fills and schedule.threads > 1 else "up to "
         share = f"{schedule.threads} threads for each" if schedule.threads > 1 else "a thread for each"
         text = [
-            f"Columns of {up_to}{schedule.held} elements, kept in registers: {schedule.rows} a block, {each}{share}."
-            + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
+            f"Columns of {up_to}{schedule.resident} elements, kept in registers: {schedule.rows} a block, "
+            f"{each}{share}." + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
             f"Launch: ceil(groups / {self.lanes}) blocks of {schedule.block} threads.",
         ]
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
         text += alignments(self.operands)
-        return tuple(names.comment(line) for line in [*text, *apart(self.facts.step, schedule)])
+        return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])

@@ -13,7 +13,7 @@ from kgen.codegen.reduction.context import Part, Round, State, Value, Work
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import Singles
 from kgen.codegen.reduction.registers import Registers
-from kgen.codegen.reduction.sections import RowWriter, label_of, touch_of
+from kgen.codegen.reduction.sections import RowWriter, access_of, label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps
 from kgen.codegen.spelling import Expr, headers_of, register_type
@@ -22,8 +22,8 @@ from kgen.schedule.reduction.schedule import WARP, is_plain
 
 @dataclass(slots=True)
 class Rounds:
-    """Writes rounds.  ``writer`` writes what is computed once a row; ``whole_groups``: the touches of which states take
-    groups as they are.
+    """Writes rounds.  ``writer`` writes what is computed once a row; ``whole_groups``: the accesses of which states
+    take groups as they are.
     """
 
     operands: Operands
@@ -49,13 +49,13 @@ class Rounds:
     def round(self, place: int, name: str, states: States) -> Round:
         """A round of reductions: of each element, but for those that take several of a group at a time."""
         operands, schedule = self.operands, self.operands.schedule
-        whole = {n: touch for n, (mine, _) in states.items() if (touch := self.at_once(n, mine)) is not None}
+        whole = {n: access for n, (mine, _) in states.items() if (access := self.at_once(n, mine)) is not None}
         self.calls.states = states
         self.whole_groups |= set(whole.values())
         single = [n for n in states if n not in whole]
         function = self.functions.write(place, name, single, {n: states[n] for n in single}) if single else None
-        for n, touch in whole.items():
-            dtype = operands.operand(touch).dtype
+        for n, access in whole.items():
+            dtype = operands.operand(access).dtype
             self.writer.helpers.append(f"{states[n][0].at_once}_{dtype.short}")
             self.writer.headers += headers_of(dtype)
         work, coordinates = self.work(states, function, whole), self.calls.places.uses.in_loop(schedule)
@@ -71,15 +71,15 @@ class Rounds:
         )
 
     def work(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
-        """What is done with each group; ``whole``: the touches of which states take groups as they are."""
+        """What is done with each group; ``whole``: the accesses of which states take groups as they are."""
         parts: list[Part] = []
         for n, (mine, state) in states.items():
             if n in whole:
                 parts.append(Part(state, f"{mine.add}({mine.at_once}({self.registers.group(whole[n])}))"))
             elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
                 parts.append(part)
-        touches = sorted({*whole.values(), *(reads_of(function) if function else ())})
-        return Work(self.registers.again(touches), tuple(parts), self.calls.call(function) if function else None)
+        accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})
+        return Work(self.registers.again(accesses), tuple(parts), self.calls.call(function) if function else None)
 
     def state(self, mine: Accumulator, state: str) -> State:
         return State(
@@ -92,12 +92,12 @@ class Rounds:
             by_warp=mine.local is not None and mine.local.by_warp,
             lanes=mine.lanes,
             agrees=mine.agrees and not is_plain(self.operands.step),  # else only the first lane's result is written
-            shared=names.of_reduction(state, "of_warps"),
-            left=names.left(state),
+            shared=names.of_reduction(state, "warp_partials"),
+            left=names.block_partials(state),
         )
 
     def at_once(self, number: int, mine: Accumulator) -> int | None:
-        """The touch of which this takes whole groups, as they are in memory: extremes of halves, sums of bytes."""
+        """The access of which this takes whole groups, as they are in memory: extremes of halves, sums of bytes."""
         operands, ops = self.operands, self.operands.step.kernel.ops
         if not mine.at_once:
             return None
@@ -105,10 +105,10 @@ class Rounds:
         load = ops[value].args[0] if ops[value].name == "cast" else value
         if ops[load].name != "load":
             return None
-        touch = touch_of(operands.step, load)
-        dtype = operands.operand(touch).dtype
+        access = access_of(operands.step, load)
+        dtype = operands.operand(access).dtype
         words = operands.schedule.group * dtype.size % 4 == 0
-        return touch if dtype.short in mine.at_once_of and words and operands.is_grouped(touch) else None
+        return access if dtype.short in mine.at_once_of and words and operands.is_grouped(access) else None
 
     def result(self, number: int) -> Value:
         """What a round has found of a row."""
@@ -117,7 +117,7 @@ class Rounds:
         by, member = self.known.get(number, (number, ""))
         mine, state = self.states[by]
         value = self.values.unique(names.value(label_of(step, op)))
-        may_be_empty = schedule.vectors == 0 or schedule.sharers * schedule.vectors == 1
+        may_be_empty = schedule.vectors == 0 or schedule.row_threads * schedule.vectors == 1
         if member == "mean" and may_be_empty:
             member = "mean_or_nan()"
         self.writer.exprs[number] = Expr(value, PRIMARY)

@@ -17,12 +17,12 @@ from kgen.codegen.reduction.peel import Singles
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
-from kgen.codegen.reduction.sections import Parts, RowWriter, touch_of
+from kgen.codegen.reduction.sections import Parts, RowWriter, access_of
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import Expr, register_type
-from kgen.ir.kernel import Access
-from kgen.schedule.reduction.schedule import WARP, RowSchedule, wide_touches
+from kgen.ir.graph import IndexMap
+from kgen.schedule.reduction.schedule import WARP, RowSchedule, varying_accesses
 
 
 def describe_rows(facts: Facts) -> Described:
@@ -35,18 +35,18 @@ def is_exact(schedule: RowSchedule) -> bool:
     return schedule.stages and schedule.threads == 1
 
 
-def held_touches(schedule: RowSchedule) -> frozenset[int]:
-    """The touches whose elements stay in registers.  What all rows share is near, and read when it is needed."""
+def held_accesses(schedule: RowSchedule) -> frozenset[int]:
+    """The accesses whose elements stay in registers.  What all rows share is cached, and read when it is needed."""
     if schedule.vectors == 0:
         return frozenset()
     some_differ = schedule.patterns > 0 or schedule.stages
-    shared = [i for i, t in enumerate(schedule.touches) if t.pattern is None and t.access != "staged" and some_differ]
-    return frozenset(range(len(schedule.touches))) - frozenset(shared)
+    shared = [i for i, t in enumerate(schedule.accesses) if t.pattern is None and t.kind != "staged" and some_differ]
+    return frozenset(range(len(schedule.accesses))) - frozenset(shared)
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:
     """The first element of a thread's group ``v``, counted from the first group."""
-    threads, group = schedule.sharers, schedule.group
+    threads, group = schedule.row_threads, schedule.group
     if threads == 1 and not v:
         return "0"
     number = f"{v} * {threads} + thread" if v and threads > 1 else v or "thread"
@@ -76,7 +76,7 @@ class RowKernel:
         schedule, operands, parts = facts.schedule, facts.operands(), Parts.of(facts.step)
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         places = RowPlaces(operands, at)
-        registers = Registers(operands, places, held_touches(schedule))
+        registers = Registers(operands, places, held_accesses(schedule))
         values = Values(facts.values)
         values.passed = values.rows
         parts_of_row = [*parts.rounds, *([parts.wide_stores] if parts.wide_stores else [])]
@@ -85,7 +85,7 @@ class RowKernel:
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
         calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
-        singles = Singles.of(operands, registers.held, values, places.uses)
+        singles = Singles.of(operands, registers.resident, values, places.uses)
         writer = RowWriter(facts.step, facts.statements, unique=values.unique)
         rounds = Rounds(
             operands, registers, values, functions, calls, singles, writer, dict(facts.states), facts.known
@@ -115,31 +115,31 @@ class RowKernel:
             *self.functions.helpers,
             *self.writer.helpers,
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
-            *(["hold"] if any(map(self.operands.is_packed, self.loads)) else []),
-            *(["pick"] if any(map(self.registers.is_picked, read)) else []),
+            *(["keep_packed"] if any(map(self.operands.is_packed, self.loads)) else []),
+            *(["extract"] if any(map(self.registers.is_picked, read)) else []),
             *self.operands.loads_of(self.reads_anywhere()),
         )
 
     @property
     def loads(self) -> list[int]:
-        """The touches that are read into registers once."""
-        return [t for t in self.reads_anywhere() if t in self.registers.held]
+        """The accesses that are read into registers once."""
+        return [t for t in self.reads_anywhere() if t in self.registers.resident]
 
     def reads_anywhere(self) -> list[int]:
         found = {t for f in self.functions.written for t in reads_of(f)} | self.rounds.whole_groups
-        return sorted(found, key=lambda t: self.facts.step.touches[t].operand)
+        return sorted(found, key=lambda t: self.facts.step.accesses[t].operand)
 
     def context(
         self, fetched: tuple[Value, ...], values: tuple[str, ...], rounds: tuple[Round, ...], final: Final | None,
         stores: tuple[str, ...],
     ) -> RowsContext:  # fmt: skip
-        schedule, uses, held = self.facts.schedule, self.places.uses, self.loads
-        loads, load_coordinates = tuple(map(self.registers.read, held)), uses.in_loop(schedule)
+        schedule, uses, resident = self.facts.schedule, self.places.uses, self.loads
+        loads, load_coordinates = tuple(map(self.registers.read, resident)), uses.in_loop(schedule)
         persistent, pointers = self.persistent(), self.pointers()
-        from_row = "" if schedule.lead is None else "head + "
-        end = self.width if schedule.lead is None else "end"
+        from_row = "" if schedule.anchor is None else "head + "
+        end = self.width if schedule.anchor is None else "end"
         return RowsContext(
-            template="reduction/rows.cu.j2",
+            template="reduction/row_reduce.cu.j2",
             name=self.facts.name,
             comment=row_comment(self.operands, fills=self.fills, walks_once=len(self.functions.written) == 1),
             parameters=tuple(self.facts.parameters),
@@ -151,10 +151,10 @@ class RowKernel:
             vectors=schedule.vectors,
             cluster=schedule.cluster,
             is_exact=is_exact(schedule),
-            is_wide=schedule.index_bits == 64,
+            is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("rows"),
-            packs=moves_packs(schedule) or (schedule.group > 1 and any(wide_touches(self.facts.step))),
+            packs=moves_packs(schedule) or (schedule.group > 1 and any(varying_accesses(self.facts.step))),
             width=self.width,
             end=end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),
@@ -162,7 +162,7 @@ class RowKernel:
             group_start=from_row + start_of_group(schedule, "v"),
             checks_last=self.fills,
             loads_check_all=self.loads_first,
-            entries=schedule.sharers // WARP,
+            entries=schedule.row_threads // WARP,
             needs_row=schedule.split or uses.row,
             row_coordinates=row_coordinates(schedule, uses.kept, "row"),
             place_coordinates=place_coordinates(schedule, uses.anywhere),
@@ -172,10 +172,10 @@ class RowKernel:
             persistent=persistent,
             fetched=fetched,
             values=values,
-            held=self.held(held),
+            resident=self.resident(resident),
             loads=loads,
             load_coordinates=load_coordinates,
-            single_loads=() if self.singles is None else self.singles.loads(held),
+            single_loads=() if self.singles is None else self.singles.loads(resident),
             rounds=rounds,
             final=final,
             stores=stores,
@@ -207,19 +207,23 @@ class RowKernel:
         if not stores:
             return None
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
-        quick = next((a.name for a in function.arguments if a.kind == "quick"), "")
+        is_exact_division = next((a.name for a in function.arguments if a.kind == "is_exact"), "")
         reads = self.registers.again(reads_of(function))
         packs = final_packs(self.operands, self.places, stores)
         single = None if self.singles is None else self.singles.writes(function)
-        call, divided = self.calls.call(function), self.divided(function, quick)
-        return Final(reads, packs, call, divided, single, self.places.uses.in_loop(self.facts.schedule), quick)
+        call, divided = self.calls.call(function), self.divided(function, is_exact_division)
+        return Final(
+            reads, packs, call, divided, single, self.places.uses.in_loop(self.facts.schedule), is_exact_division
+        )
 
-    def divided(self, function: Element, quick: str) -> Division | None:
-        """How the elements of a group are written where dividing has a quick way."""
-        if not quick:
+    def divided(self, function: Element, is_exact_division: str) -> Division | None:
+        """How the elements of a group are written where division has a fast path."""
+        if not is_exact_division:
             return None
-        inverses = tuple(self.values.inverses[int(a.key)] for a in function.arguments if a.kind == "inverse")
-        return Division(quick, inverses, self.calls.call(function, "<true>"), self.calls.call(function, "<false>"))
+        reciprocals = tuple(self.values.reciprocals[int(a.key)] for a in function.arguments if a.kind == "reciprocal")
+        return Division(
+            is_exact_division, reciprocals, self.calls.call(function, "<true>"), self.calls.call(function, "<false>")
+        )
 
     # --- facts of a row ---------------------------------------------------------------------------------
 
@@ -228,7 +232,7 @@ class RowKernel:
         """The elements of a row."""
         schedule = self.facts.schedule
         if schedule.stages:
-            return f"{schedule.held}" if is_exact(schedule) else "layout.width"
+            return f"{schedule.resident}" if is_exact(schedule) else "layout.width"
         return "width" if schedule.rows > 1 else "layout.width"
 
     @property
@@ -244,30 +248,32 @@ class RowKernel:
         copy and 0.99, of 4096 bfloat16 1.031 and 1.025; but int8 from bfloat16 0.98 and 1.02.
         """
         schedule, operands = self.facts.schedule, self.operands
-        alone = schedule.rows == 1 and schedule.lead is None and schedule.near is None and not schedule.stages
+        alone = (
+            schedule.rows == 1 and schedule.anchor is None and schedule.shared_operand is None and not schedule.stages
+        )
         read = sum(operands.operand(t).dtype.size for t in self.loads)
-        stores = (touch_of(self.facts.step, n) for n in self.parts.wide_stores)
+        stores = (access_of(self.facts.step, n) for n in self.parts.wide_stores)
         written = sum(operands.operand(t).dtype.size for t in stores)
         return alone and schedule.vectors > 2 and written >= read
 
     def persistent(self) -> Persistent | None:
-        near = self.facts.schedule.near
-        if near is None:
+        in_smem = self.facts.schedule.shared_operand
+        if in_smem is None:
             return None
-        kept = names.near(self.operands.labels[near])
-        value = self.registers.from_memory(near)
-        return Persistent(self.operands.pack(near), kept, value, self.places.uses.in_loop(self.facts.schedule))
+        kept = names.in_shared(self.operands.labels[in_smem])
+        value = self.registers.from_memory(in_smem)
+        return Persistent(self.operands.pack(in_smem), kept, value, self.places.uses.in_loop(self.facts.schedule))
 
     def pointers(self) -> tuple[Value, ...]:
         """Where rows begin."""
-        wide = (t for t, is_wide in enumerate(wide_touches(self.facts.step)) if is_wide)
+        varies = (t for t, is_64bit in enumerate(varying_accesses(self.facts.step)) if is_64bit)
         return tuple(
-            self.operands.start(touch, self.places.base_of(touch), self.places.row_offset(touch))
-            for touch in wide
-            if self.operands.planned(touch).pattern is not None
+            self.operands.start(access, self.places.base_of(access), self.places.row_offset(access))
+            for access in varies
+            if self.operands.planned(access).pattern is not None
         )
 
-    def held(self, loads: Sequence[int]) -> tuple[Declared, ...]:
+    def resident(self, loads: Sequence[int]) -> tuple[Declared, ...]:
         """What stays in registers of a row."""
         vectors, group = self.facts.schedule.vectors, self.facts.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
@@ -283,13 +289,13 @@ class RowKernel:
     def named(self) -> list[str]:
         """Take over the names of values of a row; lines that invert those that elements are divided by."""
         lines: list[str] = []
-        rows, inverses = self.values.rows, self.values.inverses
+        rows, reciprocals = self.values.rows, self.values.reciprocals
         for n in sorted(self.parts.common):
             if n in self.writer.exprs and self.facts.step.kernel.ops[n].name not in ("const", "scalar", "size"):
                 rows[n] = self.writer.exprs[n].code
-                if n in self.parts.divisors and n not in inverses:
-                    inverses[n] = self.values.unique(names.inverse(rows[n]))
-                    lines.append(f"const float {inverses[n]} = {self.parts.inverted(n, rows[n])};")
+                if n in self.parts.divisors and n not in reciprocals:
+                    reciprocals[n] = self.values.unique(names.reciprocal(rows[n]))
+                    lines.append(f"const float {reciprocals[n]} = {self.parts.inverted(n, rows[n])};")
         return lines
 
     def fetched(self) -> tuple[Value, ...]:
@@ -299,21 +305,21 @@ class RowKernel:
         for number, op in enumerate(ops):
             if op.name in ("scalar", "size"):
                 exprs[number] = Expr(self.values.parameter(op), PRIMARY)
-            elif op.name == "index" and not parts.wide[number]:
+            elif op.name == "index" and not parts.varies[number]:
                 name = self.values.unique(f"index{self.facts.step.places[number][int(str(op.attr))] or 0}")
                 exprs[number] = Expr(name, PRIMARY)
                 if number in parts.common or any(number in ops[n].args for n in parts.last()):
                     found.append(Value("long long", name, self.places.coordinate(number)))
-            elif op.name == "load" and not parts.wide[number] and number in parts.common:
+            elif op.name == "load" and not parts.varies[number] and number in parts.common:
                 found.append(self.row_load(number))
         return tuple(found)
 
     def row_load(self, number: int) -> Value:
-        touch = touch_of(self.facts.step, number)
-        operand = self.operands.operand(touch)
+        access = access_of(self.facts.step, number)
+        operand = self.operands.operand(access)
         value = self.values.unique(names.value(operand.name))
         self.writer.exprs[number] = Expr(value, PRIMARY)
-        return Value(register_type(operand.dtype), value, self.places.row_element(touch))
+        return Value(register_type(operand.dtype), value, self.places.row_element(access))
 
     def stores(self) -> tuple[str, ...]:
         """One element a row."""
@@ -322,6 +328,6 @@ class RowKernel:
         lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]
         for n in self.parts.row_stores:
             attr = ops[n].attr
-            assert isinstance(attr, Access)
-            self.writer.places[attr.operand] = self.places.row_element(touch_of(self.facts.step, n))
+            assert isinstance(attr, IndexMap)
+            self.writer.places[attr.operand] = self.places.row_element(access_of(self.facts.step, n))
         return (*lines, *self.writer.lines(last))

@@ -16,9 +16,9 @@ from kgen.codegen.expressions import Spelling, call, infix
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
-from kgen.ir.kernel import Access, Op
+from kgen.ir.graph import IndexMap, Op
 from kgen.ir.ops import OPS
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.partition.trace import spread
 from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
 
@@ -30,16 +30,16 @@ _LEAVES = frozenset({"const", "scalar", "size"})
 class Parts:
     """Which ops belong where.
 
-    ``rounds``: the reductions of each round.  ``wide``: whether an op changes along a row.  ``common``: ops that are
+    ``rounds``: the reductions of each round.  ``varies``: whether an op varies along a row.  ``common``: ops that are
     the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
     ``divisors``: those that elements are divided by; ``wholes``: those of them that are sums of what they divide.
     ``terms``: exponentials that are only summed; ``raised``: those that shares of 16 bits are made of.
     """
 
-    step: RowStep
+    step: ReductionStep
     rounds: tuple[tuple[int, ...], ...]
     phase: tuple[int, ...]
-    wide: tuple[bool, ...]
+    varies: tuple[bool, ...]
     common: frozenset[int]
     wide_stores: tuple[int, ...]
     row_stores: tuple[int, ...]
@@ -49,43 +49,45 @@ class Parts:
     raised: frozenset[int]
 
     @staticmethod
-    def of(step: RowStep, *, by_columns: bool = False) -> Parts:
-        """``by_columns``: a thread has several rows, so whatever goes into reductions belongs to an element."""
+    def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
+        """``is_column``: a thread has several rows, so whatever goes into reductions belongs to an element."""
         ops = step.kernel.ops
         phase = step.phase()
-        if by_columns:
+        if is_column:
             inner = [op.name == "reduce" for op in ops]
             for n in range(len(ops) - 1, -1, -1):
                 if inner[n]:
                     for a in ops[n].args:
                         inner[a] = True
-            wide = tuple(i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True))
+            varies = tuple(
+                i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True)
+            )
         else:
-            wide = tuple(step.is_wide(n) for n in range(len(ops)))
+            varies = tuple(step.varies_along_row(n) for n in range(len(ops)))
         reduces = [n for n, op in enumerate(ops) if op.name == "reduce"]
         rounds = tuple(tuple(n for n in reduces if phase[n] == p) for p in range(1, max(phase) + 1))
         needed: set[int] = set()
         for n, op in enumerate(ops):
-            if wide[n] or op.name == "reduce":
-                needed |= {a for a in op.args if not wide[a]}
+            if varies[n] or op.name == "reduce":
+                needed |= {a for a in op.args if not varies[a]}
         for n in range(len(ops) - 1, -1, -1):
             if n in needed and ops[n].name != "reduce":
-                needed |= {a for a in ops[n].args if not wide[a]}
+                needed |= {a for a in ops[n].args if not varies[a]}
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
         divisors = frozenset(
             n
             for n in needed
-            if not by_columns
+            if not is_column
             and ops[n].name not in _LEAVES
-            and any(wide[i] and is_division(op, n) for i, op in enumerate(ops))
+            and any(varies[i] and is_division(op, n) for i, op in enumerate(ops))
         )
         wholes = frozenset(
             n for n in divisors if all(is_quotient_by_sum(step.kernel, op) for op in ops if is_division(op, n))
         )
-        terms, raised = (frozenset[int](), frozenset[int]()) if by_columns else approximable_exponentials(step.kernel)
+        terms, raised = (frozenset[int](), frozenset[int]()) if is_column else approximable_exponentials(step.kernel)
         return Parts(
-            step, rounds, phase, wide, frozenset(needed),
-            tuple(n for n in stores if wide[n]), tuple(n for n in stores if not wide[n]),
+            step, rounds, phase, varies, frozenset(needed),
+            tuple(n for n in stores if varies[n]), tuple(n for n in stores if not varies[n]),
             divisors, wholes, terms, raised,
         )  # fmt: skip
 
@@ -96,7 +98,7 @@ class Parts:
         stack = list(found)
         while stack:
             for a in ops[stack.pop()].args:
-                if a not in found and a not in given and (self.wide[a] or ops[a].name in _LEAVES):
+                if a not in found and a not in given and (self.varies[a] or ops[a].name in _LEAVES):
                     found.add(a)
                     stack.append(a)
         return sorted(found)
@@ -114,7 +116,7 @@ class Parts:
             for n in mine:
                 for a in ops[n].args:
                     edge = a in known and (n not in known or ops[n].name == "store")
-                    if edge and self.wide[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
+                    if edge and self.varies[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
                         found[a] = known[a]
         return found
 
@@ -127,7 +129,7 @@ class Parts:
         """1 / x of a value, ``value``, that elements are divided by."""
         raised = any(self.is_raised_share(i, number) for i in range(len(self.step.kernel.ops)))
         whole = f"{'0x1p-24f' if raised else '1.0f'} / {value}"
-        return whole if number in self.wholes else f"inverse({value})"
+        return whole if number in self.wholes else f"reciprocal({value})"
 
     def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether an element takes more than a few instructions."""
@@ -162,15 +164,15 @@ def is_division(op: Op, by: int) -> bool:
     return op.name == "div" and op.args[1] == by and op.dtype is FLOAT32
 
 
-def touch_of(step: RowStep, number: int) -> int:
-    """The touch that a load or store is."""
+def access_of(step: ReductionStep, number: int) -> int:
+    """The access that a load or store is."""
     op = step.kernel.ops[number]
-    assert isinstance(op.attr, Access)
+    assert isinstance(op.attr, IndexMap)
     axes = spread(op, step.places[number], len(step.shape))
-    return next(i for i, t in enumerate(step.touches) if (t.operand, t.axes) == (op.attr.operand, axes))
+    return next(i for i, t in enumerate(step.accesses) if (t.operand, t.axes) == (op.attr.operand, axes))
 
 
-def by_value(step: RowStep, number: int, unique: names.Unique) -> tuple[str, str]:
+def by_value(step: ReductionStep, number: int, unique: names.Unique) -> tuple[str, str]:
     """The type and name of a scalar, size or index where it is a parameter."""
     op = step.kernel.ops[number]
     if op.name == "scalar":
@@ -202,18 +204,18 @@ class RowWriter(Writer):
 @dataclass(slots=True)
 class SectionWriter(Writer):
     """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name;
-    ``places``: the parameter that each output is written to; ``inverses``: those that hold 1 / x of a value of a row;
-    ``quick``: the one that says whether multiplying by these will do, for a group of elements.  ``picks``: whether
-    elements are parts of words.
+    ``places``: the parameter that each output is written to; ``reciprocals``: those that hold 1 / x of a value of a
+    row; ``is_exact_division``: the one that says whether multiplying by these will do, for a group of elements.
+    ``picks``: whether elements are parts of words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
     places: dict[int, str] = field(default_factory=dict)
-    inverses: dict[int, str] = field(default_factory=dict)
+    reciprocals: dict[int, str] = field(default_factory=dict)
     wholes: Set[int] = frozenset()
     terms: Set[int] = frozenset()
     raised: Set[int] = frozenset()
-    quick: str | None = None
+    is_exact_division: str | None = None
     picks: bool = False
 
     def _results(self) -> dict[int, str]:
@@ -223,20 +225,22 @@ class SectionWriter(Writer):
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.kernel.ops[op.args[0]]
             if source.dtype is BFLOAT16:
-                return Spelling(call("widened", [self.exprs[op.args[0]]]), ("widened",))
+                return Spelling(call("to_float", [self.exprs[op.args[0]]]), ("to_float",))
         if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.terms | self.raised:
-            name = "term" if number in self.terms else "raised_exp"
-            helper = "log_sum_term_f32" if number in self.terms else name
+            name = "exp_approx" if number in self.terms else "exp_scaled_2_24"
+            helper = "exp_approx_f32" if number in self.terms else name
             return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
-        if op.name == "div" and op.args[1] in self.inverses:
+        if op.name == "div" and op.args[1] in self.reciprocals:
             a, b = (self.exprs[n] for n in op.args)
-            operands = [a, b, Expr(self.inverses[op.args[1]], PRIMARY)]
+            operands = [a, b, Expr(self.reciprocals[op.args[1]], PRIMARY)]
             if op.args[0] in self.raised:
                 return Spelling(infix("*", a, operands[2]))
             if op.args[1] in self.wholes:
-                return Spelling(call("divide_share", operands), ("divide_share",))
-            if self.quick is not None:
-                return Spelling(call("divide<Quick>", [*operands, Expr(self.quick, PRIMARY)]), ("divide_group",))
+                return Spelling(call("divide_quotient", operands), ("divide_quotient",))
+            if self.is_exact_division is not None:
+                return Spelling(
+                    call("divide<UseReciprocal>", [*operands, Expr(self.is_exact_division, PRIMARY)]), ("divide_group",)
+                )
             return Spelling(call("divide", operands), ("divide",))
         return super(SectionWriter, self)._spelled(op)
 
@@ -262,7 +266,7 @@ class Section:
 
     ``states``: for each reduction, its accumulator and its state's name; ``rows``: names of values of a row.
     ``given``: values that an earlier function has ``kept``.  ``by_group``: whether a group of elements can be done
-    again, without the quick way of dividing.  ``picks``: whether elements are parts of words.
+    again, without the fast path of division.  ``picks``: whether elements are parts of words.
     """
 
     name: str
@@ -298,26 +302,26 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     helpers = [h for m in mine for h in (*m.part_helpers, *m.all_helpers)]
     parameters = tuple(a.declaration for a in arguments)
     one_line = len(section.name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    title, quick = names.comment(section.title), writer.quick is not None
+    title, is_exact_division = names.comment(section.title), writer.is_exact_division is not None
     return Element(
-        ElementContext(section.name, (title,), parameters, one_line, tuple(writer.body), quick),
+        ElementContext(section.name, (title,), parameters, one_line, tuple(writer.body), is_exact_division),
         tuple(arguments),
         tuple(dict.fromkeys(writer.headers)),
         tuple(dict.fromkeys([*writer.helpers, *helpers])),
     )
 
 
-def _reads(writer: SectionWriter, step: RowStep, selected: Sequence[int]) -> list[Argument]:
+def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
     """Elements that are read: one parameter for each access, whichever ops load it."""
     found: dict[int, Argument] = {}
-    loads = sorted((touch_of(step, n), n) for n in selected if step.kernel.ops[n].name == "load")
-    for touch, number in loads:
-        if touch not in found:
-            operand = step.kernel.operands[step.touches[touch].operand]
+    loads = sorted((access_of(step, n), n) for n in selected if step.kernel.ops[n].name == "load")
+    for access, number in loads:
+        if access not in found:
+            operand = step.kernel.operands[step.accesses[access].operand]
             value = writer.unique(names.value(operand.name))
-            found[touch] = Argument("read", touch, f"const {register_type(operand.dtype)} {value}")
+            found[access] = Argument("read", access, f"const {register_type(operand.dtype)} {value}")
             writer.headers += headers_of(operand.dtype)
-        writer.exprs[number] = Expr(found[touch].name, PRIMARY)
+        writer.exprs[number] = Expr(found[access].name, PRIMARY)
     return list(found.values())
 
 
@@ -333,15 +337,15 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
             arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
-            writer.inverses[number] = writer.unique(names.inverse(value))
-            arguments.append(Argument("inverse", number, f"const float {writer.inverses[number]}"))
-    if section.by_group and not parts.wholes.issuperset(writer.inverses):
-        writer.quick = writer.unique("quick")
-        arguments.append(Argument("quick", 0, f"bool& {writer.quick}"))
+            writer.reciprocals[number] = writer.unique(names.reciprocal(value))
+            arguments.append(Argument("reciprocal", number, f"const float {writer.reciprocals[number]}"))
+    if section.by_group and not parts.wholes.issuperset(writer.reciprocals):
+        writer.is_exact_division = writer.unique("is_exact")
+        arguments.append(Argument("is_exact", 0, f"bool& {writer.is_exact_division}"))
     return arguments
 
 
-def _by_value(writer: SectionWriter, step: RowStep, selected: Sequence[int]) -> list[Argument]:
+def _by_value(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
     """Scalars, sizes and indices."""
     ops = step.kernel.ops
     arguments: list[Argument] = []
@@ -355,7 +359,7 @@ def _by_value(writer: SectionWriter, step: RowStep, selected: Sequence[int]) -> 
     return arguments
 
 
-def _sinks(writer: SectionWriter, step: RowStep, section: Section) -> list[Argument]:
+def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list[Argument]:
     """What elements go into: the place if a state wants it, states, outputs, and what is kept."""
     arguments: list[Argument] = []
     places = [section.states[n][0].places for n in section.sinks if n in section.states]
@@ -366,12 +370,12 @@ def _sinks(writer: SectionWriter, step: RowStep, section: Section) -> list[Argum
             accumulator, state = section.states[number]
             arguments.append(Argument("state", number, f"{accumulator.of_element}& {state}"))
         else:
-            touch = touch_of(step, number)
-            operand = step.kernel.operands[step.touches[touch].operand]
-            reads = step.touches[touch].reads
+            access = access_of(step, number)
+            operand = step.kernel.operands[step.accesses[access].operand]
+            reads = step.accesses[access].reads
             result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
-            writer.places[step.touches[touch].operand] = result
-            arguments.append(Argument("write", touch, f"{storage_type(operand.dtype)}& {result}"))
+            writer.places[step.accesses[access].operand] = result
+            arguments.append(Argument("write", access, f"{storage_type(operand.dtype)}& {result}"))
             writer.headers += headers_of(operand.dtype)
     for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))
@@ -379,13 +383,13 @@ def _sinks(writer: SectionWriter, step: RowStep, section: Section) -> list[Argum
     return arguments
 
 
-def kept_name(step: RowStep, number: int) -> str:
+def kept_name(step: ReductionStep, number: int) -> str:
     """What a value that is kept is called: as the user calls it, else by its number."""
     label = step.kernel.ops[number].label
     return label if label is not None else f"t{number}"
 
 
-def label_of(step: RowStep, op: Op) -> str:
+def label_of(step: ReductionStep, op: Op) -> str:
     """What a reduction's names start with: the user's name for it, else its kind."""
     outputs = {o.name for o in step.kernel.operands if o.role != "input"}
     attr = op.attr

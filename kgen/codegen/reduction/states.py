@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kgen.codegen import names
-from kgen.codegen.reduction.accumulators import Accumulator, accumulator, briefly, near
+from kgen.codegen.reduction.accumulators import Accumulator, accumulator, with_32bit_index, without_compensation
 from kgen.codegen.reduction.context import Part
 from kgen.codegen.reduction.sections import label_of
-from kgen.ir.kernel import Op, Reduction
-from kgen.partition.cut import RowStep
+from kgen.ir.graph import Op, Reduction
+from kgen.partition.cut import ReductionStep
 
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
 
@@ -17,7 +17,7 @@ States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accum
 KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
 
 
-def known_of(step: RowStep) -> dict[int, tuple[int, str]]:
+def known_of(step: ReductionStep) -> dict[int, tuple[int, str]]:
     """Reductions that need no state of their own: the one whose state knows them, and the member of it."""
     ops = step.kernel.ops
     kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
@@ -34,7 +34,7 @@ def _same_elements(one: Op, two: Op) -> bool:
     return one.args == two.args and axes[0] == axes[1]
 
 
-def states_of(step: RowStep, shared: Collection[int], *, is_near: bool, is_brief: bool) -> States:
+def states_of(step: ReductionStep, shared: Collection[int], *, is_near: bool, is_brief: bool) -> States:
     """For each reduction but those that are ``shared``.
 
     ``is_near``: places are counted in 32 bits.  ``is_brief``: a thread takes few elements of each row.
@@ -44,8 +44,8 @@ def states_of(step: RowStep, shared: Collection[int], *, is_near: bool, is_brief
     for n, op in enumerate(step.kernel.ops):
         if isinstance(op.attr, Reduction) and n not in shared:
             mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
-            mine = near(mine) if is_near else mine
-            mine = briefly(mine) if is_brief else mine
+            mine = with_32bit_index(mine) if is_near else mine
+            mine = without_compensation(mine) if is_brief else mine
             found[n] = (mine, unique(names.state(label_of(step, op))))
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.codegen.reduction.accumulators import Accumulator, Local, accumulator
-from kgen.ir.kernel import Op, Reduction
+from kgen.ir.graph import Op, Reduction
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,13 +98,15 @@ class CudaModule:
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
-        if not launch.stays:
+        if not launch.persistent_cluster:
             return launch.grid
         found = self._active_clusters.get(kernel)
         if found is None:
             driver = self._driver
-            many = (1024 * launch.stays, 1, 1)
-            config = _config(driver, many, launch.block, 0, driver.CUstream(0), (launch.stays, 1, 1), False)
+            many = (1024 * launch.persistent_cluster, 1, 1)
+            config = _config(
+                driver, many, launch.block, 0, driver.CUstream(0), (launch.persistent_cluster, 1, 1), False
+            )
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)

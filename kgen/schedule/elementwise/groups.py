@@ -11,72 +11,72 @@ from functools import cached_property
 
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.facts import Facts
-from kgen.schedule.schedule import AccessKind, TouchSchedule
+from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.target import WORD
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """``kinds``: how each touch moves.  ``rows``: of each, the strides that say where rows begin.  ``group``: elements
-    that a thread takes at once.  ``leads``: whether groups may begin where an output is aligned.
+    """``kinds``: how each access moves.  ``rows``: of each, the strides that say where rows begin.  ``group``: elements
+    that a thread takes at once.  ``anchors``: whether groups may begin where an output is aligned.
     """
 
     facts: Facts
     kinds: Sequence[AccessKind]
     rows: Sequence[Sequence[int]]
     group: int
-    leads: bool = True
+    anchors: bool = True
 
     @cached_property
-    def lead(self) -> int | None:
+    def anchor(self) -> int | None:
         """The output at whose aligned addresses groups begin: the first that needs it."""
-        if not self.leads:
+        if not self.anchors:
             return None
-        written = (i for i, t in enumerate(self.facts.step.touches) if t.writes and self.kinds[i] == "vector")
+        written = (i for i, t in enumerate(self.facts.step.accesses) if t.writes and self.kinds[i] == "vector")
         return next((i for i in written if not self._is_aligned(i)), None)
 
-    def touches(self, patterns: Sequence[int | None], shifts: Sequence[bool]) -> tuple[TouchSchedule, ...]:
+    def accesses(self, patterns: Sequence[int | None], shifts: Sequence[bool]) -> tuple[AccessSchedule, ...]:
         """How each operand moves.  ``patterns``: of its strides; ``shifts``: whether it may be shifted."""
         return tuple(
-            TouchSchedule(*self._access(i, shifts=shifts[i]), patterns[i], not self.facts.aliased[i])
+            AccessSchedule(*self._access(i, shifts=shifts[i]), patterns[i], not self.facts.aliased[i])
             for i in range(len(self.kinds))
         )
 
-    def _access(self, touch: int, *, shifts: bool) -> tuple[AccessKind, int]:
-        """How a touch moves, and the bytes that each of its groups is aligned to: its whole width, or one element.
+    def _access(self, access: int, *, shifts: bool) -> tuple[AccessKind, int]:
+        """How an access moves, and the bytes that each of its groups is aligned to: its whole width, or one element.
 
         Few states make few variants: where an address lies between aligned ones is found out by the kernel.  Wide
         elements cost little one by one, since a group has few of them and the first-level cache puts them together.
         """
-        kind = self.kinds[touch]
+        kind = self.kinds[access]
         if kind not in ("vector", "transposed"):
             return kind, 0
-        itemsize = self.facts.itemsizes[touch]
-        if self.lead is None or kind == "transposed":
-            fits = self._is_aligned(touch)
+        itemsize = self.facts.itemsizes[access]
+        if self.anchor is None or kind == "transposed":
+            fits = self._is_aligned(access)
         else:
-            fits = self._begins_like(touch, self.lead)
+            fits = self._begins_like(access, self.anchor)
         if fits:
             return kind, self.group * itemsize
-        reads_only = kind == "vector" and not self.facts.step.touches[touch].writes
+        reads_only = kind == "vector" and not self.facts.step.accesses[access].writes
         return ("shifted" if shifts and reads_only and is_shifted(itemsize, self.group) else kind), itemsize
 
-    def _is_aligned(self, touch: int) -> bool:
-        """Whether every row of a touch begins where a group can."""
-        return self._phase(touch) == 0 and self._is_even(touch)
+    def _is_aligned(self, access: int) -> bool:
+        """Whether every row of an access begins where a group can."""
+        return self._phase(access) == 0 and self._is_even(access)
 
-    def _begins_like(self, touch: int, lead: int) -> bool:
-        """Whether the rows of two touches lie alike between addresses where a group can begin."""
-        both_even = self._is_even(touch) and self._is_even(lead)
-        same = both_even or tuple(self.rows[touch]) == tuple(self.rows[lead])
-        return same and self._phase(touch) == self._phase(lead)
+    def _begins_like(self, access: int, anchor: int) -> bool:
+        """Whether the rows of two accesses lie alike between addresses where a group can begin."""
+        both_even = self._is_even(access) and self._is_even(anchor)
+        same = both_even or tuple(self.rows[access]) == tuple(self.rows[anchor])
+        return same and self._phase(access) == self._phase(anchor)
 
-    def _phase(self, touch: int) -> int:
-        """Elements from the last address where a group can begin to the first of a touch."""
-        return self.facts.addresses[touch] // self.facts.itemsizes[touch] % self.group
+    def _phase(self, access: int) -> int:
+        """Elements from the last address where a group can begin to the first of an access."""
+        return self.facts.addresses[access] // self.facts.itemsizes[access] % self.group
 
-    def _is_even(self, touch: int) -> bool:
-        return all(s % self.group == 0 for s in self.rows[touch])
+    def _is_even(self, access: int) -> bool:
+        return all(s % self.group == 0 for s in self.rows[access])
 
 
 def is_shifted(itemsize: int, group: int) -> bool:
@@ -87,13 +87,13 @@ def is_shifted(itemsize: int, group: int) -> bool:
 # --- rows and tiles -----------------------------------------------------------------------------------
 
 
-def outer_strides(kind: AccessKind, space: IterationSpace, touch: int) -> tuple[int, ...]:
+def outer_strides(kind: AccessKind, space: IterationSpace, access: int) -> tuple[int, ...]:
     """The strides that say where rows begin.
 
     For a transposed operand, which is consecutive along the second dimension, the fastest takes its place.
     """
     dims = outer_dims(kind, len(space.shape))
-    return tuple(space.strides[touch][d] if space.shape[d] != 1 else 0 for d in dims)
+    return tuple(space.strides[access][d] if space.shape[d] != 1 else 0 for d in dims)
 
 
 def outer_dims(kind: AccessKind, rank: int) -> tuple[int, ...]:
@@ -104,11 +104,11 @@ def outer_dims(kind: AccessKind, rank: int) -> tuple[int, ...]:
 def outer_patterns(
     kinds: Sequence[AccessKind], space: IterationSpace
 ) -> tuple[list[tuple[int, ...]], list[int | None]]:
-    """The distinct outer strides in order of first use, and which one each touch has (None: it begins where it is)."""
+    """The distinct outer strides in order of first use, and which one each access has (None: it begins where it is)."""
     found: dict[tuple[bool, tuple[int, ...]], int] = {}
     numbers: list[int | None] = []
-    for touch, kind in enumerate(kinds):
-        outer = outer_strides(kind, space, touch)
+    for access, kind in enumerate(kinds):
+        outer = outer_strides(kind, space, access)
         if kind == "scalar" or not any(outer):
             numbers.append(None)
         else:

@@ -24,13 +24,13 @@ _ONE = Int(1)
 
 def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
     """A thread for each group of elements.  The struct: extents but the slowest, then strides."""
-    rank, wide = schedule.rank, schedule.index_bits == 64
-    fields = divisor_fields([extent(d) for d in range(rank - 1)], wide, "of all but the slowest dimension")
-    for label, touch, owners in labels.of_patterns():
-        values = tuple(walked(touch, d) for d in range(rank))
+    rank, is_64bit = schedule.rank, schedule.index_bits == 64
+    fields = divisor_fields([extent(d) for d in range(rank - 1)], is_64bit, "of all but the slowest dimension")
+    for label, access, owners in labels.of_patterns():
+        values = tuple(walked(access, d) for d in range(rank))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
     # Where groups begin where an output is aligned, the first may begin before the first element.
-    reached = Name("n") + (0 if schedule.lead is None else schedule.group - 1)
+    reached = Name("n") + (0 if schedule.anchor is None else schedule.group - 1)
     blocks = ceil_div(reached, schedule.block * schedule.group)
     n = product(extent(d) for d in range(rank))
     return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),))
@@ -40,12 +40,12 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
     """A thread for each group of a row."""
     group = schedule.group
     # A row that begins within a group may take one more.
-    longest = extent(0) + (0 if schedule.lead is None else group - 1)
+    longest = extent(0) + (0 if schedule.anchor is None else group - 1)
     groups: list[Expr] = [ceil_div(longest, group)]
     rest: list[Expr] = [extent(d) for d in range(1, schedule.rank)]
     work = [rest[0], *groups, *rest[1:]] if schedule.across else [*groups, *rest]
     counted = "groups in a row"
-    if schedule.lead is not None:
+    if schedule.anchor is not None:
         counted += f", ceil((width + {group - 1}) / {group})"
     if schedule.across:
         counted = f"the second dimension, then of {counted}"
@@ -78,11 +78,11 @@ def _group_fields(
     """Sides, what work numbers are divided by, strides, steps."""
     of = f"of {counted}, then of the other dimensions"
     fields = [*sides, *divisor_fields(work[:-1], schedule.index_bits == 64, of)]
-    for label, touch, owners in labels.of_patterns():
-        values = tuple(walked(touch, d) for d in outer_dims(schedule.touches[touch].access, schedule.rank))
+    for label, access, owners in labels.of_patterns():
+        values = tuple(walked(access, d) for d in outer_dims(schedule.accesses[access].kind, schedule.rank))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
-    for i, t in enumerate(schedule.touches):
-        if t.access == "gather":
+    for i, t in enumerate(schedule.accesses):
+        if t.kind == "gather":
             name, along = f"{labels.labels[i]}_step", "along the fastest dimension"
             fields.append(Field(schedule.signed, name, (stride(i, 0),), along, is_array=False))
     return fields
@@ -92,8 +92,8 @@ def _spans(schedule: Schedule, labels: Labels) -> list[Field]:
     """For each shifted operand, the first and last offset whose blocks lie within it."""
     group, fields = schedule.group, []
     bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
-    for i, t in enumerate(schedule.touches):
-        if t.access == "shifted":
+    for i, t in enumerate(schedule.accesses):
+        if t.kind == "shifted":
             ends = [(extent(d) - 1) * stride(i, d) for d in range(schedule.rank)]
             lowest, highest = total(minimum(e, 0) for e in ends), total(maximum(e, 0) for e in ends)
             name = f"{labels.labels[i]}_inside"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kgen.layout.access import Access, index_bits, stride_patterns
+from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
 from kgen.schedule.elementwise.groups import Grouping, is_shifted
-from kgen.schedule.elementwise.reasons import bits_reason, group_reason, listed, spoilers
+from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands, vector_width_reason
 from kgen.schedule.facts import Choice, Facts, group_size
 from kgen.schedule.schedule import AccessKind, Schedule
 
-_KINDS: dict[Access, AccessKind] = {
-    Access.CONTIGUOUS: "vector", Access.SCALAR: "scalar", Access.STRIDED: "strided",
+_KINDS: dict[LayoutKind, AccessKind] = {
+    LayoutKind.CONTIGUOUS: "vector", LayoutKind.SCALAR: "scalar", LayoutKind.STRIDED: "strided",
 }  # fmt: skip
 
 
@@ -18,13 +18,17 @@ def contiguous(facts: Facts) -> Choice | None:
     if facts.strided:
         return None
     schedule = _linear(facts, "contiguous")
-    reasons = group_reason(schedule, facts), *spoilers(schedule, facts), bits_reason(schedule, "every element number")
+    reasons = (
+        vector_width_reason(schedule, facts),
+        *unvectorised_operands(schedule, facts),
+        index_width_reason(schedule, "every element number"),
+    )
     return Choice(schedule, facts.space, reasons)
 
 
 def flat(facts: Facts) -> Choice | None:
     """Outputs dense, in rows that are short, or no multiple of a group: the others element by element."""
-    dense = all(c is Access.CONTIGUOUS for c, t in zip(facts.classes, facts.step.touches, strict=True) if t.writes)
+    dense = all(c is LayoutKind.CONTIGUOUS for c, t in zip(facts.classes, facts.step.accesses, strict=True) if t.writes)
     width, group, shortest = facts.space.shape[0], facts.group, facts.tuning.elementwise.shortest_row
     if not dense or (width >= shortest and width % group == 0) or _shifts_long_rows(facts, group):
         return None
@@ -32,7 +36,9 @@ def flat(facts: Facts) -> Choice | None:
     why = "short" if width < shortest else f"no multiple of {group}"
     found = f"{listed(facts.strided)} not dense, and found element by element"
     reason = f"flat: {found}: rows of {width} elements are {why}"
-    return Choice(schedule, facts.space, (reason, *spoilers(schedule, facts), bits_reason(schedule)))
+    return Choice(
+        schedule, facts.space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule))
+    )
 
 
 def beyond(block: int, group: int) -> int:
@@ -42,27 +48,27 @@ def beyond(block: int, group: int) -> int:
 
 def _linear(facts: Facts, template: str) -> Schedule:
     """What is not dense is found element by element."""
-    sizes = [s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is Access.CONTIGUOUS]
+    sizes = [s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is LayoutKind.CONTIGUOUS]
     block, group = facts.tuning.elementwise.block, group_size(sizes, facts.target)
     kinds = [_KINDS[c] for c in facts.classes]
     numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))
     one_row = Grouping(facts, kinds, [()] * len(kinds), group)
-    touches = one_row.touches([pattern_of.get(i) for i in range(len(kinds))], [True] * len(kinds))
+    accesses = one_row.accesses([pattern_of.get(i) for i in range(len(kinds))], [True] * len(kinds))
     # Addresses are formed from pointers, in 64 bits: the number of elements counts, and offsets that are computed.
     # Groups that begin elsewhere than at the first element need some room beside it.
-    room = 0 if one_row.lead is None else beyond(block, group)
+    room = 0 if one_row.anchor is None else beyond(block, group)
     bits = index_bits(facts.space, [facts.itemsizes[i] if i in pattern_of else 0 for i in range(len(kinds))])
     bits = 32 if bits == 32 and facts.space.numel + room < 2**31 else 64
     rank = len(facts.space.shape) if facts.coordinates or numbers else 1
-    lead = one_row.lead
-    return Schedule(template, block, group, rank, bits, touches, facts.coordinates, lead, target=facts.target)
+    anchor = one_row.anchor
+    return Schedule(template, block, group, rank, bits, accesses, facts.coordinates, anchor, target=facts.target)
 
 
 def _shifts_long_rows(facts: Facts, group: int) -> bool:
     """Whether some input has long rows of its own, of narrow elements."""
     return facts.space.shape[0] >= facts.tuning.elementwise.shortest_shifted_row and any(
-        c is Access.STRIDED
+        c is LayoutKind.STRIDED
         and facts.step_along(i, 0) == 1
         and is_shifted(facts.itemsizes[i], group)
         # Broadcast over all rows, it is read from the cache.

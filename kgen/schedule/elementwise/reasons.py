@@ -8,30 +8,30 @@ from kgen.schedule.facts import Facts
 from kgen.schedule.schedule import Schedule
 
 
-def bits_reason(schedule: Schedule, what: str = "every byte offset") -> str:
+def index_width_reason(schedule: Schedule, what: str = "every byte offset") -> str:
     if schedule.index_bits == 32:
         return f"32-bit indices: {what} is below 2^31"
     return f"64-bit indices: not {what} is below 2^31"
 
 
-def group_reason(schedule: Schedule, facts: Facts) -> str:
+def vector_width_reason(schedule: Schedule, facts: Facts) -> str:
     vectors = [
         (size, name)
-        for size, name, t in zip(facts.itemsizes, facts.names, schedule.touches, strict=True)
-        if t.is_straight
+        for size, name, t in zip(facts.itemsizes, facts.names, schedule.accesses, strict=True)
+        if t.is_vectorised
     ]
     return f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
 
 
-def spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
+def unvectorised_operands(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
     """Which operands are not read in vectors, and why."""
     found: list[str] = []
-    gathered = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "gather"]
+    gathered = [n for n, t in zip(facts.names, schedule.accesses, strict=True) if t.kind == "gather"]
     if gathered:
         found.append(f"element by element: {listed(gathered)} not consecutive along rows")
-    if schedule.lead is not None:
-        found.append(f"groups begin where `{facts.names[schedule.lead]}` is aligned: its first element is not")
-    shifted = [n for n, t in zip(facts.names, schedule.touches, strict=True) if t.access == "shifted"]
+    if schedule.anchor is not None:
+        found.append(f"groups begin where `{facts.names[schedule.anchor]}` is aligned: its first element is not")
+    shifted = [n for n, t in zip(facts.names, schedule.accesses, strict=True) if t.kind == "shifted"]
     if shifted:
         found.append(f"shifted: {listed(shifted)} not aligned to groups of {schedule.group}")
     narrow = _unaligned(schedule, facts)
@@ -43,8 +43,8 @@ def spoilers(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
 def _unaligned(schedule: Schedule, facts: Facts) -> list[str]:
     return [
         name
-        for name, size, t in zip(facts.names, facts.itemsizes, schedule.touches, strict=True)
-        if t.access in ("vector", "transposed") and t.alignment < min(16, schedule.group * size)
+        for name, size, t in zip(facts.names, facts.itemsizes, schedule.accesses, strict=True)
+        if t.kind in ("vector", "transposed") and t.alignment < min(16, schedule.group * size)
     ]
 
 

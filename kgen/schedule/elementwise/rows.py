@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Set
 from dataclasses import replace
 
-from kgen.layout.access import Access, index_bits
 from kgen.layout.iterator import IterationSpace
+from kgen.layout.kinds import LayoutKind, index_bits
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
-from kgen.schedule.elementwise.reasons import bits_reason, listed, spoilers
+from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, Schedule
 from kgen.schedule.target import WORD
@@ -20,7 +20,7 @@ def rows(facts: Facts) -> Choice | None:
     if facts.space.shape[0] < facts.tuning.elementwise.shortest_row:
         return None
     reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
-    second, along = transposed(facts)
+    second, along = transposed_operands(facts)
     across = bool(along) and facts.space.shape[second] < facts.tuning.elementwise.shortest_side
     space = second_first(facts.space, second, min(along)) if across else facts.space
     schedule = by_groups(facts, "rows", space, facts.group, frozenset())
@@ -28,29 +28,29 @@ def rows(facts: Facts) -> Choice | None:
         schedule = replace(schedule, across=True)
         names = [facts.names[i] for i in sorted(along)]
         reason += f"; {space.shape[1]} rows side by side, along which {listed(names)} consecutive"
-    return Choice(schedule, space, (reason, *spoilers(schedule, facts), bits_reason(schedule)))
+    return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
 
 
-def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, turned: Set[int]) -> Schedule:
-    """A schedule that walks the fastest dimension by groups.  ``turned``: the operands that go through tiles."""
-    kinds = [_kind(space, i, of, i in turned) for i, of in enumerate(facts.classes)]
+def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, transposed: Set[int]) -> Schedule:
+    """A schedule that walks the fastest dimension by groups.  ``transposed``: the operands that go through tiles."""
+    kinds = [_kind(space, i, of, i in transposed) for i, of in enumerate(facts.classes)]
     outer = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
-    narrow = any(group * facts.itemsizes[i] < WORD for i in turned)
-    grouping = Grouping(facts, kinds, outer, group, leads=not narrow)
+    narrow = any(group * facts.itemsizes[i] < WORD for i in transposed)
+    grouping = Grouping(facts, kinds, outer, group, anchors=not narrow)
     # What all rows read again is in the cache, and its ends are met in every row.
-    shifts = [not turned and any(strides) for strides in outer]
-    touches = grouping.touches(outer_patterns(kinds, space)[1], shifts)
+    shifts = [not transposed and any(strides) for strides in outer]
+    accesses = grouping.accesses(outer_patterns(kinds, space)[1], shifts)
     bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
     block, coordinates = facts.tuning.elementwise.block, replace(facts, space=space).coordinates
-    return Schedule(template, block, group, rank, bits, touches, coordinates, grouping.lead, target=facts.target)
+    return Schedule(template, block, group, rank, bits, accesses, coordinates, grouping.anchor, target=facts.target)
 
 
-def transposed(facts: Facts) -> tuple[int, set[int]]:
+def transposed_operands(facts: Facts) -> tuple[int, set[int]]:
     """The inputs that are consecutive along a dimension other than the outputs', and the dimension that most are."""
     candidates = [
         (i, d)
-        for i, touch in enumerate(facts.step.touches)
-        if not touch.writes and facts.step_along(i, 0) not in (0, 1)
+        for i, access in enumerate(facts.step.accesses)
+        if not access.writes and facts.step_along(i, 0) not in (0, 1)
         for d in range(1, len(facts.space.shape))
         if facts.step_along(i, d) == 1
     ]
@@ -60,14 +60,14 @@ def transposed(facts: Facts) -> tuple[int, set[int]]:
     return second, {i for i, d in candidates if d == second}
 
 
-def second_first(space: IterationSpace, dimension: int, turned: int) -> IterationSpace:
+def second_first(space: IterationSpace, dimension: int, transposed: int) -> IterationSpace:
     """The space with one dimension moved to second place: the other side of the tiles.
 
     The rest is walked in the order in which the transposed operand lies: of the two sides of a tile, that is the one
     that is read in short pieces, and neighbouring pieces should follow each other.
     """
     rest = [d for d in range(1, len(space.shape)) if d != dimension]
-    order = [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[turned][d]))]
+    order = [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))]
     return IterationSpace(
         tuple(space.shape[d] for d in order),
         tuple(tuple(strides[d] for d in order) for strides in space.strides),
@@ -75,10 +75,10 @@ def second_first(space: IterationSpace, dimension: int, turned: int) -> Iteratio
     )
 
 
-def _kind(space: IterationSpace, touch: int, of: Access, turned: bool) -> AccessKind:
-    if of is Access.SCALAR:
+def _kind(space: IterationSpace, access: int, of: LayoutKind, transposed: bool) -> AccessKind:
+    if of is LayoutKind.SCALAR:
         return "scalar"
-    if turned:
+    if transposed:
         return "transposed"
-    step = space.strides[touch][0]
+    step = space.strides[access][0]
     return "vector" if step == 1 else "column" if step == 0 else "gather"

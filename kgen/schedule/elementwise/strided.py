@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from kgen.layout.access import Access, index_bits, stride_patterns
-from kgen.schedule.elementwise.reasons import bits_reason, listed
+from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
+from kgen.schedule.elementwise.reasons import index_width_reason, listed
 from kgen.schedule.facts import Choice, Facts
-from kgen.schedule.schedule import Schedule, TouchSchedule
+from kgen.schedule.schedule import AccessSchedule, Schedule
 
 
 def strided(facts: Facts) -> Choice:
     """Everything that no other family takes."""
-    numbers = [i for i, c in enumerate(facts.classes) if c is Access.STRIDED]
+    numbers = [i for i, c in enumerate(facts.classes) if c is LayoutKind.STRIDED]
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))
-    touches: list[TouchSchedule] = []
+    accesses: list[AccessSchedule] = []
     for i, (c, alias) in enumerate(zip(facts.classes, facts.aliased, strict=True)):
         if pattern_of.get(i) is not None:
-            touches.append(TouchSchedule("strided", pattern=pattern_of[i], restrict=not alias))
+            accesses.append(AccessSchedule("strided", pattern=pattern_of[i], restrict=not alias))
         else:
-            touches.append(TouchSchedule("linear" if c is Access.CONTIGUOUS else "scalar", restrict=not alias))
+            accesses.append(AccessSchedule("linear" if c is LayoutKind.CONTIGUOUS else "scalar", restrict=not alias))
     bits = index_bits(facts.space, facts.itemsizes)
     rank, length = len(facts.space.shape), facts.space.shape[0]
     block = facts.tuning.elementwise.strided_block
-    schedule = Schedule("strided", block, 1, rank, bits, tuple(touches), facts.coordinates, target=facts.target)
+    schedule = Schedule("strided", block, 1, rank, bits, tuple(accesses), facts.coordinates, target=facts.target)
     only = f"rows have only {length} element{'s' if length != 1 else ''}"
     return Choice(
-        schedule, facts.space, (f"strided: {listed(facts.strided)} not dense, and {only}", bits_reason(schedule))
+        schedule, facts.space, (f"strided: {listed(facts.strided)} not dense, and {only}", index_width_reason(schedule))
     )

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from kgen.schedule.elementwise.reasons import bits_reason, listed, spoilers
-from kgen.schedule.elementwise.rows import by_groups, second_first, transposed
+from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
+from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
 from kgen.schedule.facts import Choice, Facts
 
 
 def tiled(facts: Facts) -> Choice | None:
     """Some operand is consecutive along a dimension other than the outputs': through shared memory, by tiles."""
-    second, turned = transposed(facts)
-    if not turned:
+    second, transposed = transposed_operands(facts)
+    if not transposed:
         return None
     group, tuning = facts.group, facts.tuning.elementwise
-    if len(turned) < sum(t.reads for t in facts.step.touches):
-        group = min(group, tuning.widest_beside)
-    while group > 1 and _tile_bytes(facts, turned, group) > tuning.tile_bytes:
+    if len(transposed) < sum(t.reads for t in facts.step.accesses):
+        group = min(group, tuning.max_transposed_width)
+    while group > 1 and _tile_bytes(facts, transposed, group) > tuning.tile_bytes:
         group //= 2
-    space = second_first(facts.space, second, min(turned))
-    if _tile_bytes(facts, turned, group) > tuning.tile_bytes or min(space.shape[:2]) < tuning.shortest_side:
+    space = second_first(facts.space, second, min(transposed))
+    if _tile_bytes(facts, transposed, group) > tuning.tile_bytes or min(space.shape[:2]) < tuning.shortest_side:
         return None
-    schedule = by_groups(facts, "tiled", space, group, turned)
+    schedule = by_groups(facts, "tiled", space, group, transposed)
     side = tuning.tile_side * group
-    names = [facts.names[i] for i in sorted(turned)]
+    names = [facts.names[i] for i in sorted(transposed)]
     reason = (
-        f"tiled: {listed(names)} consecutive along another dimension, turned in {side} x {side} tiles of shared memory"
+        f"tiled: {listed(names)} consecutive along another dimension, transposed through {side} x {side} tiles of "
+        "shared memory"
     )
-    return Choice(schedule, space, (reason, *spoilers(schedule, facts), bits_reason(schedule)))
+    return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
 
 
-def _tile_bytes(facts: Facts, turned: Set[int], group: int) -> int:
+def _tile_bytes(facts: Facts, transposed: Set[int], group: int) -> int:
     side = facts.tuning.elementwise.tile_side * group
-    return sum(side**2 * facts.itemsizes[i] for i in turned)
+    return sum(side**2 * facts.itemsizes[i] for i in transposed)

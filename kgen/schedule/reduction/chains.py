@@ -6,16 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kgen.layout.iterator import IterationSpace, OperandLayout
-from kgen.partition.cut import RowStep
-from kgen.schedule.bind import Array, view
+from kgen.partition.cut import ReductionStep
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.resident_columns import held_columns
+from kgen.schedule.reduction.resident_columns import resident_mapping
 from kgen.schedule.reduction.schedule import is_plain
+from kgen.schedule.step_layout import Array, view
 from kgen.schedule.target import PORTABLE, Target
 
 
-def better_apart(
-    step: RowStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target = PORTABLE
+def prefers_split(
+    step: ReductionStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target = PORTABLE
 ) -> bool:
     """Whether a chain of rounds is better cut into kernels.
 
@@ -27,41 +27,41 @@ def better_apart(
     tuning = target.tuning.chains
     sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
     rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
-    if rows < tuning.fewest_rows and width > tuning.longest_alone:
+    if rows < tuning.min_fused_rows and width > tuning.max_one_block_row:
         return True
-    if width * rows <= tuning.longest_alone:
+    if width * rows <= tuning.max_one_block_row:
         return False
-    given = [arrays[t.operand] for t in step.touches]
-    if width <= target.tuning.rows.elements or not _lies_across(step, sizes, given):
+    given = [arrays[t.operand] for t in step.accesses]
+    if width <= target.tuning.rows.elements or not _kept_axis_is_fastest(step, sizes, given):
         return False
     space, reduced = _space(step, tuple(sizes), given)
-    itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.touches]
+    itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.accesses]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
-    return held_columns(RowFacts(step, space, itemsizes, addresses, (), target, reduced)) is None
+    return resident_mapping(RowFacts(step, space, itemsizes, addresses, (), target, reduced)) is None
 
 
-def _lies_across(step: RowStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
+def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
     """Whether all arrays that move along every axis have neighbouring rows side by side in memory."""
     strides = [
         {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
-        for t, x in zip(step.touches, arrays, strict=True)
+        for t, x in zip(step.accesses, arrays, strict=True)
         if x is not None
     ]
     whole = [s for s in strides if len(s) == sum(n > 1 for n in sizes)]
     return bool(whole) and all(any(a < step.kept and abs(v) == 1 for a, v in s.items()) for s in whole)
 
 
-def _space(step: RowStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
+def _space(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
     """The space of a kernel that reads a whole array: outputs that are not there yet will lie as that does."""
-    known = [None if a is None else view(t, a, shape) for t, a in zip(step.touches, arrays, strict=True)]
+    known = [None if a is None else view(t, a, shape) for t, a in zip(step.accesses, arrays, strict=True)]
     first = next(x for x in known if x is not None and x.shape == shape)
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
     # An array that moves along every axis is whole.
-    moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.touches]
+    moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.accesses]
     return step.space(shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
 
 
-def better_joined(step: RowStep, extents: Mapping[str, int], target: Target = PORTABLE) -> bool:
+def prefers_online(step: ReductionStep, extents: Mapping[str, int], target: Target = PORTABLE) -> bool:
     """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
     width = math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :])
-    return width > target.tuning.chains.longest_in_rounds
+    return width > target.tuning.chains.max_separate_rounds_row

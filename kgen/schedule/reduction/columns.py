@@ -6,26 +6,27 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from kgen.layout.access import stride_patterns
+from kgen.layout.kinds import stride_patterns
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.reasons import shared_reasons
+from kgen.schedule.reduction.reasons import common_reasons
 from kgen.schedule.reduction.schedule import ColumnSchedule
-from kgen.schedule.reduction.streaming import streamed
-from kgen.schedule.schedule import AccessKind, TouchSchedule
+from kgen.schedule.reduction.streaming import streaming_accesses
+from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.tuning import Columns
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ColumnMapping:
     """``lanes`` threads of a block go across, ``threads`` share each group of columns; each reads ``vectors`` of its
-    elements at once.  ``tall``: whether it has twice as many or more.  ``split``: whether several blocks share columns.
+    elements at once.  ``loops``: whether it has twice as many or more.  ``split``: whether several blocks share
+    columns.
     """
 
     lanes: int
     threads: int
     vectors: int
-    tall: bool
+    loops: bool
     split: bool
 
 
@@ -34,7 +35,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
     group = _group(facts)
     if group is None:
         return None
-    touches = column_touches(facts, group)
+    accesses = column_accesses(facts, group)
     shape = shape_of(_Columns(facts, group))
     told = facts.bounded and shape.split  # blocks with columns of their own lose (sums of a middle axis 1.04 to 1.00)
     schedule = ColumnSchedule(
@@ -42,21 +43,21 @@ def down_columns(facts: RowFacts) -> Choice | None:
         shape.lanes * shape.threads,
         group,
         len(facts.space.shape),
-        facts.index_bits([True] * len(touches)),
-        touches,
+        facts.index_bits([True] * len(accesses)),
+        accesses,
         facts.coordinates,
         target=facts.target,
         threads=shape.threads,
         vectors=shape.vectors,
         reduced=facts.reduced,
         split=shape.split,
-        tall=shape.tall or not facts.bounded,
-        down=facts.reads,
-        streamed=streamed(facts, touches, group, short=False) if told else (),
+        loops=shape.loops or not facts.bounded,
+        columnwise=facts.reads,
+        streaming=streaming_accesses(facts, accesses, group, short=False) if told else (),
     )
     share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"
     what = f"columns: {shape.lanes} threads across groups of {group} columns, {share}"
-    return Choice(schedule, facts.space, (what, *shared_reasons(schedule)))
+    return Choice(schedule, facts.space, (what, *common_reasons(schedule)))
 
 
 def _group(facts: RowFacts) -> int | None:
@@ -74,12 +75,12 @@ def _group(facts: RowFacts) -> int | None:
     return group
 
 
-def column_touches(facts: RowFacts, group: int) -> tuple[TouchSchedule, ...]:
+def column_accesses(facts: RowFacts, group: int) -> tuple[AccessSchedule, ...]:
     """How each operand is read or written by threads that have ``group`` neighbouring columns each.
 
     The dimension that threads go across comes first among the kept ones, in groups.
     """
-    touches: list[TouchSchedule] = []
+    accesses: list[AccessSchedule] = []
     _, found = stride_patterns(facts.space_from(facts.reduced + 1), list(range(len(facts.itemsizes))))
     for i, size in enumerate(facts.itemsizes):
         step_across = facts.space.strides[i][facts.reduced]
@@ -89,8 +90,8 @@ def column_touches(facts: RowFacts, group: int) -> tuple[TouchSchedule, ...]:
             full, strides = min(facts.target.vector_bytes, group * size), facts.other_strides(i, facts.reduced)
             aligned = facts.addresses[i] % full == 0 and all(s * size % full == 0 for s in strides)
             alignment = full if aligned else size
-        touches.append(TouchSchedule(kind, alignment, found[i], not facts.aliased[i]))
-    return tuple(touches)
+        accesses.append(AccessSchedule(kind, alignment, found[i], not facts.aliased[i]))
+    return tuple(accesses)
 
 
 def _is_plain(facts: RowFacts) -> bool:
@@ -160,7 +161,7 @@ class _Columns:
         return next((n for n, rate in idle.items() if rate < self.tuning.most_idle), min(idle, key=lambda n: idle[n]))
 
 
-def shape_of(columns: _Columns) -> Shape:
+def shape_of(columns: _Columns) -> ColumnMapping:
     """How blocks take columns."""
     tuning, lanes, most = columns.tuning, columns.lanes, columns.most
     threads = tuning.block // lanes
@@ -169,4 +170,4 @@ def shape_of(columns: _Columns) -> Shape:
     # A block merges what others leave with a thread for each column, or more.
     may_split = threads >= max(columns.group, 2) and each > tuning.batches_of_blocks * most
     split = may_split and columns.tiles(lanes) < tuning.split_blocks // 2
-    return Shape(lanes, threads, vectors, each >= 2 * vectors, split)
+    return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split)

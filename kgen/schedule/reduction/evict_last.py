@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.schedule import TouchSchedule
+from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import Target
 
 
@@ -19,9 +19,11 @@ def exceeds_l2(target: Target, read: int, written: int) -> bool:
     return target.evict_last is not None and written >= read >= target.evict_last
 
 
-def evicted_last(facts: RowFacts, touches: Sequence[TouchSchedule], own: Sequence[int], group: int) -> tuple[int, ...]:
-    """The touches that are to last, of ``own``, those that no two rows share."""
+def evict_last_accesses(
+    facts: RowFacts, accesses: Sequence[AccessSchedule], own: Sequence[int], group: int
+) -> tuple[int, ...]:
+    """The accesses that are to last, of ``own``, those that no two rows share."""
     full = facts.target.vector_bytes
-    whole = [i for i in own if touches[i].access == "staged" or group * facts.itemsizes[i] == full]
-    aligned = [i for i in whole if touches[i].access in ("staged", "vector") and touches[i].alignment == full]
-    return tuple(i for i in aligned if touches[i].restrict and not facts.step.touches[i].writes)
+    whole = [i for i in own if accesses[i].kind == "staged" or group * facts.itemsizes[i] == full]
+    aligned = [i for i in whole if accesses[i].kind in ("staged", "vector") and accesses[i].alignment == full]
+    return tuple(i for i in aligned if accesses[i].restrict and not facts.step.accesses[i].writes)

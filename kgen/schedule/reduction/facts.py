@@ -9,36 +9,36 @@ from functools import cached_property
 from typing import Literal
 
 from kgen.layout.iterator import IterationSpace
-from kgen.partition.cut import RowStep
+from kgen.partition.cut import ReductionStep
 from kgen.schedule.facts import Facts
-from kgen.schedule.reduction.schedule import is_plain, is_small, state_bytes, wide_touches
+from kgen.schedule.reduction.schedule import is_plain, is_small, state_bytes, varying_accesses
 
 
 @dataclass(frozen=True)
 class RowFacts(Facts):
     """``reduced``: dimensions of the space, the first ones, that are reduced.  ``bounded``: whether the extents are all
-    known; ``along``: whether those that are reduced are.  Operands are given as numbers of touches.
+    known; ``along``: whether those that are reduced are.  Operands are given as numbers of accesses.
     """
 
-    step: RowStep
+    step: ReductionStep
     reduced: int = 1
     bounded: bool = True
     along: bool = True
 
     @cached_property
-    def wide(self) -> tuple[bool, ...]:
-        """For each touch, whether it varies along the row."""
-        return wide_touches(self.step)
+    def varies(self) -> tuple[bool, ...]:
+        """For each access, whether it varies along the row."""
+        return varying_accesses(self.step)
 
     @cached_property
     def reads(self) -> tuple[int, ...]:
         """What is read along rows."""
-        return tuple(i for i, wide in enumerate(self.wide) if wide and self.step.touches[i].reads)
+        return tuple(i for i, varies in enumerate(self.varies) if varies and self.step.accesses[i].reads)
 
     @cached_property
     def written(self) -> frozenset[int]:
         """What is written along rows."""
-        return frozenset(i for i, wide in enumerate(self.wide) if wide and self.step.touches[i].writes)
+        return frozenset(i for i, varies in enumerate(self.varies) if varies and self.step.accesses[i].writes)
 
     @cached_property
     def width(self) -> int:
@@ -78,29 +78,29 @@ class RowFacts(Facts):
         """Bytes of an element of all that is written along rows."""
         return self.bytes_of(self.written)
 
-    def bytes_of(self, touches: Sequence[int] | frozenset[int]) -> int:
+    def bytes_of(self, accesses: Sequence[int] | frozenset[int]) -> int:
         """Bytes of an element of all these."""
-        return sum(self.itemsizes[i] for i in touches)
+        return sum(self.itemsizes[i] for i in accesses)
 
-    def index_bits(self, wide: Sequence[bool]) -> Literal[32, 64]:
-        """The width of places within a row, of the operands that are ``wide``, and of rows' numbers."""
-        return 32 if is_small(self.space, self.reduced, self.itemsizes, wide) else 64
+    def index_bits(self, varies: Sequence[bool]) -> Literal[32, 64]:
+        """The width of places within a row, of the operands that are ``varies``, and of rows' numbers."""
+        return 32 if is_small(self.space, self.reduced, self.itemsizes, varies) else 64
 
     def varying(self, among: Sequence[int]) -> list[int]:
         """Those of ``among`` that vary along every dimension."""
         dims = [d for d, n in enumerate(self.space.shape) if n > 1]
         return [i for i in among if all(self.space.strides[i][d] for d in dims)]
 
-    def is_consecutive(self, touch: int) -> bool:
-        """Whether a touch's elements follow each other along the row."""
-        return self.wide[touch] and self.step_along(touch, 0) == 1
+    def is_consecutive(self, access: int) -> bool:
+        """Whether an access's elements follow each other along the row."""
+        return self.varies[access] and self.step_along(access, 0) == 1
 
     def space_from(self, first: int) -> IterationSpace:
         """The dimensions from ``first`` on."""
         space = self.space
         return IterationSpace(space.shape[first:], tuple(s[first:] for s in space.strides), space.axes[first:])
 
-    def other_strides(self, touch: int, dimension: int) -> list[int]:
-        """A touch's strides, but the one along ``dimension``."""
-        strides = zip(self.space.shape, self.space.strides[touch], strict=True)
+    def other_strides(self, access: int, dimension: int) -> list[int]:
+        """An access's strides, but the one along ``dimension``."""
+        strides = zip(self.space.shape, self.space.strides[access], strict=True)
         return [s for d, (n, s) in enumerate(strides) if n > 1 and d != dimension]

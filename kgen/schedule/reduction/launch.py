@@ -43,7 +43,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
         fields.append(_field(schedule, "span", Name("length"), "elements of a row that a block takes"))
-    for i in range(len(schedule.touches)):
+    for i in range(len(schedule.accesses)):
         beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
     fields += _divisors(schedule, "of places in a row", [extent(d) for d in range(reduced, rank)], "of rows")
@@ -73,10 +73,10 @@ def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     """The dimensions along which the struct holds an operand's strides: of a row; down a column, then across."""
-    access, along = schedule.touches[number].access, tuple(range(schedule.reduced))
-    if schedule.by_columns:
-        return (*(along if number in schedule.down else ()), *((schedule.reduced,) if access == "gather" else ()))
-    return along if access == "gather" else along[1:] if access == "vector" else ()
+    kind, along = schedule.accesses[number].kind, tuple(range(schedule.reduced))
+    if schedule.is_column:
+        return (*(along if number in schedule.columnwise else ()), *((schedule.reduced,) if kind == "gather" else ()))
+    return along if kind == "gather" else along[1:] if kind == "vector" else ()
 
 
 def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
@@ -98,7 +98,7 @@ def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list
         tuple(lets),
         tiles=Name("tiles"),
         partials=Name("tiles") * shared * schedule.rows if schedule.split else Int(0),
-        stays=schedule.cluster if schedule.near is not None else 0,
+        persistent_cluster=schedule.cluster if schedule.shared_operand is not None else 0,
     )
 
 
@@ -115,24 +115,27 @@ def _strides(labels: Labels, dimensions: range, comment: str = "") -> list[Field
         Field(
             "long long",
             f"{label}_stride",
-            tuple(walked(touch, d) for d in dimensions),
+            tuple(walked(access, d) for d in dimensions),
             comment,
             () if comment else owners,
         )
-        for label, touch, owners in labels.of_patterns()
+        for label, access, owners in labels.of_patterns()
     ]
 
 
-def _steps(schedule: RowSchedule, labels: Labels, touch: int, comment: str) -> list[Field]:
+def _steps(schedule: RowSchedule, labels: Labels, access: int, comment: str) -> list[Field]:
     """The strides of one operand along a row, or down a column and across."""
-    values = tuple(where(Op(">", (extent(d), _ONE)), stride(touch, d), 0) for d in steps_of(schedule, touch))
-    return [Field(schedule.signed, f"{labels.labels[touch]}_step", values, comment)] if values else []
+    values = tuple(where(Op(">", (extent(d), _ONE)), stride(access, d), 0) for d in steps_of(schedule, access))
+    return [Field(schedule.signed, f"{labels.labels[access]}_step", values, comment)] if values else []
 
 
 def _divisors(schedule: RowSchedule, places: str, units: list[Expr], of: str) -> list[Field]:
     """What places and rows are divided by."""
-    wide, inner = schedule.index_bits == 64, range(schedule.reduced - 1)
-    return [*divisor_fields([extent(d) for d in inner], wide, places, "place_"), *divisor_fields(units[:-1], wide, of)]
+    is_64bit, inner = schedule.index_bits == 64, range(schedule.reduced - 1)
+    return [
+        *divisor_fields([extent(d) for d in inner], is_64bit, places, "place_"),
+        *divisor_fields(units[:-1], is_64bit, of),
+    ]
 
 
 def _others(schedule: RowSchedule) -> list[Expr]:
@@ -147,8 +150,8 @@ def _column_fields(schedule: RowSchedule, labels: Labels, counted: Field, across
     fields += [_field(schedule, "height", Name("width"), "elements of a column"), counted]
     if schedule.split:
         fields.append(_field(schedule, "span", Name("length"), "elements of a column that a block takes"))
-    for i in range(len(schedule.touches)):
-        down, crosses = i in schedule.down, reduced in steps_of(schedule, i)
+    for i in range(len(schedule.accesses)):
+        down, crosses = i in schedule.columnwise, reduced in steps_of(schedule, i)
         ways = (*(["down a column"] if down else []), *(["across"] if crosses else []))
         fields += _steps(schedule, labels, i, ", then ".join(ways))
     of = "of groups of columns, then of other kept dimensions"

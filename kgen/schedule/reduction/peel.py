@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence, Set
 
 from kgen.schedule.reduction.facts import RowFacts
 
-#: Bytes of the blocks that what all rows share is shifted out of, where it stays near an SM: no words to choose from.
-NEAR_BLOCK = 4
+#: Bytes of the blocks that what all rows share is shifted out of, where caches keep it: no words to choose from.
+CACHED_BLOCK_BYTES = 4
 
 
 def margins(group: int, shifted: Iterable[tuple[int, bool]]) -> tuple[int, int]:
@@ -25,12 +25,12 @@ def margins(group: int, shifted: Iterable[tuple[int, bool]]) -> tuple[int, int]:
     return start, max((elements for elements, _ in blocks), default=0)
 
 
-def most_singles(group: int, margins: tuple[int, int]) -> int:
+def max_edge_elements(group: int, margins: tuple[int, int]) -> int:
     """The most elements of a row that are in no group."""
     return 2 * (group - 1) + sum(margins)
 
 
-def leader(facts: RowFacts, walking: Sequence[int], group: int) -> tuple[int | None, Set[int]]:
+def choose_anchor(facts: RowFacts, walking: Sequence[int], group: int) -> tuple[int | None, Set[int]]:
     """The operand that decides where groups begin, and those whose rows are always aligned there as well.
 
     None where groups may begin where rows do.  ``walking``: the operands that are consecutive along a row; those that
@@ -44,6 +44,6 @@ def leader(facts: RowFacts, walking: Sequence[int], group: int) -> tuple[int | N
         return (first, *(s % group if facts.bounded else s for s in strides))
 
     alike = {i: {j for j in walking if place(j) == place(i)} for i in walking}
-    lead = max(walking, key=lambda i: facts.bytes_of([*alike[i]]))
-    even = facts.along and not any(s % group for s in place(lead)) and facts.space.shape[0] % group == 0
-    return None if even else lead, alike[lead]
+    anchor = max(walking, key=lambda i: facts.bytes_of([*alike[i]]))
+    even = facts.along and not any(s % group for s in place(anchor)) and facts.space.shape[0] % group == 0
+    return None if even else anchor, alike[anchor]

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgen.ir.kernel import Reduction
+from kgen.ir.graph import Reduction
 from kgen.passes.online import approximable_exponentials
 
 if TYPE_CHECKING:
-    from kgen.partition.cut import RowStep
+    from kgen.partition.cut import ReductionStep
     from kgen.schedule.reduction.schedule import RowSchedule
 
 
-def row_reasons(schedule: RowSchedule, step: RowStep, width: int | None, *, plain: bool) -> tuple[str, ...]:
+def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *, plain: bool) -> tuple[str, ...]:
     """How rows of ``width`` elements are worked on (None: of any number); ``plain``: in one round, one result a row."""
     alone = schedule.threads == 1
     shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
     if schedule.cluster > 1:
         shared = f"clusters of {schedule.cluster} blocks of {schedule.threads} threads share a row"
-    keep, walk = ("keeps", "walks") if alone else ("keep", "walk")
+    keep, traversal = ("keeps", "walks") if alone else ("keep", "walk")
     if schedule.vectors:
-        held = schedule.vectors * schedule.group
+        kept = schedule.vectors * schedule.group
         what = (
-            f"rows: {shared} of {width} elements and {keep} it in registers, {held} elements each: one pass over memory"
+            f"rows: {shared} of {width} elements and {keep} it in registers, {kept} elements each: one pass over memory"
         )
     elif plain:
-        what = f"rows: {shared} and {walk} it once"
+        what = f"rows: {shared} and {traversal} it once"
     elif width is None:
         what = f"rows of any length: {shared}, read again for each round of reductions"
     else:
@@ -35,15 +35,15 @@ def row_reasons(schedule: RowSchedule, step: RowStep, width: int | None, *, plai
         ends = (
             "staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory",
         )
-    elif schedule.lead is not None:
+    elif schedule.anchor is not None:
         begin = "rows begin or end" if width is not None else "rows may begin or end"
         ends = (f"peeled: {begin} between 16-byte accesses, so elements there are taken one by one",)
-    if schedule.near is not None:
-        ends = ("staying: clusters take row after row, and keep one operand that all rows share in shared memory",)
-    return (what, *ends, *shared_reasons(schedule), *_arithmetic(step))
+    if schedule.shared_operand is not None:
+        ends = ("persistent: clusters take row after row, and keep one operand that all rows share in shared memory",)
+    return (what, *ends, *common_reasons(schedule), *_arithmetic(step))
 
 
-def held_column_reasons(schedule: RowSchedule, step: RowStep, height: int) -> tuple[str, ...]:
+def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: int) -> tuple[str, ...]:
     """How columns of ``height`` elements, rows that are consecutive in memory, are kept."""
     lanes, threads, group = schedule.block // schedule.threads, schedule.threads, schedule.group
     groups = f"groups of {group} columns" if group > 1 else "columns"
@@ -53,31 +53,31 @@ def held_column_reasons(schedule: RowSchedule, step: RowStep, height: int) -> tu
         f"columns: rows of {height} elements lie side by side in memory; {lanes} threads go across {groups}, {share} "
         f"and {keep} it in registers, {schedule.vectors} elements of a column each: one pass over memory"
     )
-    return (what, *shared_reasons(schedule), *_arithmetic(step))
+    return (what, *common_reasons(schedule), *_arithmetic(step))
 
 
-def shared_reasons(schedule: RowSchedule) -> tuple[str, ...]:
+def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     """What is said of columns as well."""
     split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
         bits = "64-bit indices: a row, or their number, may not fit 32 bits"
     last = "L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early"
-    once = "streamed: more is read than L2 holds, and once, so loads ask caches to drop it first"
+    once = "streaming: more is read than L2 holds, and once, so loads ask caches to drop it first"
     return (
         *((split,) if schedule.split else ()),
         *((last,) if schedule.evict_last else ()),
-        *((once,) if schedule.streamed else ()),
+        *((once,) if schedule.streaming else ()),
         bits,
     )
 
 
-def _arithmetic(step: RowStep) -> tuple[str, ...]:
+def _arithmetic(step: ReductionStep) -> tuple[str, ...]:
     """Why there are fewer rounds than the program has, and where less than float32's last bit is asked for."""
     found: list[str] = []
     if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
         found.append(
-            "joined: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum"
+            "online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum"
         )
     if approximable_exponentials(step.kernel)[1]:
         found.append("shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice")

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.columns import column_touches
-from kgen.schedule.reduction.evict_last import evicted_last, exceeds_l2
+from kgen.schedule.reduction.columns import column_accesses
+from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.reasons import held_column_reasons
-from kgen.schedule.reduction.schedule import HeldColumnSchedule
+from kgen.schedule.reduction.reasons import resident_column_reasons
+from kgen.schedule.reduction.schedule import ResidentColumnSchedule
 from kgen.schedule.target import SECTOR, WARP, WORD
 from kgen.schedule.tuning import H200, Tuning
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ResidentMapping:
     """A thread has ``group`` neighbouring columns, ``vectors`` elements of each; ``lanes`` threads go across, and
     ``threads`` share each group.
     """
@@ -34,34 +34,34 @@ class Held:
 class Demand:
     """What decides who shares columns of ``height`` elements.
 
-    ``group``: columns of a vector.  ``held``: bytes of an element of all that is kept, ``smallest``: of its smallest
-    part; ``states``: of what a thread keeps of the reductions of a column.  ``ragged``: whether rows of neighbouring
-    columns begin between sectors.
+    ``group``: columns of a vector.  ``resident_bytes``: bytes of an element of all that is kept, ``smallest``: of its
+    smallest part; ``states``: of what a thread keeps of the reductions of a column.  ``ragged``: whether rows of
+    neighbouring columns begin between sectors.
     """
 
     height: int
     group: int
-    held: int
+    resident_bytes: int
     smallest: int
     states: int
     ragged: bool
     tuning: Tuning = H200
 
 
-def share_columns(columns: Demand) -> Held | None:
+def map_columns(columns: Demand) -> ResidentMapping | None:
     """How a block keeps some columns; None where it cannot."""
     tuning, group, height = columns.tuning.resident_columns, columns.group, columns.height
     while group > 1 and group * columns.states > columns.tuning.columns.state_bytes:
         group //= 2
     ragged, thin = tuning.ragged if columns.ragged else (), tuning.thin if columns.smallest < WORD else ()
     for most, narrowest in (*ragged, *tuning.ways, *thin):
-        threads = _threads(columns, group * columns.held, most)
+        threads = _threads(columns, group * columns.resident_bytes, most)
         usual = next(n for least, n in tuning.lanes if group * columns.smallest >= least)
         lanes = max(min(usual, tuning.largest_block // threads), tuning.smallest_block // threads)
         while _left(lanes, threads, group * columns.states) > tuning.shared_bytes:
             lanes //= 2
         if lanes * group * columns.smallest >= narrowest:
-            return Held(group, lanes, threads, -(-height // threads))
+            return ResidentMapping(group, lanes, threads, -(-height // threads))
     return None
 
 
@@ -91,47 +91,47 @@ def _waste(height: int, threads: int) -> float:
 def resident_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that keeps columns; None where rows do not lie so, or are too long."""
     # Whether columns fit cannot be known where rows are of any length.
-    found = held_columns(facts) if facts.along else None
+    found = resident_mapping(facts) if facts.along else None
     if found is None:
         return None
-    reads = [i for i in facts.varying(facts.reads) if facts.step.touches[i].reads]
-    touches = column_touches(facts, found.group)
+    reads = [i for i in facts.varying(facts.reads) if facts.step.accesses[i].reads]
+    accesses = column_accesses(facts, found.group)
     read, written = (facts.space.numel * size for size in (facts.bytes_of(reads), facts.bytes_written))
     large = facts.bounded and exceeds_l2(facts.target, read, written)
-    schedule = HeldColumnSchedule(
-        "column_held",
+    schedule = ResidentColumnSchedule(
+        "column_resident",
         found.lanes * found.threads,
         found.group,
         len(facts.space.shape),
-        facts.index_bits([True] * len(touches)),
-        touches,
+        facts.index_bits([True] * len(accesses)),
+        accesses,
         facts.coordinates,
         target=facts.target,
         threads=found.threads,
         vectors=found.vectors,
         reduced=facts.reduced,
-        down=tuple(i for i, wide in enumerate(facts.wide) if wide),
-        evict_last=evicted_last(facts, touches, reads, found.group) if large else (),
+        columnwise=tuple(i for i, varies in enumerate(facts.varies) if varies),
+        evict_last=evict_last_accesses(facts, accesses, reads, found.group) if large else (),
     )
-    return Choice(schedule, facts.space, held_column_reasons(schedule, facts.step, facts.width))
+    return Choice(schedule, facts.space, resident_column_reasons(schedule, facts.step, facts.width))
 
 
-def held_columns(facts: RowFacts) -> Held | None:
+def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
     """Who shares the columns of a kernel; None where it has none, or none that a block can keep."""
-    if not _may_lie_across(facts.space, facts.reduced):
+    if not _has_unit_stride_kept_axis(facts.space, facts.reduced):
         return None
-    whole = facts.varying([i for i, wide in enumerate(facts.wide) if wide])
-    reads = [i for i in whole if facts.step.touches[i].reads]
+    whole = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
+    reads = [i for i in whole if facts.step.accesses[i].reads]
     across = all(facts.space.strides[i][facts.reduced] == 1 for i in whole)
     if facts.is_plain or not reads or not facts.space.numel or not across:
         return None
     kept, smallest = facts.bytes_of(reads), min(facts.itemsizes[i] for i in whole)
     ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
     widest = widest_group(facts, whole)
-    return share_columns(Demand(facts.width, widest, kept, smallest, facts.state_bytes, ragged, facts.tuning))
+    return map_columns(Demand(facts.width, widest, kept, smallest, facts.state_bytes, ragged, facts.tuning))
 
 
-def _may_lie_across(space: IterationSpace, reduced: int) -> bool:
+def _has_unit_stride_kept_axis(space: IterationSpace, reduced: int) -> bool:
     """Whether any operand has neighbouring rows side by side in memory."""
     several = 0 < reduced < len(space.shape) and space.shape[reduced] > 1
     return several and any(strides[reduced] == 1 for strides in space.strides)

@@ -7,22 +7,22 @@ from functools import cached_property
 from typing import Literal
 
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.access import Walk
-from kgen.schedule.reduction.evict_last import evicted_last, exceeds_l2
+from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.peel import NEAR_BLOCK, margins, most_singles
-from kgen.schedule.reduction.persistent import kept_near
+from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_elements
+from kgen.schedule.reduction.persistent import choose_shared_operand
 from kgen.schedule.reduction.reasons import row_reasons
 from kgen.schedule.reduction.schedule import RowSchedule
-from kgen.schedule.reduction.streaming import streamed
-from kgen.schedule.reduction.threads import Demand, Share, few_share, filled, share
-from kgen.schedule.schedule import TouchSchedule
+from kgen.schedule.reduction.streaming import streaming_accesses
+from kgen.schedule.reduction.thread_mapping import Demand, ThreadMapping, filled, map_few_vectors, map_row
+from kgen.schedule.reduction.traversal import RowTraversal
+from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
 
 
 def along_rows(facts: RowFacts) -> Choice:
     """The schedule of any kernel with reductions."""
-    schedule = _Rows(facts, Walk(facts)).schedule()
+    schedule = _Rows(facts, RowTraversal(facts)).schedule()
     width = facts.width if facts.along else None
     return Choice(schedule, facts.space, row_reasons(schedule, facts.step, width, plain=facts.is_plain))
 
@@ -32,12 +32,12 @@ class _Rows:
     """The decisions, each made of those before it."""
 
     facts: RowFacts
-    walk: Walk
+    traversal: RowTraversal
 
     @cached_property
     def kept_bytes(self) -> int:
         """Bytes of an element of all that threads keep of a row."""
-        return self.facts.bytes_of(self.walk.own)
+        return self.facts.bytes_of(self.traversal.own)
 
     @cached_property
     def is_large(self) -> bool:
@@ -45,105 +45,110 @@ class _Rows:
         would lose by what follows from that."""
         facts = self.facts
         read, written = (facts.rows * facts.width * size for size in (self.kept_bytes, facts.bytes_written))
-        light = self.walk.lead is None or self.walk.weights < 2
+        light = self.traversal.anchor is None or self.traversal.weights < 2
         return facts.bounded and exceeds_l2(facts.target, read, written) and light
 
     @cached_property
-    def share(self) -> Share:
+    def mapping(self) -> ThreadMapping:
         """Who shares a row.
 
         More in flight for each exchange: layernorm of 2048 bfloat16 1.03 of a copy and not 1.00, of 8192 1.02 and 0.95.
         """
-        shared, group = share_of(self.facts, self.walk), self.walk.group
+        shared, group = mapping_of(self.facts, self.traversal), self.traversal.group
         kept = 2 * shared.vectors * group * self.kept_bytes
         roomy = shared.cluster == 1 and 0 < kept <= self.facts.tuning.rows.kept_bytes
-        if self.is_large and self.walk.weights > 1 and shared.threads > WARP and roomy:
+        if self.is_large and self.traversal.weights > 1 and shared.threads > WARP and roomy:
             return shared.halved(-(-self.facts.width // group))
         return shared
 
     @cached_property
     def bits(self) -> Literal[32, 64]:
-        return self.facts.index_bits(self.facts.wide)
+        return self.facts.index_bits(self.facts.varies)
 
     @cached_property
-    def touches(self) -> tuple[TouchSchedule, ...]:
-        return self.walk.touches()
+    def accesses(self) -> tuple[AccessSchedule, ...]:
+        return self.traversal.accesses()
 
     @cached_property
-    def near(self) -> int | None:
+    def shared_operand(self) -> int | None:
         """The operand that persistent clusters keep in shared memory."""
-        one = self.share
-        may = one.cluster > 1 and self.walk.lead is None and self.bits == 32 and self.facts.reduced == 1
-        each = one.vectors * self.walk.group
-        return kept_near(self.facts, self.touches, one.threads, one.cluster, each) if may else None
+        one = self.mapping
+        may = one.cluster > 1 and self.traversal.anchor is None and self.bits == 32 and self.facts.reduced == 1
+        each = one.vectors * self.traversal.group
+        return choose_shared_operand(self.facts, self.accesses, one.threads, one.cluster, each) if may else None
 
     @property
     def is_split(self) -> bool:
         """Whether several blocks share a row."""
-        facts, one = self.facts, self.share
+        facts, one = self.facts, self.mapping
         blocks = -(-facts.rows // (one.block // one.threads))
         few = blocks < facts.tuning.rows.enough_blocks
         return facts.bounded and not one.vectors and facts.is_plain and few
 
     @property
     def evict_last(self) -> tuple[int, ...]:
-        lasts = self.is_large and self.share.vectors > 0 and self.near is None
-        return evicted_last(self.facts, self.touches, self.walk.own, self.walk.group) if lasts else ()
+        lasts = self.is_large and self.mapping.vectors > 0 and self.shared_operand is None
+        return evict_last_accesses(self.facts, self.accesses, self.traversal.own, self.traversal.group) if lasts else ()
 
     @property
-    def streamed(self) -> tuple[int, ...]:
-        facts, one = self.facts, self.share
+    def streaming(self) -> tuple[int, ...]:
+        facts, one = self.facts, self.mapping
         once = facts.bounded and not facts.written and (one.vectors > 0 or facts.is_plain)
         short = one.vectors > 0 and one.threads <= WARP
-        return streamed(facts, self.touches, self.walk.group, short=short) if once else ()
+        return streaming_accesses(facts, self.accesses, self.traversal.group, short=short) if once else ()
 
     def schedule(self) -> RowSchedule:
-        facts, walk, one = self.facts, self.walk, self.share
+        facts, traversal, one = self.facts, self.traversal, self.mapping
         return RowSchedule(
             "row_reduce",
             one.block,
-            walk.group,
+            traversal.group,
             len(facts.space.shape),
             self.bits,
-            self.touches,
+            self.accesses,
             facts.coordinates,
-            walk.lead,
+            traversal.anchor,
             target=facts.target,
             threads=one.threads,
             vectors=one.vectors,
             reduced=facts.reduced,
             split=self.is_split,
             cluster=one.cluster,
-            repeat=one.repeat,
-            near=self.near,
+            rows_per_thread=one.rows_per_thread,
+            shared_operand=self.shared_operand,
             evict_last=self.evict_last,
-            streamed=self.streamed,
+            streaming=self.streaming,
         )
 
 
-def share_of(facts: RowFacts, walk: Walk) -> Share:
+def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     """Who shares a row, as far as its length decides."""
-    flat, group, width, tuning = walk.flat, walk.group, facts.width, facts.tuning.rows
+    flat, group, width, tuning = traversal.flat, traversal.group, facts.width, facts.tuning.rows
     if flat is not None:
-        return Share(flat.threads, flat.vectors, 1, flat.block, flat.repeat)
-    kept = facts.bytes_of(walk.own)
+        return ThreadMapping(flat.threads, flat.vectors, 1, flat.block, flat.rows_per_thread)
+    kept = facts.bytes_of(traversal.own)
     as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= kept
-    found: Share | None = None
-    if facts.along and walk.has_whole_vectors and walk.lead is None:
-        found = few_share(width // group, as_much=as_much, tuning=tuning)
+    found: ThreadMapping | None = None
+    if facts.along and traversal.has_whole_vectors and traversal.anchor is None:
+        found = map_few_vectors(width // group, as_much=as_much, tuning=tuning)
     if found is None:
-        grouped = width if walk.lead is None else width // group * group
+        grouped = width if traversal.anchor is None else width // group * group
         largest = 1 if facts.is_plain else facts.target.cluster
-        found = share(
-            Demand(grouped, group, kept, facts.rounds, _singles(facts, walk), largest, facts.along, as_much, tuning)
+        found = map_row(
+            Demand(
+                grouped, group, kept, facts.rounds, _singles(facts, traversal), largest, facts.along, as_much, tuning
+            )
         )
     return filled(found, width * (kept + facts.bytes_written), tuning)
 
 
-def _singles(facts: RowFacts, walk: Walk) -> int:
+def _singles(facts: RowFacts, traversal: RowTraversal) -> int:
     """Elements of a row that may be in no group: each goes to a thread."""
-    if walk.lead is None:
+    if traversal.anchor is None:
         return 1
     sizes = facts.itemsizes
-    near = [(NEAR_BLOCK // sizes[i], True) if i in walk.aligned else (walk.group, False) for i in walk.shifted]
-    return most_singles(walk.group, margins(walk.group, near))
+    shifted = [
+        (CACHED_BLOCK_BYTES // sizes[i], True) if i in traversal.aligned else (traversal.group, False)
+        for i in traversal.shifted
+    ]
+    return max_edge_elements(traversal.group, margins(traversal.group, shifted))

@@ -16,20 +16,20 @@ from kgen.schedule.target import WORD
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """``operands`` go by way of shared memory.  ``lead``: that by whose address threads find whole words; the rest is
+class StagedRows:
+    """``operands`` go by way of shared memory.  ``anchor``: that by whose address threads find whole words; the rest is
     as in :class:`~kgen.schedule.reduction.schedule.RowSchedule`."""
 
     operands: Set[int]
     group: int
-    lead: int | None
+    anchor: int | None
     threads: int
     vectors: int
     block: int
-    repeat: int
+    rows_per_thread: int
 
 
-def stage(facts: RowFacts, walking: Sequence[int], group: int) -> Stage | None:
+def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | None:
     """How rows go by way of shared memory, if they should.
 
     ``walking``: the operands that are consecutive along a row.  All that whole rows are written of have to be staged,
@@ -41,15 +41,15 @@ def stage(facts: RowFacts, walking: Sequence[int], group: int) -> Stage | None:
     tuning, width = facts.tuning.staging, facts.space.shape[0]
     while width % group:
         group //= 2
-    lead = None
+    anchor = None
     if group == 1 and width > tuning.elements and max(facts.itemsizes[i] for i in operands) < WORD:
-        group, lead = 2, min(operands)
+        group, anchor = 2, min(operands)
     count, threads = -(-width // group), 1
     while count * group > threads * (tuning.elements if threads == 1 else tuning.shared_elements):
         threads *= 2
     vectors = -(-count // threads)
     found = _blocks(facts, operands, threads, threads * vectors * group)
-    return found and Stage(operands, group, lead, threads, vectors, *found)
+    return found and StagedRows(operands, group, anchor, threads, vectors, *found)
 
 
 def _pays(facts: RowFacts, operands: Set[int], vector: int) -> bool:
@@ -62,22 +62,22 @@ def _pays(facts: RowFacts, operands: Set[int], vector: int) -> bool:
     return not even or size <= (tuning.longest_odd if width // vector % 2 else tuning.longest_even)
 
 
-def _blocks(facts: RowFacts, operands: Set[int], threads: int, held: int) -> tuple[int, int] | None:
+def _blocks(facts: RowFacts, operands: Set[int], threads: int, capacity: int) -> tuple[int, int] | None:
     """Threads of a block, and rows that each takes; None where blocks would be too small.
 
-    ``held``: elements of a row that there is room for.
+    ``resident``: elements of a row that there is room for.
     """
     tuning, width = facts.tuning.staging, facts.space.shape[0]
     whole = 16 // min(facts.itemsizes[i] for i in operands)  # so many rows are a multiple of 16 bytes
-    block, repeat = tuning.block, 1
-    while threads == 1 and 2 * repeat <= tuning.most_rows and 2 * repeat * width <= tuning.elements:
-        repeat *= 2
+    block, rows_per_thread = tuning.block, 1
+    while threads == 1 and 2 * rows_per_thread <= tuning.most_rows and 2 * rows_per_thread * width <= tuning.elements:
+        rows_per_thread *= 2
     # Where the number of rows is not known, there are many.
-    if facts.bounded and facts.space.numel // width < tuning.enough_blocks * block * repeat:
-        repeat = 1
-    while block // threads * repeat * held * facts.bytes_of(frozenset(operands)) > tuning.shared_bytes:
+    if facts.bounded and facts.space.numel // width < tuning.enough_blocks * block * rows_per_thread:
+        rows_per_thread = 1
+    while block // threads * rows_per_thread * capacity * facts.bytes_of(frozenset(operands)) > tuning.shared_bytes:
         block //= 2
-    return None if block < 32 or block // threads * repeat % whole else (block, repeat)
+    return None if block < 32 or block // threads * rows_per_thread % whole else (block, rows_per_thread)
 
 
 def _is_dense(space: IterationSpace, operand: int) -> bool:

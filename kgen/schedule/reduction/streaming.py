@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.schedule import TouchSchedule
+from kgen.schedule.schedule import AccessSchedule
 
 
-def streamed(facts: RowFacts, touches: Sequence[TouchSchedule], group: int, *, short: bool) -> tuple[int, ...]:
-    """The touches that are told so, where more is read than L2 could keep, and nothing as large is written.
+def streaming_accesses(
+    facts: RowFacts, accesses: Sequence[AccessSchedule], group: int, *, short: bool
+) -> tuple[int, ...]:
+    """The accesses that are told so, where more is read than L2 could keep, and nothing as large is written.
 
     ``short``: whether rows are short: sums of 64 to 512 float32 1.08 to 1.12 of a copy, 1.03 to 1.08 without; others
     gain 0.3%.  Less than 4 bytes an element only there (rows of 32768 bfloat16 0.98, 1.07 without), and nothing that L2
@@ -17,12 +19,12 @@ def streamed(facts: RowFacts, touches: Sequence[TouchSchedule], group: int, *, s
     """
     told = [
         i
-        for i in facts.varying(range(len(touches)))
-        if facts.step.touches[i].reads
-        and not facts.step.touches[i].writes
-        and touches[i].access == "vector"
-        and touches[i].restrict
-        and touches[i].alignment == group * facts.itemsizes[i] == facts.target.vector_bytes
+        for i in facts.varying(range(len(accesses)))
+        if facts.step.accesses[i].reads
+        and not facts.step.accesses[i].writes
+        and accesses[i].kind == "vector"
+        and accesses[i].restrict
+        and accesses[i].alignment == group * facts.itemsizes[i] == facts.target.vector_bytes
         and (short or facts.itemsizes[i] >= 4)
     ]
     large, read = facts.target.evict_last, facts.space.numel * facts.bytes_of(told)

@@ -7,8 +7,8 @@ struct Any {
     __device__ __forceinline__ void add(bool x) { value |= x; }
     __device__ __forceinline__ void merge(const Any& other) { value |= other.value; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Any shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Any shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ bool result() const { return value != 0; }
 };

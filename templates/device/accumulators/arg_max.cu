@@ -26,8 +26,8 @@ struct ArgMax {
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ ArgMax shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ ArgMax shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
     }

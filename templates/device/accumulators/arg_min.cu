@@ -26,8 +26,8 @@ struct ArgMin {
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ ArgMin shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ ArgMin shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
     }

@@ -32,12 +32,12 @@ struct ComplexLogSum {
     {
         const bool less = peak < other.peak;
         const ComplexLogSum low = less ? *this : other, high = less ? other : *this;
-        const auto share = low.peak == high.peak ? 1 : exp(low.peak - high.peak);
-        *this = {high.peak, {fma(low.sum.x, share, high.sum.x), fma(low.sum.y, share, high.sum.y)}};
+        const auto scale = low.peak == high.peak ? 1 : exp(low.peak - high.peak);
+        *this = {high.peak, {fma(low.sum.x, scale, high.sum.x), fma(low.sum.y, scale, high.sum.y)}};
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ ComplexLogSum shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ ComplexLogSum shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, peak, d),
                 {__shfl_xor_sync(0xffffffffu, sum.x, d), __shfl_xor_sync(0xffffffffu, sum.y, d)}};

@@ -8,8 +8,8 @@ struct ComplexProduct {
     __device__ __forceinline__ void add(Z z) { product = times(product, z); }
     __device__ __forceinline__ void merge(const ComplexProduct& other) { product = times(product, other.product); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ ComplexProduct shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ ComplexProduct shuffle_xor(int d) const
     {
         return {{__shfl_xor_sync(0xffffffffu, product.x, d), __shfl_xor_sync(0xffffffffu, product.y, d)}};
     }

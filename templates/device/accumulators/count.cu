@@ -7,8 +7,8 @@ struct Count {
     __device__ __forceinline__ void add(bool x) { count += x; }
     __device__ __forceinline__ void merge(const Count& other) { count += other.count; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Count shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, count, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Count shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, count, d)}; }
 
     __device__ __forceinline__ long long result() const { return count; }
 };

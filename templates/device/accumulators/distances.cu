@@ -16,7 +16,7 @@ struct Distances {
     __device__ __forceinline__ void merge(const Distances& other) { distance += other.distance; }
 
     // The state of a thread that has the same mean, whose number differs by the bit `d`.
-    __device__ __forceinline__ Distances shuffled(int d) const
+    __device__ __forceinline__ Distances shuffle_xor(int d) const
     {
         return {count, mean, __shfl_xor_sync(0xffffffffu, distance, d)};
     }

@@ -9,11 +9,11 @@ struct Exponentials {
     __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
 
     // Relative to the peak where it is finite.
-    __device__ __forceinline__ void add(T x) { sum += term(x - (isinf(peak) ? 0 : peak)); }
+    __device__ __forceinline__ void add(T x) { sum += exp_approx(x - (isinf(peak) ? 0 : peak)); }
     __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
 
     // The state of a thread that has the same peak, whose number differs by the bit `d`.
-    __device__ __forceinline__ Exponentials shuffled(int d) const
+    __device__ __forceinline__ Exponentials shuffle_xor(int d) const
     {
         return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};
     }

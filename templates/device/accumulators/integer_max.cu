@@ -8,8 +8,8 @@ struct IntegerMax {
     __device__ __forceinline__ void add(T x) { value = max(value, x); }
     __device__ __forceinline__ void merge(const IntegerMax& other) { value = max(value, other.value); }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ IntegerMax shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ IntegerMax shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return (T)value; }
 };

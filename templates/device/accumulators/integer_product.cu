@@ -8,8 +8,8 @@ struct IntegerProduct {
     __device__ __forceinline__ void add(T x) { product *= (unsigned long long)x; }
     __device__ __forceinline__ void merge(const IntegerProduct& other) { product *= other.product; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ IntegerProduct shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ IntegerProduct shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, product, d)};
     }

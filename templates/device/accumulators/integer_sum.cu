@@ -8,8 +8,8 @@ struct IntegerSum {
     __device__ __forceinline__ void add(T x) { sum += (unsigned long long)x; }
     __device__ __forceinline__ void merge(const IntegerSum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ IntegerSum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ IntegerSum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return (T)sum; }
 };

@@ -20,7 +20,7 @@ struct LogSum {
         T group = 0;
         #pragma unroll
         for (int j = 0; j < N; ++j) {
-            group += term(x[j] - origin());
+            group += exp_approx(x[j] - origin());
         }
         sum = sum * exp(before - origin()) + group;
     }
@@ -44,16 +44,16 @@ struct LogSum {
         for (int d = Lanes / 2; d > 0; d /= 2) {
             peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
         }
-        const T share = exp(before - origin());
-        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)share) : (T)__dmul_rn(sum, share);
+        const T scale = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)scale) : (T)__dmul_rn(sum, scale);
         #pragma unroll
         for (int d = Lanes / 2; d > 0; d /= 2) {
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
         }
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ LogSum shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ LogSum shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }

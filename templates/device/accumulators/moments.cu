@@ -22,21 +22,21 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The share may be off by a rounding or two.  There
+    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
     // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
-        const T total = count + other.count, apart = other.mean - mean;
+        const T total = count + other.count, delta = other.mean - mean;
         const T quotient =
             sizeof(T) == 4 ? (T)__fdividef((float)other.count, (float)total) : other.count / total;
-        const T share = count == 0 ? 1 : quotient;
-        distance += other.distance + apart * (apart * (count * share));
-        mean += isfinite(apart) ? apart * share : other.mean;
+        const T weight = count == 0 ? 1 : quotient;
+        distance += other.distance + delta * (delta * (count * weight));
+        mean += isfinite(delta) ? delta * weight : other.mean;
         count = total;
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Moments shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Moments shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),
                 __shfl_xor_sync(0xffffffffu, distance, d)};
@@ -45,7 +45,7 @@ struct Moments {
     // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
     // shows in the last bits.
     template <int Lanes>
-    __device__ __forceinline__ Moments of_first() const
+    __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }

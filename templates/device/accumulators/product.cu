@@ -8,8 +8,8 @@ struct Product {
     __device__ __forceinline__ void add(T x) { product *= x; }
     __device__ __forceinline__ void merge(const Product& other) { product *= other.product; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Product shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, product, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Product shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, product, d)}; }
 
     __device__ __forceinline__ T result() const { return product; }
 };

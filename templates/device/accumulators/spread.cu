@@ -20,9 +20,9 @@ struct Spread {
         for (int j = 0; j < N; ++j) {
             group.distance += (x[j] - group.mean) * (x[j] - group.mean);
         }
-        const T apart = group.mean - mean;
-        distance += group.distance + apart * (apart * (T)(seen * weight));
-        mean += apart * (T)weight;
+        const T delta = group.mean - mean;
+        distance += group.distance + delta * (delta * (T)(seen * weight));
+        mean += delta * (T)weight;
     }
 
     template <typename Count>

@@ -9,8 +9,8 @@ struct Sum {
     __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Sum shuffled(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }

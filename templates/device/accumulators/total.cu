@@ -14,8 +14,8 @@ struct Total {
         sum += other.sum;
     }
 
-    // The state of the thread whose number differs by the bit `d`.
-    __device__ __forceinline__ Total shuffled(int d) const
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Total shuffle_xor(int d) const
     {
         return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }

@@ -14,13 +14,13 @@ from .device import for_each, module, run
 
 POINTERS = "const float* const a, const float* const b, float* const q"
 GROUP = """
-        bool quick = inverse(b[i]) == inverse(b[i]);
-        q[i] = divide<true>(a[i], b[i], inverse(b[i]), quick);
+        bool quick = reciprocal(b[i]) == reciprocal(b[i]);
+        q[i] = divide<true>(a[i], b[i], reciprocal(b[i]), quick);
         done[i] = quick;
         if (!quick) {
-            q[i] = divide<false>(a[i], b[i], inverse(b[i]), quick);
+            q[i] = divide<false>(a[i], b[i], reciprocal(b[i]), quick);
         }"""
-SINGLE = "        q[i] = divide(a[i], b[i], inverse(b[i]));"
+SINGLE = "        q[i] = divide(a[i], b[i], reciprocal(b[i]));"
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,6 @@ def test_shares(seed: int) -> None:
     a = np.concatenate([rng.random(300_000), 2.0 ** -rng.uniform(0, 90, 300_000), [0.0, 1.0]]).astype(np.float32)
     b = (1 + rng.random(a.size) * 2.0 ** rng.integers(0, 9, a.size)).astype(np.float32)
     q = np.empty_like(a)
-    share = for_each("share", POINTERS, "        q[i] = divide_share(a[i], b[i], 1.0f / b[i]);")
-    run(module(["divide_share"], {"share": share}), "share", a, b, q, n=a.size)
+    share = for_each("share", POINTERS, "        q[i] = divide_quotient(a[i], b[i], 1.0f / b[i]);")
+    run(module(["divide_quotient"], {"share": share}), "share", a, b, q, n=a.size)
     assert same(q, a / b).all()

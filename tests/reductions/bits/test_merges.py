@@ -15,7 +15,7 @@ from kgen.codegen.c_types import register_type
 from kgen.codegen.reduction.accumulators import Accumulator, accumulator
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT8, INT32, INT64, UINT64, DType
-from kgen.ir.kernel import Op, Reduction
+from kgen.ir.graph import Op, Reduction
 from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cpu.module import CpuModule
 from tests.fuzz.arrays import Array

@@ -21,11 +21,11 @@ import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
 from kgen.schedule.reduction import peel, rows
-from kgen.schedule.reduction.access import Walk
-from kgen.schedule.reduction.columns import Shape
+from kgen.schedule.reduction.columns import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.resident_columns import Demand, Held
-from kgen.schedule.reduction.threads import Share, block_of
+from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping
+from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
+from kgen.schedule.reduction.traversal import RowTraversal
 from tests.forced import Tuned, forced
 from tests.fuzz.batch import Batch, Collected, collecting, running
 
@@ -66,23 +66,23 @@ _UNSTAGED: Tuned = {"staging": {"longest": 0}}
 
 # --- who shares a row ------------------------------------------------------------------------------------------
 
-_share = rows.share_of
+_share = rows.mapping_of
 
 
-def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Share]:
+def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., ThreadMapping]:
     """So many threads, if they can: whose registers hold the row, or which read it again for each round."""
 
-    def share(facts: RowFacts, here: Walk) -> Share:
+    def share(facts: RowFacts, here: RowTraversal) -> ThreadMapping:
         usual, width = _share(facts, here), facts.width
         # Single elements at the ends of a row go to a thread each.
-        singles = 0 if here.lead is None else 2 * here.group + 2 * max(16, here.group)
+        singles = 0 if here.anchor is None else 2 * here.group + 2 * max(16, here.group)
         if threads < singles or not facts.along or not width or (cluster > 1 and facts.is_plain):
             return usual
         if not held:
-            return Share(threads, 0, block=threads)
+            return ThreadMapping(threads, 0, block=threads)
         groups = max(1, -(-width // here.group))
         vectors = -(-groups // (threads * cluster))
-        return usual if vectors * here.group > MOST_KEPT else block_of(threads, vectors, cluster)
+        return usual if vectors * here.group > MOST_KEPT else one_row_mapping(threads, vectors, cluster)
 
     return share
 
@@ -97,18 +97,18 @@ def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, c
 # --- how operands move along rows ------------------------------------------------------------------------------
 
 
-def _one_by_one(facts: RowFacts) -> Walk:
-    return Walk(replace(facts, target=replace(facts.target, vector_bytes=1)))
+def _one_by_one(facts: RowFacts) -> RowTraversal:
+    return RowTraversal(replace(facts, target=replace(facts.target, vector_bytes=1)))
 
 
-def _led(facts: RowFacts, walking: Sequence[int], group: int) -> Any:
+def _anchored(facts: RowFacts, walking: Sequence[int], group: int) -> Any:
     """Groups begin where an operand is aligned, even where that is known to be the start of each row."""
-    lead, alike = peel.leader(facts, walking, group)
-    return (walking[0] if lead is None else lead), alike
+    anchor, alike = peel.choose_anchor(facts, walking, group)
+    return (walking[0] if anchor is None else anchor), alike
 
 
 _SINGLY: Patches = {"kgen.schedule.reduction.rows.Walk": _one_by_one}
-_LED: Patches = {"kgen.schedule.reduction.access.leader": _led}
+_LED: Patches = {"kgen.schedule.reduction.traversal.choose_anchor": _anchored}
 _PEELED: Mapping[str, Any] = {"more": _LED, "shortest_peeled": 0}
 _SHIFTED: Mapping[str, Any] = {**_PEELED, "shortest_shifted": 0}
 _STAGED: Tuned = {"staging": {"longest": 1024, "longest_even": 1024, "longest_odd": 1024}}
@@ -125,11 +125,11 @@ _ONE_STEP: Patches = {
 def _across(lanes: int, *, split: bool) -> Way:
     """Threads go across rows that are consecutive in memory."""
 
-    def shape(columns: Any) -> Shape:
+    def shape(columns: Any) -> ColumnMapping:
         threads = columns.tuning.block // lanes
         each = max(1, -(-columns.facts.width // threads))
         vectors = min(4, 1 << (each.bit_length() - 1))
-        return Shape(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(columns.group, 2))
+        return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(columns.group, 2))
 
     name = f"columns, {lanes} across{', several blocks' if split else ''}"
     return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning={"columns": {"fewest": 1}})
@@ -138,18 +138,18 @@ def _across(lanes: int, *, split: bool) -> Way:
 def _kept(lanes: int, threads: int) -> Way:
     """The same, for chains of reductions; their elements stay in registers."""
 
-    def share(columns: Demand) -> Held | None:
+    def share(columns: Demand) -> ResidentMapping | None:
         group, states = columns.group, columns.states
         while group > 1 and group * states * lanes * threads > 32 << 10:
             group //= 2
         vectors = -(-columns.height // threads)
         fits = vectors * group <= MOST_KEPT and group * states * lanes * threads <= 32 << 10
-        return Held(group, lanes, threads, vectors) if fits else None
+        return ResidentMapping(group, lanes, threads, vectors) if fits else None
 
     return Way(
         f"columns kept, {lanes} across, {threads} share",
-        {"kgen.schedule.reduction.resident_columns.share_columns": share},
-        only=("column_held", "row_reduce"),
+        {"kgen.schedule.reduction.resident_columns.map_columns": share},
+        only=("column_resident", "row_reduce"),
     )
 
 

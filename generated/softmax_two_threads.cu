@@ -1,0 +1,318 @@
+// Made by kgen 0.1.0 from softmax.k. Do not edit; remake it with
+//     kgen compile softmax.k -o softmax_two_threads.cu --dtype x=bf16 --shape x=1000000x65 --name softmax_two_threads
+//
+//     # Softmax over the last axis: three lines, one kernel.
+//     let m = max(x, axis=-1, keepdims=true)
+//     let e = exp(x - m)
+//     y = e / sum(e, axis=-1, keepdims=true)
+//
+// Inputs:  x: bfloat16
+// Outputs: y: bfloat16
+//
+// Chosen: rows: 2 threads share a row of 65 elements and keep it in registers, 34 elements each: one pass over memory.
+// Chosen: staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+// N consecutive elements that move as one access of Bytes bytes at a time.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
+// fold it.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
+// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+static __device__ __forceinline__ float exp_approx(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
+// bits.
+static __device__ __forceinline__ float exp_scaled_2_24(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, 1.442695041f, 24.0f)));
+    return result;
+#else
+    return 0x1p24f * expf(x);
+#endif
+}
+
+// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// What no element of a type is below: -inf, or the least integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
+// The greatest of a group, two at a time; a NaN wins.
+template <int N, int Bytes>
+static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
+    #pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        both = __hmax2_nan(both, __halves2bfloat162(x.at[j], x.at[j + 1]));
+    }
+    return nan_max(__low2float(both), __high2float(both));
+#else
+    float one = __bfloat162float(x.at[0]);
+    for (int j = 1; j < N; ++j) {
+        one = nan_max(one, __bfloat162float(x.at[j]));
+    }
+    return one;
+#endif
+}
+
+// One element of a group, extracted from its word: so written, it is one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
+// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
+// are on their way before the first is stored; and zeros up to `size`.
+template <int Block, int Each, typename Access, typename T>
+static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = 16 / sizeof(T);
+    if (count < size) {  // the last block
+        for (int i = threadIdx.x; i < size; i += Block) {
+            shared[i] = i < count ? rows[i] : T{};
+        }
+        return;
+    }
+    Access some[Each];
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            some[u] = *reinterpret_cast<const Access*>(rows + i);
+        }
+    }
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            *reinterpret_cast<Access*>(shared + i) = some[u];
+        }
+    }
+}
+
+// Writes what the rows of a block have become, by Access of 16 bytes.
+template <int Block, typename Access, typename T>
+static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
+{
+    constexpr int N = 16 / sizeof(T);
+    #pragma unroll 4
+    for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
+        *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
+    }
+    if (threadIdx.x < count % N) {  // of the last block
+        const int i = count - 1 - threadIdx.x;
+        rows[i] = shared[i];
+    }
+}
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// The greatest of some floats; a NaN wins.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
+// Accumulates one element into sum.
+static __device__ __forceinline__ void
+softmax_two_threads_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    sum_acc.add(exp_approx(to_float(x_v) - m_v));
+}
+
+// One element of y.
+static __device__ __forceinline__ void
+softmax_two_threads_element(const __nv_bfloat16 x_v,
+                            const float m_v,
+                            const float sum_reciprocal,
+                            __nv_bfloat16& y_v)
+{
+    // let e = exp(x - m)
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
+    // y = e / sum(e, axis=-1, keepdims=true)
+    y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_two_threads_reduce_regs68_staged_layout {
+    int width;  // elements of a row
+};
+
+// Rows of 65 to 68 elements, kept in registers: 128 rows a block, 2 threads a row.
+// Launch: ceil(n / 128) blocks of 256 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Contiguous rows, staged through shared memory: y and x.
+// Aligned to 16 bytes: y and x.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* __restrict__ x_ptr,
+                                         __nv_bfloat16* __restrict__ y_ptr,
+                                         const softmax_two_threads_reduce_regs68_staged_layout layout,
+                                         const unsigned int n)
+{
+    alignas(16) __shared__ __nv_bfloat16 x_shared[8704];
+    const unsigned int first_row = blockIdx.x * 128u;  // of this block
+    const int elements = (int)min(128u, n - first_row) * layout.width;  // of this block's rows
+    load_rows<256, 5, uint4>(x_shared, x_ptr + (long long)first_row * layout.width, elements, 128 * layout.width);
+    __syncthreads();
+
+    const int thread = threadIdx.x % 2;
+    // Which of the block's rows: those of one warp are spread over the banks of shared memory.
+    const int local_row = threadIdx.x / 32 % 4 + 4 * (threadIdx.x % 32 / 2) + 64 * (threadIdx.x / 128);
+    __nv_bfloat16* const y_row = x_shared + local_row * layout.width;
+    const __nv_bfloat16* const x_row = x_shared + local_row * layout.width;
+    // Groups begin at multiples of 4 bytes in y; the edge elements before and after them move one by one.
+    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 2), layout.width);
+    const int end = layout.width - (layout.width - head) % 2;
+    const int edges = head + layout.width - end;
+    const int e = thread < head ? thread : end + thread - head;
+
+    Pack<__nv_bfloat16, 2, 4> x_vec[17];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + thread);
+        if (v < 16 || i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 2, 4>*>(x_row + i);
+        }
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto m_acc = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + thread);
+        if (v < 16 || i < end) {
+            m_acc.add(group_max(x_vec[v]));
+        }
+    }
+    if (thread < edges) {
+        m_acc.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        m_acc.merge(m_acc.shuffle_xor(d));
+    }
+    const float m_v = m_acc.result();
+
+    auto sum_acc = Sum<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + thread);
+        if (v < 16 || i < end) {
+            auto sum_part = Sum<float>::identity();
+            #pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                softmax_two_threads_pass2(extract(x_vec[v], j), m_v, sum_part);
+            }
+            sum_acc.merge(sum_part);
+        }
+    }
+    if (thread < edges) {
+        auto sum_part = Sum<float>::identity();
+        softmax_two_threads_pass2(x_in, m_v, sum_part);
+        sum_acc.merge(sum_part);
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        sum_acc.merge(sum_acc.shuffle_xor(d));
+    }
+    const float sum_v = sum_acc.result();
+    const float sum_reciprocal = 0x1p-24f / sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 17; ++v) {
+        const int i = head + 2 * (v * 2 + thread);
+        if (v < 16 || i < end) {
+            Pack<__nv_bfloat16, 2, 4> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                softmax_two_threads_element(extract(x_vec[v], j), m_v, sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 2, 4>*>(y_row + i) = y_vec;
+        }
+    }
+    if (thread < edges) {
+        softmax_two_threads_element(x_in, m_v, sum_reciprocal, y_row[e]);
+    }
+
+    __syncthreads();
+    store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
+}

@@ -1,0 +1,177 @@
+"""The typed IR: a flat tuple of ops in definition order.
+
+An op's arguments are the numbers of earlier ops, so nothing recurses, and equal values are found by hashing
+one row.  Shapes are tuples of dimension symbols or 1; values broadcast against each other as in
+NumPy, aligned at the last axis.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kgen.dtypes import DType
+from kgen.source import Span
+from kgen.syntax.tree import RoundingMode
+
+Dim = Literal[1] | str  #: a dimension: one element, or a symbol such as ``n0`` for any other extent
+Shape = tuple[Dim, ...]
+Role = Literal["input", "inout", "output", "buffer"]  #: a buffer passes values from one kernel to others
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array in memory.  ``shape`` is its own, before broadcasting."""
+
+    name: str
+    dtype: DType
+    shape: Shape
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value passed to the kernel by value."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMap:
+    """Which element of an operand a load or store accesses.
+
+    ``axes`` maps the value's axes to the operand's: entry ``i`` is the operand's axis for value axis ``i``,
+    or None for an axis of size 1 that the operand does not have (from ``expand``).
+    """
+
+    operand: int
+    axes: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CastMode:
+    """How a cast rounds (by default ``rne`` to a float and ``rz`` to an integer), and whether it saturates."""
+
+    rounding: RoundingMode
+    saturate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """``kind`` over the argument's ``axes`` (non-negative, ascending)."""
+
+    kind: str
+    axes: tuple[int, ...]
+    keepdims: bool
+    correction: int | float = 0
+
+
+def reduced_shape(shape: Shape, attr: Reduction) -> Shape:
+    """The shape of a value of this shape after a reduction."""
+    return tuple(1 if i in attr.axes else dim for i, dim in enumerate(shape) if attr.keepdims or i not in attr.axes)
+
+
+#: The kinds of reductions, in the order of ``docs/language.md``.
+KINDS = (
+    "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "norm",
+    "logsumexp",
+)  # fmt: skip
+
+#: Kinds that only passes make: ``exp_sum`` is the sum of ``exp(element - maximum)``.
+INTERNAL_KINDS = ("exp_sum",)
+
+#: Kinds whose accumulator is complex. Every other kind reduces the real and imaginary parts separately.
+COMPLEX_KINDS = ("prod", "logsumexp")
+
+#: Kinds without a value for an empty axis.
+NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
+
+Attr = int | str | IndexMap | CastMode | Reduction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One value: ``name`` is a row of ``ir/ops.py``, ``args`` are numbers of earlier ops.
+
+    ``label`` is the user's name for the value and ``span`` the text it comes from; neither takes part in equality.
+    """
+
+    name: str
+    args: tuple[int, ...]
+    dtype: DType
+    shape: Shape
+    attr: Attr = None
+    label: str | None = field(default=None, compare=False)
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A typed program: operands, by-value scalars and ops.  ``store`` ops are its effects, in order."""
+
+    operands: tuple[Operand, ...]
+    scalars: tuple[Scalar, ...]
+    ops: tuple[Op, ...]
+
+    @property
+    def stores(self) -> tuple[Op, ...]:
+        return tuple(op for op in self.ops if op.name == "store")
+
+
+def to_bits(value: bool | int | float, dtype: DType) -> int:
+    """The bit pattern of a constant. ``const`` ops hold it so that 0.0 and -0.0, or 1, True and 1.0, are different."""
+    return int.from_bytes(to_bytes(value, dtype), "little")
+
+
+def to_bytes(value: bool | int | float, dtype: DType) -> bytes:
+    """The bytes of a value in memory, of any dtype that is not complex.
+
+    Floats are rounded to nearest even, once; integers must be in range.
+    """
+    if dtype.is_float and isinstance(value, int):
+        value = odd_float(value) if dtype.size < 8 else float(value)
+    if not dtype.code:
+        return _narrow_bits(value, dtype).to_bytes(dtype.size, "little")
+    try:
+        return struct.pack("<" + dtype.code, value)
+    except OverflowError:
+        if not dtype.is_float:
+            raise
+        return struct.pack("<" + dtype.code, math.copysign(math.inf, value))  # finite, but not in this dtype
+
+
+def _narrow_bits(value: float, dtype: DType) -> int:
+    """The bits of a float that ``struct`` cannot write; ``ir/rounding.py`` does the same to whole arrays."""
+    if math.isnan(value):
+        return dtype.nan_bits
+    sign = 1 << (dtype.bits - 1) if math.copysign(1.0, value) < 0 else 0
+    past = dtype.nan_bits if dtype.infinity_bits is None else dtype.infinity_bits
+    if math.isinf(value) or value == 0:
+        return sign | past if value else sign
+    least = dtype.least_exponent
+    quantum = max(math.frexp(value)[1] - 1 - dtype.mantissa, least)
+    # A carry out of the mantissa increments the exponent field, also when a subnormal becomes normal.
+    bits = ((quantum - least) << dtype.mantissa) + round(math.ldexp(abs(value), -quantum))
+    return sign | (past if bits > dtype.largest_bits else bits)
+
+
+def odd_float(value: int) -> float:
+    """The integer rounded to odd in float64, so that rounding it to a narrower float gives the correct result.
+
+    Raises OverflowError beyond the range of float64.
+    """
+    extra = abs(value).bit_length() - 53
+    if extra <= 0:
+        return float(value)
+    kept = abs(value) >> extra
+    kept |= kept << extra != abs(value)
+    return math.copysign(math.ldexp(kept, extra), value)
+
+
+def from_bits(bits: int, dtype: DType) -> bool | int | float:
+    """The value of a bit pattern of bool, an integer, float32 or float64."""
+    value: bool | int | float = struct.unpack("<" + dtype.code, bits.to_bytes(dtype.size, "little"))[0]
+    return value

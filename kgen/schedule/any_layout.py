@@ -1,0 +1,73 @@
+"""The kernels that cover a class of layouts, for files made ahead of time, when no array is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from kgen.partition.step import Access, Step
+from kgen.schedule.elementwise.groups import is_shifted
+from kgen.schedule.facts import group_size
+from kgen.schedule.schedule import AccessSchedule, Schedule
+from kgen.schedule.target import PORTABLE
+
+LayoutClass = Literal["any", "contiguous", "strided"]
+LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
+
+
+def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """16-byte aligned operands, any alignment, and aligned with 64-bit indices."""
+    if layout in ("any", "contiguous"):
+        yield _contiguous(step, aligned=True)
+    if layout == "any" and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
+        yield _contiguous(step, aligned=False)
+    if layout in ("any", "contiguous"):
+        yield _contiguous(step, aligned=True, bits=64)
+
+
+def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """A kernel for each rank up to ``rank`` with 32-bit offsets, and one with 64-bit offsets that covers every rank:
+    missing dimensions have extent 1.
+    """
+    if layout in ("any", "strided"):
+        for r in range(1, rank + 1):
+            yield _strided(step, r, 32)
+        yield _strided(step, rank, 64)
+
+
+def _itemsize(step: Step, access: Access) -> int:
+    return step.kernel.operands[access.operand].dtype.size
+
+
+def _is_single(step: Step, access: Access) -> bool:
+    """An operand that is known to have one element where the space has more."""
+    return all(dim == 1 for dim in step.kernel.operands[access.operand].shape) and any(dim != 1 for dim in step.shape)
+
+
+def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Schedule:
+    group = group_size([_itemsize(step, t) for t in step.accesses if not _is_single(step, t)])
+    anchor = None if aligned or group == 1 else next(i for i, t in enumerate(step.accesses) if t.writes)
+    accesses: list[AccessSchedule] = []
+    for i, access in enumerate(step.accesses):
+        size = _itemsize(step, access)
+        if _is_single(step, access):
+            accesses.append(AccessSchedule("scalar"))
+        elif aligned or i == anchor:
+            accesses.append(AccessSchedule("vector", group * size))
+        else:
+            shifted = not access.writes and is_shifted(size, group)
+            accesses.append(AccessSchedule("shifted" if shifted else "vector", size))
+    return Schedule("contiguous", PORTABLE.tuning.elementwise.block, group, 1, bits, tuple(accesses), anchor=anchor)
+
+
+def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
+    """Each operand with strides of its own: the calculator's arity is the number of operands."""
+    accesses: list[AccessSchedule] = []
+    pattern = 0
+    for access in step.accesses:
+        if _is_single(step, access):
+            accesses.append(AccessSchedule("scalar"))
+        else:
+            accesses.append(AccessSchedule("strided", pattern=pattern))
+            pattern += 1
+    return Schedule("strided", PORTABLE.tuning.elementwise.strided_block, 1, rank, bits, tuple(accesses))

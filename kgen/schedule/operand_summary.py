@@ -1,0 +1,107 @@
+"""What each operand is to its kernel, in words: its class, how it moves, and what the kernel owes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgen.layout.iterator import IterationSpace
+from kgen.layout.kinds import LayoutKind, classify, index_bits
+from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """``name``: the layout, as the kernel walks it.  ``moves``: how it is read or written.  ``limits``: what of the
+    kernel would be otherwise without this operand."""
+
+    name: str
+    moves: str
+    limits: tuple[str, ...]
+
+
+#: Layouts in kernels with reductions, by access.
+_WALKS = {
+    "vector": "inner contiguous", "shifted": "inner contiguous", "gather": "strided", "row": "the same along a row",
+    "staged": "contiguous",
+}  # fmt: skip
+
+
+def classes(
+    schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], *,
+    costs: str = "keeps the kernel from one run over all elements",
+) -> tuple[Class, ...]:  # fmt: skip
+    """One for each access of a step without reductions.  ``costs``: what strided operands do to it."""
+    return tuple(
+        Class(_name(space, i), _moves(schedule, space, i, size), tuple(_limits(schedule, space, i, itemsizes, costs)))
+        for i, size in enumerate(itemsizes)
+    )
+
+
+def row_classes(schedule: RowSchedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
+    """One for each access of a step with reductions."""
+    return tuple(
+        Class(_WALKS[t.kind], _moves(schedule, space, i, size), ())
+        for i, (t, size) in enumerate(zip(schedule.accesses, itemsizes, strict=True))
+    )
+
+
+def _name(space: IterationSpace, access: int) -> str:
+    of = classify(space, access)
+    if of is not LayoutKind.STRIDED:
+        return "contiguous" if of is LayoutKind.CONTIGUOUS else "scalar"
+    strides = space.strides[access]
+    outer = [s for n, s in zip(space.shape[1:], strides[1:], strict=True) if n > 1]
+    inner = strides[0] if space.shape[0] > 1 else 0
+    if inner == 0:
+        return "column broadcast"
+    if inner == 1:
+        return "row broadcast" if 0 in outer else "inner contiguous"
+    if inner == -1:
+        return "reversed"
+    return "transposed" if 1 in outer else "strided"
+
+
+def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int) -> str:
+    planned = schedule.accesses[access]
+    width = min(16, schedule.group * itemsize)
+    unaligned = f"not aligned to {width} bytes"
+    groups = f"groups of {schedule.group}"
+    known = {
+        "scalar": "one load into a register",
+        "column": "one load for a group",
+        "gather": f"element by element, {space.strides[access][0]} apart",
+        "transposed": "transposed through shared memory" + ("" if planned.alignment >= width else f"; {unaligned}"),
+        "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
+        "linear": "one element a thread",
+        "staged": "all rows of a block at once, by way of shared memory",
+        "row": "one access for a row",
+        "strided": f"{groups}, each element at an offset of its own"
+        if schedule.group > 1
+        else "one element a thread, at an offset of its own",
+    }
+    if planned.kind == "vector":
+        whole = planned.alignment >= width
+        return f"{groups}, {width}-byte accesses" if whole else f"{groups}, element by element: {unaligned}"
+    return known[planned.kind]
+
+
+def _limits(schedule: Schedule, space: IterationSpace, access: int, itemsizes: Sequence[int], costs: str) -> list[str]:
+    found: list[str] = []
+    planned = schedule.accesses[access]
+    if planned.kind == "transposed":
+        side = schedule.target.tuning.elementwise.tile_side * schedule.group
+        found.append(f"makes the kernel work by tiles of {side} x {side}")
+    elif costs and classify(space, access) is LayoutKind.STRIDED:
+        found.append(costs)
+    if schedule.anchor == access:
+        found.append("groups begin where it is aligned")
+    # Operands that move along rows: the widest of them fills one access.
+    moving = {i: size for i, size in enumerate(itemsizes) if space.shape[0] > 1 and space.strides[i][0] != 0}
+    if schedule.group > 1 and moving.get(access) == max(moving.values(), default=0) > min(moving.values(), default=0):
+        found.append(f"being the widest, sets groups of {schedule.group}")
+    alone = IterationSpace(space.shape, (space.strides[access],), space.axes)
+    if schedule.index_bits == 64 and space.numel < 2**31 and index_bits(alone, [itemsizes[access]]) == 64:
+        found.append("makes offsets 64 bits wide")
+    return found

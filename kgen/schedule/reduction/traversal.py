@@ -1,0 +1,155 @@
+"""How the operands of a kernel move along its rows: which of them, in what groups, and where those begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.layout.kinds import stride_patterns
+from kgen.schedule.elementwise.groups import is_shifted
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.peel import choose_anchor
+from kgen.schedule.reduction.staging import StagedRows, stage
+from kgen.schedule.schedule import AccessKind, AccessSchedule
+
+
+@dataclass(frozen=True)
+class RowTraversal:
+    """Operands are given as numbers of accesses."""
+
+    facts: RowFacts
+
+    @cached_property
+    def consecutive(self) -> tuple[int, ...]:
+        """The operands whose elements follow each other along rows."""
+        return tuple(i for i in range(len(self.facts.varies)) if self.facts.is_consecutive(i))
+
+    @cached_property
+    def largest(self) -> int:
+        """Bytes of the largest element that rows have several of."""
+        space, reduced = self.facts.space, range(self.facts.reduced)
+        moving = [
+            i
+            for i, varies in enumerate(self.facts.varies)
+            if varies and any(space.strides[i][d] for d in reduced if space.shape[d] > 1)
+        ]
+        return max((self.facts.itemsizes[i] for i in moving), default=1)
+
+    @cached_property
+    def vector(self) -> int:
+        """Elements that fill the widest access; 1 where groups do not help.
+
+        Where rows lie across memory, what lies along them is the same for many: groups of it would not help.
+        """
+        varying = self.facts.varying(self.facts.reads)
+        helps = self.consecutive and (not varying or any(i in self.consecutive for i in varying))
+        return max(1, self.facts.target.vector_bytes // self.largest) if helps else 1
+
+    @cached_property
+    def has_whole_vectors(self) -> bool:
+        """Whether rows are a number of the widest accesses."""
+        return self.vector > 1 and self.facts.width % self.vector == 0 and self.facts.reduced == 1
+
+    @cached_property
+    def flat(self) -> StagedRows | None:
+        """How rows go through shared memory, None where they do not."""
+        may = self.facts.along and self.facts.reduced == 1
+        return stage(self.facts, self.consecutive, self.vector) if may else None
+
+    @property
+    def staged(self) -> Set[int]:
+        """The operands that go through shared memory."""
+        return frozenset() if self.flat is None else self.flat.operands
+
+    @cached_property
+    def _choose_anchor(self) -> tuple[int | None, Set[int]]:
+        if self.flat is not None:
+            return self.flat.anchor, frozenset()
+        facts = self.facts
+        long = not facts.along or facts.width * self.largest >= facts.tuning.rows.shortest_peeled
+        if self.vector > 1 and facts.reduced == 1 and long:
+            return choose_anchor(facts, self.consecutive, self.vector)
+        return None, frozenset()
+
+    @property
+    def anchor(self) -> int | None:
+        """By whose addresses groups begin, None where they begin with rows."""
+        return self._choose_anchor[0]
+
+    @property
+    def alike(self) -> Set[int]:
+        """The operands that are aligned where groups begin."""
+        return self._choose_anchor[1]
+
+    @cached_property
+    def group(self) -> int:
+        """Elements that a thread takes at once."""
+        if self.flat is not None:
+            return self.flat.group
+        group = self.vector
+        if self.anchor is None:
+            while self.facts.space.shape[0] % group or (not self.facts.along and group > 1):
+                group //= 2
+        return group
+
+    @cached_property
+    def shifted(self) -> tuple[int, ...]:
+        """The operands that are shifted out of aligned blocks."""
+        facts = self.facts
+        long = not facts.along or facts.width >= facts.tuning.rows.shortest_shifted
+        if self.anchor is None or self.flat is not None or not long:
+            return ()
+        others = [i for i in self.consecutive if i not in self.alike and i not in facts.written]
+        return tuple(i for i in others if is_shifted(facts.itemsizes[i], self.group))
+
+    @cached_property
+    def patterns(self) -> Mapping[int, int | None]:
+        """The stride pattern that says where an operand's rows begin, None where all begin at one place."""
+        strided = [i for i in range(len(self.facts.varies)) if i not in self.staged]
+        return dict(zip(strided, stride_patterns(self.facts.kept, strided)[1], strict=True))
+
+    @cached_property
+    def own(self) -> tuple[int, ...]:
+        """What is read along rows and that no two rows share, or that all do: it is read where it is needed."""
+        several = any(p is not None for p in self.patterns.values())
+        read = self.facts.reads
+        return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None or not several)
+
+    @cached_property
+    def aligned(self) -> Set[int]:
+        """The operands whose every row begins at one aligned place, while others' rows do not."""
+        several = any(p is not None for p in self.patterns.values())
+        numbers = range(len(self.facts.varies))
+        return frozenset(
+            i for i in numbers if several and self.facts.addresses[i] == 0 and self.patterns.get(i) is None
+        )
+
+    @property
+    def weights(self) -> int:
+        """How many operands all rows share."""
+        return len(self.facts.reads) - len(self.own)
+
+    def accesses(self) -> tuple[AccessSchedule, ...]:
+        """How each operand is read or written."""
+        return tuple(
+            AccessSchedule(*self._access(i), self.patterns.get(i), not aliased)
+            for i, aliased in enumerate(self.facts.aliased)
+        )
+
+    def _access(self, access: int) -> tuple[AccessKind, int]:
+        size, widest = self.facts.itemsizes[access], self.facts.target.vector_bytes
+        if access in self.staged:
+            return "staged", widest if self.facts.addresses[access] == 0 else size
+        if access in self.shifted:
+            return "shifted", widest if access in self.aligned else size
+        if access in self.consecutive:
+            aligned = self._is_aligned(access) if self.anchor is None else access in self.alike
+            return "vector", self.group * size if aligned else size
+        return ("gather" if self.facts.varies[access] else "row"), 0
+
+    def _is_aligned(self, access: int) -> bool:
+        """Whether every row of an operand begins where a group can."""
+        size = self.facts.itemsizes[access]
+        full, outer = self.group * size, self.facts.other_strides(access, 0)
+        return self.facts.addresses[access] % full == 0 and all(s * size % full == 0 for s in outer)

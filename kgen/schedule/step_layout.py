@@ -1,0 +1,135 @@
+"""Concrete extents and strides for a step: which element of memory each access means at each point of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from kgen.ir.graph import Graph, IndexMap, Shape
+from kgen.layout.iterator import (
+    IterationSpace,
+    OperandLayout,
+    contiguous_strides,
+    output_strides,
+)
+from kgen.partition.step import Access, Step
+from kgen.schedule.target import PORTABLE
+
+Extents = Mapping[str, int]  #: dimension symbol -> its extent
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An operand in memory: ``strides`` in elements, ``pointer`` a byte address (0 where only metadata is known)."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+    pointer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A step laid out in memory; one entry for each of its accesses."""
+
+    shape: tuple[int, ...]
+    space: IterationSpace
+    layouts: tuple[OperandLayout, ...]  # of the accesses, seen over the logical iteration shape
+    itemsizes: tuple[int, ...]
+    addresses: tuple[int, ...]  # modulo what the widest access needs
+    aliased: tuple[bool, ...]
+    reduced: int = 0  # dimensions of the space, the first ones, that a kernel with reductions reduces
+
+    @property
+    def points(self) -> int:
+        """What there is to compute: elements, or rows, which have a result even where they are empty."""
+        return prod(self.space.shape[self.reduced :])
+
+
+def extents_of(kernel: Graph, shapes: Sequence[tuple[int | None, ...] | None]) -> dict[str, int] | None:
+    """The extents that the arrays' shapes give; None where two arrays disagree.
+
+    ``shapes``: one for each operand, None for an output that is not given; extents of None are not known.
+    """
+    found: dict[str, int] = {}
+    for operand, shape in zip(kernel.operands, shapes, strict=True):
+        if shape is None:
+            continue
+        for dim, extent in zip(operand.shape, shape, strict=True):
+            if dim != 1 and extent is not None and found.setdefault(dim, extent) != extent:
+                return None
+    return found
+
+
+def concrete(shape: Shape, extents: Extents) -> tuple[int, ...]:
+    return tuple(1 if dim == 1 else extents[dim] for dim in shape)
+
+
+def view(access: Access, array: Array, shape: tuple[int, ...]) -> OperandLayout:
+    """The operand as an access sees it: its strides over the iteration shape, 0 where it is broadcast."""
+    rank, depth = len(shape), len(access.axes)
+    strides = [0] * rank
+    own = [1] * rank
+    for i, axis in enumerate(access.axes):
+        if axis is not None:
+            place = rank - depth + i
+            own[place] = array.shape[axis]
+            strides[place] = array.strides[axis] if array.shape[axis] != 1 or shape[place] == 1 else 0
+    return OperandLayout(tuple(own), tuple(strides))
+
+
+def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None], extents: Extents) -> tuple[int, ...]:
+    """The strides of an output that kgen allocates: TensorIterator over what its expression reads, in input order.
+
+    ``kernel``: the program, so that how it is cut does not matter.
+    """
+    store = next(op for op in kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == operand)
+    shape = concrete(store.shape, extents)
+    reachable: set[int] = set()
+    stack = list(store.args)
+    while stack:
+        number = stack.pop()
+        if number not in reachable:
+            reachable.add(number)
+            if kernel.ops[number].name not in ("reduce", "expand"):
+                stack.extend(kernel.ops[number].args)
+    loads = {(a.operand, a.axes) for n in reachable if isinstance(a := kernel.ops[n].attr, IndexMap)}
+    inputs: list[OperandLayout] = []
+    for source, axes in sorted(loads, key=lambda pair: pair[0]):
+        array = arrays[source]
+        assert array is not None
+        inputs.append(view(Access(source, axes, True, False), array, shape))
+    # The result of a reduction is contiguous, wherever it is kept, and comes after the arrays.
+    for number in sorted(reachable):
+        if kernel.ops[number].name in ("reduce", "expand"):
+            own = concrete(kernel.ops[number].shape, extents)
+            inputs.append(OperandLayout(own, contiguous_strides(own)))
+    return output_strides(shape, inputs)
+
+
+def buffers(kernel: Graph, extents: Extents) -> dict[int, Array]:
+    """The arrays between the kernels of a program, by operand: contiguous, and aligned."""
+    found: dict[int, Array] = {}
+    for number, operand in enumerate(kernel.operands):
+        if operand.role == "buffer":
+            shape = concrete(operand.shape, extents)
+            found[number] = Array(shape, contiguous_strides(shape), operand.dtype.size)
+    return found
+
+
+def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequence[bool]) -> Placed:
+    """Lay a step out over its operands.  ``arrays``: one for each operand of the program that the step accesses."""
+    shape = concrete(step.shape, extents)
+    accessed = [arrays[t.operand] for t in step.accesses]
+    layouts = tuple(view(t, a, shape) for t, a in zip(step.accesses, accessed, strict=True))
+    space, reduced = step.space(shape, layouts)
+    return Placed(
+        shape,
+        space,
+        layouts,
+        tuple(a.itemsize for a in accessed),
+        tuple(a.pointer % PORTABLE.vector_bytes for a in accessed),
+        tuple(aliased),
+        reduced,
+    )

@@ -1,0 +1,28 @@
+// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
+// are on their way before the first is stored; and zeros up to `size`.
+template <int Block, int Each, typename Access, typename T>
+static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = 16 / sizeof(T);
+    if (count < size) {  // the last block
+        for (int i = threadIdx.x; i < size; i += Block) {
+            shared[i] = i < count ? rows[i] : T{};
+        }
+        return;
+    }
+    Access some[Each];
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            some[u] = *reinterpret_cast<const Access*>(rows + i);
+        }
+    }
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            *reinterpret_cast<Access*>(shared + i) = some[u];
+        }
+    }
+}

@@ -1,8 +1,0 @@
-// N elements that only they themselves are aligned to: the two aligned blocks that they lie in, shifted together.
-template <typename T, int N>
-static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_shifted(const T* from)
-{
-    constexpr int bytes = N * sizeof(T);
-    const unsigned int off = reinterpret_cast<unsigned long long>(from) % bytes;
-    return load_blocks<T, N, bytes>(from - off / sizeof(T), off);
-}

@@ -1,6 +1,0 @@
-// Whether a complex value is not 0.
-template <typename T>
-static __device__ __forceinline__ bool nonzero(T z)
-{
-    return z.x != 0 || z.y != 0;
-}

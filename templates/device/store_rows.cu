@@ -1,0 +1,14 @@
+// Writes what the rows of a block have become, by Access of 16 bytes.
+template <int Block, typename Access, typename T>
+static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
+{
+    constexpr int N = 16 / sizeof(T);
+    #pragma unroll 4
+    for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
+        *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
+    }
+    if (threadIdx.x < count % N) {  // of the last block
+        const int i = count - 1 - threadIdx.x;
+        rows[i] = shared[i];
+    }
+}

@@ -1,0 +1,76 @@
+"""Who shares a row, and how large blocks are: rules that were measured, and that results are right at their edges."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kgen
+from kgen.schedule.reduction.thread_mapping import Demand, filled, map_row, one_row_mapping
+
+SUM = "out = sum(x, axis=-1)"
+SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
+
+
+@pytest.mark.parametrize(
+    ("threads", "vectors", "row_bytes", "block"),
+    [
+        (8, 2, 512, 64),  # as much written as read: 4 KiB a block
+        (8, 2, 256, 128),  # only read: 2 KiB are too few
+        (2, 2, 64, 128),
+        (8, 4, 512, 64),
+        (1, 1, 16, 256),
+        (1, 1, 1, 256),  # no larger, however little there is
+        (64, 3, 2304, 64),  # a row of several warps has a block of its own
+    ],
+)
+def test_blocks_move_enough(threads: int, vectors: int, row_bytes: int, block: int) -> None:
+    assert filled(one_row_mapping(threads, vectors), row_bytes).block == block
+
+
+@pytest.mark.parametrize(
+    ("width", "element", "written", "rounds", "largest", "found"),
+    [
+        (640, 2, False, 1, 1, (16, 5, 1)),  # no lane without work
+        (640, 2, True, 2, 8, (32, 3, 1)),
+        (1152, 2, False, 1, 1, (32, 5, 1)),
+        (4096, 8, False, 1, 1, (256, 4, 1)),  # two operands: 128 bytes a thread, not 256
+        (9216, 4, True, 2, 8, (256, 9, 1)),  # float32: fewer threads, more blocks an SM
+        (14336, 4, True, 2, 8, (256, 14, 1)),
+        (16384, 4, True, 2, 8, (512, 8, 1)),
+        (20480, 2, True, 2, 8, (512, 5, 1)),
+        (32768, 2, True, 1, 8, (512, 8, 1)),
+        (32768, 4, True, 1, 8, (256, 8, 4)),
+        (32768, 4, False, 1, 1, (1024, 8, 1)),  # unless there are no clusters
+        (81920, 4, True, 2, 8, (256, 10, 8)),
+        (131072, 4, True, 2, 8, (512, 8, 8)),
+        (200000, 4, True, 2, 8, (1024, 0, 1)),
+    ],
+)
+def test_sharers(width: int, element: int, written: bool, rounds: int, largest: int, found: tuple[int, ...]) -> None:
+    """Threads, vectors of each, and blocks of a cluster."""
+    group = 8 if element == 2 else 4
+    it = map_row(Demand(width, group, element, rounds, 1, largest, along=True, as_much=written))
+    assert (it.threads, it.vectors, it.cluster) == found
+
+
+@pytest.mark.parametrize("vectors", range(4, 14))
+@pytest.mark.parametrize("text", [SUM, SOFTMAX], ids=["sum", "softmax"])
+def test_odd_numbers_of_vectors_are_staged(text: str, vectors: int) -> None:
+    """Up to 11: their rows begin amid sectors of memory."""
+    kernel = kgen.jit(text, device="cpu").explain(kgen.spec((5000, 8 * vectors), "bf16")).steps[0].kernel
+    assert kernel.endswith("_staged") == (vectors in (5, 7, 9, 11))
+
+
+@pytest.mark.parametrize("text", [SUM, SOFTMAX], ids=["sum", "softmax"])
+@pytest.mark.parametrize("rows", [1, 129, 517])
+@pytest.mark.parametrize("width", [16, 32, 40, 64, 72, 88, 104, 128, 144, 320, 640, 1152, 1400])
+def test_values(text: str, rows: int, width: int) -> None:
+    """Of numbers of rows that fill no block."""
+    x = np.random.default_rng(width + rows).standard_normal((rows, width)).astype(ml_dtypes.bfloat16)
+    got = kgen.jit(text, device="cpu")(x).astype(np.float64)
+    wide = x.astype(np.float64)
+    e = np.exp(wide - wide.max(-1, keepdims=True))
+    want = wide.sum(-1) if text == SUM else e / e.sum(-1, keepdims=True)
+    np.testing.assert_allclose(got, want, rtol=2**-7, atol=1e-5 if text == SOFTMAX else 0.05)
