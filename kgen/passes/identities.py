@@ -2,6 +2,7 @@
 
 x * 1, x / 1, x - 0.0, x + -0.0      ->  x
 x / 2^k                              ->  x * 2^-k     (both are the correctly rounded quotient)
+x / 0.0, x // -0.0                   ->  x * inf, x * -inf
 x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 not not b, neg neg x                 ->  b, x
 0 - x, x * -1                        ->  neg x        (signed integers)
@@ -47,7 +48,7 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return args[0].args[0]
         case "div" if op.args[0] == op.args[1] and _is_one(builder, args[0]):
             return op.args[0]
-        case "div":
+        case "div" | "floordiv" if op.dtype.is_float:
             return _division(builder, op, constant(args[1]))
         case "exp" if _is_zero(builder, args[0]):
             one = builder.const(1.0, op.dtype)
@@ -97,7 +98,13 @@ def _negated(op: Op, left: bool | int | float | None, right: bool | int | float 
 
 
 def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> int | None:
-    if divisor is None or divisor == 0 or math.isinf(divisor) or math.isnan(divisor):
+    if divisor is None or math.isinf(divisor) or math.isnan(divisor):
+        return None
+    if divisor == 0:
+        # NVVM 13.0 takes -0.0 for no negative number, and then (u / -0.0) < 0 is false for a u >= 0.
+        infinity = builder.const(math.copysign(math.inf, divisor), op.dtype)
+        return builder.op("mul", (op.args[0], infinity), shape=op.shape, span=op.span)
+    if op.name == "floordiv":
         return None
     if divisor == 1:
         return op.args[0]

@@ -19,3 +19,10 @@ pytestmark = [
 def test_the_least_short_is_its_own_negative(text: str, expected: int) -> None:
     """ptxas of CUDA 13.0 widens a negated short without cutting it to 16 bits."""
     np.testing.assert_array_equal(jit(text, device="cuda")(LEAST), np.full(len(LEAST), expected))
+
+
+def test_a_quotient_by_minus_zero_is_negative() -> None:
+    """NVVM of CUDA 13.0 takes ``u / -0.0`` for no negative number where ``u`` is not: the floor was -0, not -1."""
+    u = np.array([2049, 1, 7], np.uint32)
+    floor = jit("out = (u * 3) // ((u and 2) / -0.0)", device="cuda")(u)
+    np.testing.assert_array_equal(floor, np.full(3, -1, np.float32))

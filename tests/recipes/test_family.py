@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgen.codegen.elementwise.linear import StridedWriter
+from kgen.codegen.elementwise.linear import ONE_BY_ONE, LinearWriter
 from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.elementwise.launch import linear_rule
@@ -39,16 +39,14 @@ def launch(schedule: Schedule, labels: Labels) -> Rule:
     return replace(rule, grid=(minimum(rule.grid[0], BLOCKS), *rule.grid[1:]))
 
 
-class Writer(StridedWriter):
-    template = "looped.cu.j2"
-
+class Writer(LinearWriter):
     def launch(self) -> str:
         block = self.schedule.block
         return f"Launch: min(ceil(n / {block}), {BLOCKS}) blocks of {block} threads, for n elements."
 
 
 def write(unit: Unit[Schedule]) -> Written:
-    return Writer(unit).write()
+    return Writer(unit, replace(ONE_BY_ONE, template="looped.cu.j2")).write()
 
 
 LOOPED = Family("looped", Facts, choose=choose, launch=launch, write=write, suffix=ranked_suffix, classes=classes)

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.builder import Builder
-from kgen.ir.graph import Kernel, Op
+from kgen.ir.graph import Graph, Op
 from kgen.passes.rewrite import rewrite
 
 
-def magnitudes(kernel: Kernel) -> Kernel:
+def magnitudes(kernel: Graph) -> Graph:
     return rewrite(kernel, _of_negation)
 
 

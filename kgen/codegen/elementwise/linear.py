@@ -28,12 +28,12 @@ from kgen.schedule.schedule import Schedule
 
 def write_linear(unit: Unit[Schedule]) -> Written:
     """A kernel that moves groups of consecutive elements."""
-    return LinearWriter(unit, _IN_GROUPS).write()
+    return LinearWriter(unit, IN_GROUPS).write()
 
 
 def write_strided(unit: Unit[Schedule]) -> Written:
     """A kernel that computes where each element is."""
-    return LinearWriter(unit, _ONE_BY_ONE).write()
+    return LinearWriter(unit, ONE_BY_ONE).write()
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,6 @@ def _covered_one_by_one(writer: LinearWriter) -> list[str]:
 
 
 #: Groups of consecutive elements, in the order of memory.
-_IN_GROUPS = Walk("contiguous.cu.j2", True, _covered_in_groups)
+IN_GROUPS = Walk("contiguous.cu.j2", True, _covered_in_groups)
 #: One element a thread, found by its coordinates.
-_ONE_BY_ONE = Walk("strided.cu.j2", False, _covered_one_by_one)
+ONE_BY_ONE = Walk("strided.cu.j2", False, _covered_one_by_one)

@@ -66,14 +66,14 @@ _UNSTAGED: Tuned = {"staging": {"longest": 0}}
 
 # --- who shares a row ------------------------------------------------------------------------------------------
 
-_share = rows.mapping_of
+_mapping = rows.mapping_of
 
 
 def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., ThreadMapping]:
     """So many threads, if they can: whose registers hold the row, or which read it again for each round."""
 
     def share(facts: RowFacts, here: RowTraversal) -> ThreadMapping:
-        usual, width = _share(facts, here), facts.width
+        usual, width = _mapping(facts, here), facts.width
         # Single elements at the ends of a row go to a thread each.
         singles = 0 if here.anchor is None else 2 * here.group + 2 * max(16, here.group)
         if threads < singles or not facts.along or not width or (cluster > 1 and facts.is_plain):
@@ -89,7 +89,7 @@ def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Thr
 
 def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, cluster: int = 1, **tuning: Any) -> Way:
     """``more``: patches; ``tuning``: numbers of ``Tuning.rows``."""
-    sharing = {"kgen.schedule.reduction.rows.share_of": _sharing(threads, held=held, cluster=cluster)}
+    sharing = {"kgen.schedule.reduction.rows.mapping_of": _sharing(threads, held=held, cluster=cluster)}
     arch = 90 if cluster > 1 else 0
     return Way(name, {**sharing, **(more or {})}, arch, {**_UNSTAGED, "rows": tuning}, _BY_ROWS)
 
@@ -107,7 +107,7 @@ def _anchored(facts: RowFacts, walking: Sequence[int], group: int) -> Any:
     return (walking[0] if anchor is None else anchor), alike
 
 
-_SINGLY: Patches = {"kgen.schedule.reduction.rows.Walk": _one_by_one}
+_SINGLY: Patches = {"kgen.schedule.reduction.rows.RowTraversal": _one_by_one}
 _LED: Patches = {"kgen.schedule.reduction.traversal.choose_anchor": _anchored}
 _PEELED: Mapping[str, Any] = {"more": _LED, "shortest_peeled": 0}
 _SHIFTED: Mapping[str, Any] = {**_PEELED, "shortest_shifted": 0}
