@@ -18,7 +18,7 @@ def told(text: str, specs: dict[str, tuple[tuple[int, ...], str]], arch: str | N
     arrays: dict[str, Any] = {n: kgen.spec(*s) for n, s in specs.items()}
     source = kgen.jit(text).source(**arrays, arch=arch)
     found = set(re.findall(r"load_streaming<[^;(]*>\(\s*(\w+?)_(?:row|column|ptr) \+", source))
-    said = "// Chosen: streamed: " in source
+    said = "// Chosen: streaming: " in source
     assert bool(found) == said == ("T load_streaming(const void* from)" in source)
     if found:
         assert nvrtc_log(source, "sm_90") == ""
