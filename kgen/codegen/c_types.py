@@ -16,5 +16,5 @@ def register_type(dtype: DType) -> str:
 
 
 def headers_of(dtype: DType) -> tuple[str, ...]:
-    """What declares the type: CUDA's headers for the narrow floats, nothing for the others."""
+    """The headers that declare the type: CUDA's for the narrow floats, none for the others."""
     return dtype.headers

@@ -54,7 +54,7 @@ def _int_to_int(mode: CastMode, dtype: DType, a: Expr, source: DType) -> Spellin
 
 
 def _float_to_int(mode: CastMode, dtype: DType, a: Expr, source: DType) -> Spelling:
-    """The conversion instructions clamp to the ranges of 32 and 64 bits; their NaN is 0 for float to 32 bits only."""
+    """Conversion instructions clamp to the 32- and 64-bit ranges; only float to 32 bits turns NaN into 0."""
     wide = dtype if dtype.size >= 4 else INT32 if dtype.signed else UINT32
     helpers: tuple[str, ...] = ()
     if source is FLOAT64 or wide.size == 8:
@@ -100,7 +100,7 @@ def spell_bitcast(dtype: DType, a: Expr, source: DType) -> Spelling:
 def _bits(a: Expr, source: DType, wanted: DType) -> Expr:
     if source.is_narrow:
         return CONVERSIONS[source].bits(a, wanted)
-    if source is FLOAT64 and not wanted.signed:  # which has no intrinsic
+    if source is FLOAT64 and not wanted.signed:  # there is no intrinsic for unsigned
         return convert(wanted.register, call(bits_name(source, INT64), [a]))
     return call(bits_name(source, wanted), [a])
 

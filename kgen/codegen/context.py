@@ -1,4 +1,4 @@
-"""All that a template may see, typed.  Everything here is decided; templates only lay it out."""
+"""The typed data that templates see.  All decisions are made before; templates only lay the text out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class ElementContext:
     name: str
     comment: tuple[str, ...]
     parameters: tuple[str, ...]
-    one_line: bool  # whether the parameters fit on one
+    one_line: bool  # whether the parameters fit on one line
     body: tuple[str, ...]
-    divides_by_reciprocal: bool = False  # whether it is a template on how it divides
+    divides_by_reciprocal: bool = False  # whether a template parameter says how it divides
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class LayoutContext:
 
 @dataclass(frozen=True, slots=True)
 class OperandContext:
-    """One operand as a kernel body names it.
+    """One operand, with the names that a kernel body uses.
 
-    ``shifted``: read as aligned blocks that are shifted together.
+    ``shifted``: whether groups are loaded as aligned blocks and shifted.
     """
 
     pointer: str
@@ -52,7 +52,7 @@ class OperandContext:
 
 @dataclass(frozen=True, slots=True)
 class OffsetContext:
-    """The offset that one distinct stride pattern gives, as lines of text."""
+    """The lines that compute the offset for one stride pattern."""
 
     lines: tuple[str, ...]
 
@@ -61,9 +61,9 @@ class OffsetContext:
 class KernelContext:
     """One ``__global__`` function.
 
-    Where groups begin where an output is aligned, ``before`` is how many elements of the first group lie before all.
-    ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines of a call of the element function: on element ``j`` of
-    the packs, and straight from memory.
+    With an alignment anchor, ``before`` is the number of elements of the first group that lie before the first element.
+    ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines that call the element function: on element ``j`` of
+    the packs, or directly on memory at ``i`` or ``e``.
     """
 
     template: str
@@ -98,9 +98,9 @@ class KernelContext:
 
 @dataclass(frozen=True, slots=True)
 class TransposedContext:
-    """An operand that a tile kernel turns in shared memory.
+    """An operand that a tile kernel transposes in shared memory.
 
-    ``pack`` is how it is loaded, ``tile_pack`` how it is kept.
+    ``pack`` is the type of its loads, ``tile_pack`` the type in the tile.
     """
 
     name: str
@@ -117,9 +117,10 @@ class TransposedContext:
 class GroupContext:
     """A row or tile kernel.  ``OperandContext.pointer`` is the whole address (or element) here.
 
-    Where groups begin where an output is aligned, ``before`` is how many elements of a row's first group lie before the
-    row, which begins at ``anchor`` in that output.  ``inside``: for each shifted operand, whether the blocks around a
-    group lie within it.  ``early`` are read before a tile kernel waits for its tile, ``reads`` after it.
+    With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
+    ``anchor`` is the address of the row in the anchor.  ``inside``: for each shifted operand, the condition that the
+    aligned blocks of a group lie within the operand.  A tile kernel reads ``early`` before it waits for its tile, and
+    ``reads`` afterwards.
     """
 
     template: str
@@ -152,7 +153,7 @@ class GroupContext:
 
 
 class KernelText(Protocol):
-    """A kernel, as its template sees it."""
+    """What the context of every kernel has."""
 
     @property
     def template(self) -> str: ...
@@ -168,7 +169,7 @@ class KernelText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
-    """One file."""
+    """One generated file."""
 
     banner: tuple[str, ...]
     headers: tuple[str, ...]

@@ -1,8 +1,8 @@
 """How CUDA converts to and from each narrow float.
 
-Two facts keep the texts short: rounding twice in the same direction is rounding once (up, down, toward zero: not to
-nearest); and an integer that float32 cannot hold is beyond every narrower float, on the side where rounding no longer
-matters.
+Two facts keep the texts short.  Rounding up, down or toward zero twice is the same as rounding once (rounding to
+nearest is not).  And an integer that float32 cannot hold exactly is beyond the range of 8-bit floats, so that rounding
+it to float32 first does not change the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kgen.ir.graph import CastMode
 #: Rounding modes as intrinsics name them.
 MODE = {"rne": "rn", "rz": "rz", "ru": "ru", "rd": "rd"}
 _DIRECTION = {"rz": 0, "ru": 1, "rd": -1}
-_WORD = {2: "short", 4: "int", 8: "longlong"}  # integers of these bytes, as intrinsics name them
+_WORD = {2: "short", 4: "int", 8: "longlong"}  # size in bytes -> the integer's name in intrinsics
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Conversions:
     ``narrow``: a value of an integer dtype, float32, float64 or of the narrow float itself, rounded to it once.
     ``bits``: its bits as an integer of the given dtype, which has its width.
     ``from_bits``: the value with the bits of such an integer.
-    ``helpers``: the device helpers that only these call; ``templates/device`` has each.
+    ``helpers``: the device helpers that only these conversions call, in ``templates/device``.
     """
 
     widen: Callable[[Expr], Spelling]
@@ -39,12 +39,12 @@ class Conversions:
 
 
 def may_overflow(source: DType, dtype: DType) -> bool:
-    """Whether a value of ``source`` may be beyond the float ``dtype``."""
+    """Whether a value of ``source`` may be beyond the range of the float ``dtype``."""
     return not source.is_int or source.int_max >= dtype.overflow
 
 
 def saturated(mode: CastMode, a: Expr, source: DType, dtype: DType) -> Spelling:
-    """``a``, rounded from ``source`` to the float ``dtype``; if asked, the largest finite number for infinity."""
+    """``a``, rounded from ``source`` to the float ``dtype``; a saturating mode makes infinity the largest finite."""
     if mode.saturate and may_overflow(source, dtype):
         return Spelling(call("to_finite", [a]), (f"to_finite_{dtype.short}",))
     return Spelling(a)
@@ -56,7 +56,7 @@ def bits_name(dtype: DType, integer: DType) -> str:
 
 
 def from_bits_name(dtype: DType, integer: DType) -> str:
-    """The intrinsic that makes a float of bits: ``__int_as_float``."""
+    """The intrinsic that makes a float from its bits: ``__int_as_float``."""
     return f"__{_word(integer)}_as_{dtype.intrinsic}"
 
 
@@ -100,7 +100,7 @@ def _with_intrinsics(dtype: DType) -> Conversions:
 
 
 def _fp8(dtype: DType, to_nearest: str) -> Conversions:
-    """``__nv_fp8_e4m3`` and kin, whose own conversion saturates.  ``to_nearest``: the helper whose does not."""
+    """8-bit floats such as ``__nv_fp8_e4m3``.  CUDA's own conversion saturates; the helper ``to_nearest`` does not."""
 
     def narrow(mode: CastMode, a: Expr, source: DType) -> Spelling:
         single = _as_float32(mode, a, source)
@@ -122,7 +122,7 @@ def _fp8(dtype: DType, to_nearest: str) -> Conversions:
 
 
 def _as_float32(mode: CastMode, a: Expr, source: DType) -> Spelling:
-    """A float32 that rounds on to an 8-bit float as ``a`` itself does."""
+    """A float32 that rounds to the same 8-bit float as ``a`` does."""
     if source is FLOAT64 and mode.rounding == "rne":
         return Spelling(call("round_to_odd", [a]), ("round_to_odd",))
     if source is FLOAT64:

@@ -1,7 +1,7 @@
 """The device function of one element: IR ops as CUDA expressions.
 
-A value that is used once is written where it is used, up to a line's width; others get the user's name for them, or
-``t0, t1, ...``.
+A value that is used once is written where it is used, as long as the line is not too long.  Other values get a line
+and a name: the user's, or ``t0, t1, ...``.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kgen.partition.step import Step
 
 MAX_COLUMNS = 104  # of a generated line
 MAX_INLINE = 84  # columns of an expression, so that an assignment of it stays near 100
-MIN_NAMED = 24  # columns of an operand that is worth a line of its own
+MIN_NAMED = 24  # shorter operands of an expression get no line of their own
 PRIMARY = Level.PRIMARY
 _BITWISE = frozenset({"and", "or", "xor"})
-_SINKS = frozenset({"store", "reduce"})  # what takes a value and is no expression
+_SINKS = frozenset({"store", "reduce"})  # ops that take a value and are no expression
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of the program: its extent in the text, and its lines as they are shown."""
+    """A statement of the program: its place in the text, and its lines as comments show them."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What one parameter of the element function stands for.
+    """The meaning of one parameter of the element function.
 
     ``kind`` and ``key``: ``read`` or ``write`` and the access number; ``scalar`` and its number; ``index`` and the
     axis from the right; ``size`` and the dimension symbol.
@@ -56,7 +56,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The emitted function, its arguments in order, and what its text needs."""
+    """The emitted function, its arguments in order, and the headers and helpers of its text."""
 
     context: ElementContext
     arguments: tuple[Argument, ...]
@@ -66,7 +66,7 @@ class Element:
 
 @dataclass(slots=True)
 class Writer:
-    """Writes ops as lines.  ``exprs``: values that are there already; ``wanted``: those that need a name."""
+    """Writes ops as lines.  ``exprs``: values that already have text; ``wanted``: values that need a name."""
 
     step: Step
     statements: Sequence[Statement]
@@ -128,7 +128,7 @@ class Writer:
         return Argument(op.name, op.attr, f"const {register_type(INT64)} {name}")
 
     def write(self, selected: Sequence[int] | None = None) -> None:
-        """The lines of the selected ops, which are in order; of all by default."""
+        """Write the lines of the selected ops, given in order; of all ops by default."""
         kernel = self.step.kernel
         numbers = range(len(kernel.ops)) if selected is None else selected
         uses = [0] * len(kernel.ops)
@@ -156,11 +156,11 @@ class Writer:
             if op.name != "const":
                 self._store(wanted)
                 stores.pop(number, None)
-        # What is left stores an operand or a constant as it is.
+        # The remaining stores write an operand or a constant unchanged.
         self._store([number for numbers in stores.values() for number in numbers])
 
     def _is_trivial(self, number: int, op: Op) -> bool:
-        """Whether text is as short as a name: constants, the parts of a complex operand that nobody wants named."""
+        """Whether the text is as short as a name: a constant, or a part of a complex operand that needs no name."""
         if op.name == "const":
             return True
         part = op.name in ("real", "imag") and number not in self.wanted
@@ -170,7 +170,7 @@ class Writer:
         return self._given(op) is None and len(expr.code) <= MAX_INLINE
 
     def _given(self, op: Op) -> str | None:
-        """The user's name for a value.  That of an output is the parameter's, so a value read back has none."""
+        """The user's name for a value; None for an output's, since its parameter has that name."""
         return None if op.label in self.outputs else op.label
 
     def _label(self, op: Op, stores: Sequence[int]) -> str:
@@ -182,17 +182,17 @@ class Writer:
         return self._unnamed(op) if given is None else names.value(given)
 
     def _name(self, number: int, expr: Expr, name: str) -> None:
-        """Give a value a line."""
+        """Write a line that defines a value."""
         name = self.unique(name)
         op = self.step.kernel.ops[number]
-        # Operands that are converted before anything else belong to no statement yet.
+        # Conversions of operands before the first statement get no comment.
         if self.shown is not None or not self._converts_operand(op):
             self.comment(self.origins[number])
         self.body.append(f"const {register_type(op.dtype)} {name} = {expr.code};")
         self.exprs[number] = Expr(name, PRIMARY)
 
     def _store(self, numbers: Sequence[int]) -> None:
-        """Write results.  Everything was read before the first line, so each goes out as soon as it is there."""
+        """Write results.  All operands are read before the first line, so a result may be stored at once."""
         results = self._results()
         for number in numbers:
             op = self.step.kernel.ops[number]
@@ -204,14 +204,14 @@ class Writer:
         return op.name == "cast" and isinstance(self.step.kernel.ops[op.args[0]].attr, IndexMap)
 
     def _unnamed(self, op: Op) -> str:
-        """A name for a value that the user gave none: ``x_f32`` for a converted operand."""
+        """A name for a value that the user has not named: ``x_f32`` for a converted operand."""
         source = self.step.kernel.ops[op.args[0]] if self._converts_operand(op) else None
         if source is not None and isinstance(source.attr, IndexMap):
             return names.converted(self.step.kernel.operands[source.attr.operand].name, op.dtype.short)
         return "t"
 
     def _origins(self) -> list[Statement | None]:
-        """The statement that each op comes from; what comes from the body of a def belongs to the call that follows."""
+        """The statement that each op comes from; ops from the body of a def belong to the statement that calls it."""
         found: list[Statement | None] = []
         following: Statement | None = None
         starts = [s.start for s in self.statements]
@@ -258,14 +258,14 @@ class Writer:
         return spell(op.name, op.attr, op.dtype, args, [ops[a].dtype for a in op.args])
 
     def comment(self, statement: Statement | None) -> None:
-        """The statement that the next lines come from, when it changes."""
+        """Write the statement that the next lines come from, if it is another than before."""
         if len(self.statements) > 1 and statement is not None and statement is not self.shown:
             self.shown = statement
             self.body += [f"// {names.comment(line)}" for line in statement.lines]
 
 
 def write_element(step: Step, name: str, statements: Sequence[Statement]) -> Element:
-    """The element function of a step.  ``statements`` are the program's assignments and lets, in order."""
+    """The element function of a step.  ``statements``: the program's assignments and lets, in order."""
     writer = Writer(step, statements)
     arguments = writer.declare()
     writer.write()

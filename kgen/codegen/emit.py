@@ -1,6 +1,6 @@
 """Steps and schedules -> the text of one standalone ``.cu`` file.
 
-Pure but for reading templates: the same input gives the same bytes.
+Deterministic: the same input gives the same bytes.  The only I/O is reading templates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgen.schedule.schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A generated file: its text, the kernels in it, and what a reader of the program should know."""
+    """A generated file: its text, its kernels, and notes for the reader of the program."""
 
     text: str
     entries: tuple[Entry, ...]
@@ -41,8 +41,8 @@ def emit(
 ) -> Module:
     """One file with a kernel for each ``(step, schedule)`` of ``variants``.
 
-    ``base`` names the kernels; ``statements`` are the program's, for comments; ``banner`` opens the file; ``families``
-    write the kernels, by name.
+    ``base``: the start of kernel names.  ``statements``: the program's, for comments.  ``banner``: the file's first
+    lines.  ``families``: by name; each writes its kernels.
     """
     unique = names.Unique()
     bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
@@ -69,7 +69,7 @@ def emit(
 
 
 def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Written]) -> str:
-    """The text of a file that ``lines`` open."""
+    """The text of a file that begins with ``lines``."""
     movers = {helper for k in kernels for helper in k.movers}
     helpers = [*(helper for helper in MOVERS if helper in movers), *functions.helpers]
     module = ModuleContext(
@@ -84,7 +84,7 @@ def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Wri
 
 
 def _order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[str]:
-    """How the kernels of a program that takes several belong together."""
+    """The comment that lists the order of kernels, for a program of several."""
     if len(entries) < 2 or len({e.step for e in entries}) != len(entries):
         return []
     lines = [f"Kernels, launched in this order: {', '.join(e.name for e in entries)}."]
@@ -99,12 +99,12 @@ class _Functions:
 
     unique: names.Unique
     contexts: list[ElementContext] = field(default_factory=list)
-    known: dict[object, ElementContext] = field(default_factory=dict)  # by what they are but for their names
+    known: dict[object, ElementContext] = field(default_factory=dict)  # by their text without their names
     headers: list[str] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
 
     def declare(self, element: Element) -> Element:
-        """The function under the name that it has in the file."""
+        """``element`` with its final name: that of an equal function if the file has one, else a new one."""
         mine = element.context
         known = self.known.get((mine.comment, mine.parameters, mine.body))
         if known is not None:

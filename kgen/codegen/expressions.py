@@ -1,7 +1,7 @@
-"""C++ expressions with their precedence, so that parentheses stand only where they are needed.
+"""C++ expressions with their precedence, so that only needed parentheses are written.
 
-"Needed" is a little more than what the grammar asks for: where C's precedence is a known trap (bit operators, shifts,
-``&&`` inside ``||``, comparisons of comparisons: what ``-Wparentheses`` warns of), the parentheses stay.
+Some are written though the grammar does not need them: where C's precedence misleads readers, and ``-Wparentheses``
+warns (bit operators, shifts, ``&&`` inside ``||``, comparisons of comparisons).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Spelling:
 
 
 class Infix(NamedTuple):
-    """A binary operator.  Operands below ``least`` get parentheses, but for a chain ``a + b + c`` where it chains."""
+    """A binary operator.  Operands below ``least`` get parentheses; chains such as ``a + b + c`` get none."""
 
     symbol: str
     level: Level
@@ -112,7 +112,7 @@ def member(a: Expr, name: str) -> Expr:
 
 
 def conditional(condition: Expr, yes: Expr, no: Expr) -> Expr:
-    """``c ? a : b``; a chain of them goes on in the last operand."""
+    """``c ? a : b``; a conditional as the last operand needs no parentheses."""
     above = Level.CONDITIONAL + 1
     code = f"{at_least(condition, above)} ? {at_least(yes, above)} : {no.code}"
     return Expr(code, Level.CONDITIONAL)

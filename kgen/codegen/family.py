@@ -1,4 +1,4 @@
-"""A kernel family: one kind of kernel, from the rule that chooses it to its text and its launch.
+"""A kernel family: one kind of kernel, with the rule that chooses it, its text and its launch.
 
 The families themselves are in ``kgen/families/``.
 """
@@ -30,8 +30,8 @@ S = TypeVar("S", bound=Schedule)
 class Unit(Generic[S]):
     """One kernel to write.
 
-    ``base`` begins the names of its device functions; ``element`` computes one element (families with
-    ``has_element``); ``declare`` gives other device functions the names that they have in the file.
+    ``base``: the start of the names of its device functions.  ``element``: the function that computes one element, in
+    families with ``has_element``.  ``declare``: gives another device function its final name in the file.
     """
 
     step: Step
@@ -45,7 +45,7 @@ class Unit(Generic[S]):
 
     @property
     def layout_name(self) -> str:
-        """The layout struct's."""
+        """The name of the layout struct."""
         return f"{self.name}_layout"
 
 
@@ -62,7 +62,7 @@ class Parameters:
 
     @staticmethod
     def of_operands(step: Step, schedule: Schedule) -> Parameters:
-        """Those that are operands in memory."""
+        """The parameters that are operands in memory."""
         found = Parameters()
         written = {t.operand for t in step.accesses if t.writes}
         for number in sorted({t.operand for t in step.accesses}):
@@ -78,9 +78,9 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A kernel: what its template sees, its parameters, and what its text needs.
+    """A kernel: its template's context, its parameters, and the headers and helpers of its text.
 
-    ``movers``: the helpers that move operands, which stand before all others in a file.
+    ``movers``: the helpers that load and store operands; a file has them before all others.
     """
 
     context: KernelText
@@ -91,18 +91,19 @@ class Written:
 
 
 def covers_nothing(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """For families that are chosen for known layouts only."""
+    """``covers`` of families that are chosen for known layouts only: no kernels ahead of time."""
     return iter(())
 
 
 @dataclass(frozen=True)
 class Family(Generic[F, S]):
-    """``name``: as schedules have it (``template``), and the template's file.  ``facts``: of which steps it is.
+    """A row in the table of families.
 
-    ``choose`` gives the schedule and its reasons, or None where the family does not apply.  ``launch`` gives the rule
-    by which its kernels are launched, ``write`` what the template sees, ``suffix`` the end of a kernel's name (from the
-    sizes of what is accessed), ``classes`` says what each operand means to the kernel, ``covers`` gives the kernels for
-    files made ahead of time.  ``has_element``: whether kernels call one function for each element.
+    ``name``: that of the template's file, and ``template`` in schedules.  ``facts``: the type of the facts about a step
+    that it chooses from.  ``choose``: the schedule and its reasons, or None where the family does not apply.
+    ``launch``: the launch rule.  ``write``: the kernel for a unit.  ``suffix``: the end of a kernel's name, from the
+    sizes of its accesses.  ``classes``: how the kernel classifies each operand.  ``covers``: the kernels for files made
+    ahead of time.  ``has_element``: whether kernels call one function for each element.
     """
 
     name: str

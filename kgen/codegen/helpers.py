@@ -13,10 +13,10 @@ from kgen.codegen.conversions import CONVERSIONS
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A device function; ``requires`` names the helpers that it calls, ``headers`` what its text needs.
+    """A device function.  ``requires``: the helpers that it calls; ``headers``: those that its text includes.
 
-    Overloads of one function, such as ``wrap_add`` of int and of long long, are helpers of their own.  ``like``: the
-    helper whose text it has, but for ``swap``: what that one says, and what is said instead.
+    Each overload of a function, such as ``wrap_add`` of int and of long long, is a separate helper.  ``like``: a helper
+    with the same text, except for ``swap``: pairs of a text there and what replaces it here.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Helper:
         return text
 
 
-ACCUMULATORS = "accumulators/"  # their folder
+ACCUMULATORS = "accumulators/"  # the folder of accumulators' structs
 
 
 def accumulator_struct(file: str) -> str:
-    """The helper that is the struct of a file of ``templates/device/accumulators``."""
+    """The name of the helper for the struct in a file of ``templates/device/accumulators``."""
     return f"{ACCUMULATORS}{file}"
 
 
@@ -50,7 +50,7 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
     return [Helper(f"{name}_{suffix}") for name in names for suffix in suffixes.split()]
 
 
-#: What templates call; the others are called by elements.
+#: Helpers that templates call; element functions call the others.
 LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
     "load_unaligned",
     "load_aligned_blocks",
@@ -60,12 +60,12 @@ MOVERS = (
     LOAD_ALIGNED_BLOCKS,
     LOAD_UNALIGNED,
     FUNNEL_SHIFT_BLOCKS,
-)  # in the order in which they stand, before other helpers
+)  # in the order of a file, where they are before other helpers
 
-#: What kernels with reductions read groups by: bytes, and what caches drop first.
+#: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
 LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"
 
-#: How blocks of a cluster exchange what they have found.
+#: Helpers by which blocks of a cluster exchange partial results.
 CLUSTER = ("mbarrier_init_expect", "send_to_block", "mbarrier_wait")
 PERSISTENT = ("mbarrier_expect",)
 
@@ -123,7 +123,7 @@ _ROWS = (
     *(Helper(name, headers=t.headers) for t, conversions in CONVERSIONS.items() for name in conversions.helpers),
 )
 
-#: Structs that reductions accumulate in, and the helpers that each needs whatever its element type is.
+#: Structs that reductions accumulate in, each with the helpers that it needs for every element type.
 _ACCUMULATORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     *((name, ()) for name in ("all", "any", "count", "group_sum", "integer_product", "integer_sum", "moments")),
     *((name, ()) for name in ("product", "complex_product", "sum")),
@@ -142,9 +142,9 @@ HELPERS: Mapping[str, Helper] = MappingProxyType(
 
 
 def helper_texts(names: Iterable[str]) -> list[str]:
-    """The texts of these helpers and of what they require: each once, what is required first.
+    """The texts of these helpers and of those that they require, each once and after those that it requires.
 
-    Structs of accumulators come last: a template calls only the overloads that are declared before it.
+    Accumulator structs come last: a C++ template calls only the overloads that are declared before it.
     """
     ordered: dict[str, None] = {}
 

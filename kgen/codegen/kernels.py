@@ -1,4 +1,4 @@
-"""What a launcher knows of the kernels of a module."""
+"""What a launcher knows about the kernels of a module."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kgen.schedule.schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a ``__global__`` function, in order.
+    """One parameter of a ``__global__`` function; these are its kinds.
 
-    ``pointer``: ``key`` is the operand's number; ``buffer``: the same, of memory of kgen's own.  ``partial``: what
-    blocks leave of a reduction, so many bytes each; ``arrived``: a counter for each group of blocks;
-    ``next_row_counter``: one of rows.  ``scalar``: the number in the step's kernel.  ``size``: the dimension symbol.
-    ``layout``: the by-value struct.  ``n``: the number of elements or rows.
+    ``pointer``: an operand in memory; ``key`` is its number.  ``buffer``: the same, in memory that kgen owns.
+    ``partial``: the partial results of blocks; ``key`` is the bytes of each.  ``arrived``: a counter for each group of
+    blocks.  ``next_row_counter``: the counter of rows.  ``scalar``: ``key`` is its number in the step's kernel.
+    ``size``: ``key`` is the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of elements or rows.
     """
 
     kind: Literal["pointer", "buffer", "partial", "arrived", "next_row_counter", "scalar", "size", "layout", "n"]
@@ -27,7 +27,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kernel of a module: its name and what a launcher has to know."""
+    """A kernel of a module: its name and what a launcher needs."""
 
     name: str
     step: int

@@ -1,4 +1,4 @@
-"""Text that several kinds of kernel share: layout structs, lines that decompose an index, sums and calls that fit."""
+"""Text for several families: layout structs, lines that decompose an index, sums and calls broken into lines."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from kgen.partition.step import Step
 from kgen.schedule.launch import Field, Labels
 from kgen.schedule.schedule import Schedule
 
-#: What a kernel with 32-bit indices that computes offsets asks of its operands.
+#: The limits of a kernel that computes offsets in 32 bits.
 OFFSETS_32 = "Limits: fewer than 2^31 elements, and every offset in bytes below 2^31."
-DEEPEST = 16  # columns that the body of a loop is indented by
+DEEPEST = 16  # the deepest indentation of a loop's body, in columns
 
 
 def access_labels(step: Step) -> tuple[str, ...]:
-    """A name for each access: its operand's, with a number where an operand is read through several maps."""
+    """A name for each access: its operand's, with a number if the operand has several accesses."""
     unique = names.Unique()
     return tuple(unique(step.kernel.operands[access.operand].name) for access in step.accesses)
 
 
 def labels_of(step: Step, schedule: Schedule) -> Labels:
-    """What members of layout structs are called after."""
+    """The names that members of the layout struct are made from."""
     return Labels(schedule, access_labels(step), tuple(step.kernel.operands[t.operand].name for t in step.accesses))
 
 
 def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
-    """The members of a layout struct, as its rule has them."""
+    """The members of a layout struct, from its launch rule."""
 
     def comment(field: Field) -> str:
         return f"of {names.listed(field.owners)}" if len(set(field.owners)) > 1 else field.comment
@@ -46,10 +46,10 @@ def index_decomposition(
     *,
     across: bool = False,
 ) -> list[str]:
-    """The ``wanted`` ones of the coordinates c0 (fastest), c1, ... of an index.
+    """Lines that compute the ``wanted`` coordinates, of c0 (fastest), c1, ..., of an index.
 
-    Divides by each extent but the slowest.  ``letters`` begin the names of coordinates and quotients, ``prefix`` those
-    of the struct's fields.
+    They divide by each extent but the slowest.  ``letters``: the start of the names of coordinates and of quotients;
+    ``prefix``: of the struct's fields.
     """
     coordinate_name, quotient_name = letters
     signed = "long long" if is_64bit else "int"
@@ -76,7 +76,7 @@ def index_decomposition(
 
 
 def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
-    """``start`` and a sum, broken where a line gets too long."""
+    """``start`` and a sum, in several lines where one is too long."""
     lines, line = [], start + terms[0]
     for term in terms[1:]:
         if len(line) + len(term) + 8 > MAX_COLUMNS:
@@ -88,7 +88,7 @@ def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
 
 
 def call_lines(element: Element, arguments: Sequence[str], variant: str = "") -> tuple[str, ...]:
-    """A call of the element function, in as many lines as it takes.  ``variant``: its template arguments."""
+    """A call of the element function, in several lines where one is too long.  ``variant``: its template arguments."""
     start = f"{element.context.name}{variant}("
     lines, line = [], start
     for number, argument in enumerate(arguments):
@@ -102,13 +102,13 @@ def call_lines(element: Element, arguments: Sequence[str], variant: str = "") ->
 
 
 def elements_skipped(address: str, size: int, group: int) -> str:
-    """How many elements from the last place where a group may begin to ``address``."""
+    """The number of elements from the last aligned address, where a group may begin, to ``address``."""
     at = f"reinterpret_cast<unsigned long long>({address})"
     return f"(int)({at} / {size} % {group})" if size > 1 else f"(int)({at} % {group})"
 
 
 def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
-    """What a kernel asks of the addresses of the operands that it moves by groups."""
+    """The alignment that a kernel requires of operands with vector accesses."""
     if schedule.group == 1:
         return []
     of: dict[int, list[str]] = {}
@@ -135,7 +135,7 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
 
 
 def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]:
-    """What is said of the operand by whose addresses groups begin; ``alike``: those that are aligned there."""
+    """The comment about the alignment anchor; ``alike``: the operands that are aligned where it is."""
     if schedule.anchor is None or not alike:
         return []
     anchor = step.kernel.operands[step.accesses[schedule.anchor].operand]
@@ -145,7 +145,7 @@ def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]
 
 
 def no_overlap_comment(step: Step, schedule: Schedule) -> list[str]:
-    """What ``__restrict__`` asks of the caller."""
+    """The comment that says what ``__restrict__`` requires of the caller."""
     written = [
         step.kernel.operands[t.operand].name
         for t, s in zip(step.accesses, schedule.accesses, strict=True)

@@ -1,4 +1,4 @@
-"""How many bytes a kernel's parameters take, and the error where CUDA does not have them."""
+"""The size of a kernel's parameters, and the error where it is beyond CUDA's limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgen.schedule.schedule import Schedule
 
 
 def check_parameters(name: str, schedule: Schedule, rule: Rule, parameters: Sequence[Parameter]) -> None:
-    """Raises :class:`~kgen.KgenError` (``too-many-parameters``) past the limit of CUDA."""
+    """Raises :class:`~kgen.KgenError` (``too-many-parameters``) beyond CUDA's limit."""
     limit = schedule.target.parameter_bytes
     size = parameter_bytes(schedule, rule, parameters)
     if size > limit:
@@ -25,7 +25,7 @@ def check_parameters(name: str, schedule: Schedule, rule: Rule, parameters: Sequ
 
 
 def parameter_bytes(schedule: Schedule, rule: Rule, parameters: Sequence[Parameter]) -> int:
-    """Each parameter at a multiple of its own alignment, as CUDA lays them out."""
+    """The size in bytes: as CUDA lays them out, each parameter at a multiple of its alignment."""
     end = 0
     for parameter in parameters:
         size, alignment = _size(schedule, rule, parameter)

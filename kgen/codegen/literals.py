@@ -1,6 +1,6 @@
 """Constants as C++ literals: the shortest digits that read back as the same value, with the suffix of the type.
 
-NVRTC knows neither INFINITY nor NAN, so those are given by their bits.
+NVRTC has neither INFINITY nor NAN, so these are written as their bits.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def constant(bits: int, dtype: DType) -> Expr:
 
 
 def integer(value: int, dtype: DType) -> Expr:
-    """An integer constant of ``dtype``; of 8 and 16 bits a plain int, which C computes them as anyway."""
+    """An integer constant of ``dtype``; a plain int for 8 and 16 bits, since C promotes these to int anyway."""
     suffix = dtype.suffix
     if dtype.signed and dtype.size >= 4 and value == dtype.int_min:
-        # C has no negative literals, and 2147483648 is no int.
+        # C has no negative literals, and 2147483648 does not fit an int.
         return Expr(f"({value + 1}{suffix} - 1)", Level.PRIMARY)
     return _signed(f"{value}{suffix}")
 
 
 def in_hex(expr: Expr, dtype: DType) -> Expr:
-    """An integer literal as bit operators are easier to read with: from 10 up, in hexadecimal."""
+    """An integer literal for a bit operator: in hexadecimal from 10 on, which is easier to read there."""
     value = literal_value(expr)
     if value is None or value < 10:
         return expr

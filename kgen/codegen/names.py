@@ -1,7 +1,7 @@
 """User text as CUDA text: names and comments.
 
-A user's name never appears unchanged: every role has a suffix, so that no name of a program can meet a keyword,
-a macro, an intrinsic, or a name of the generator's own (none of which end so).
+A user's name never appears unchanged: every role has a suffix, so that no name of a program can clash with a keyword,
+a macro, an intrinsic or one of the generator's own names (none of which has such a suffix).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from kgen.diagnostics import error, shown
 
-LONGEST = 100  #: characters of a kernel's base name: files of the cache are called after it
+LONGEST = 100  #: characters of a kernel's base name, since cache files have it in their names
 
 
 def pointer(name: str) -> str:
@@ -39,7 +39,7 @@ def vector(name: str) -> str:
 
 
 def in_shared(name: str) -> str:
-    """What all rows share, in shared memory."""
+    """A row operand's copy in shared memory."""
     return f"{name}_smem"
 
 
@@ -52,17 +52,17 @@ def offset(name: str) -> str:
 
 
 def state(name: str) -> str:
-    """What a reduction accumulates in."""
+    """The state of a reduction."""
     return f"{name}_acc"
 
 
 def of_reduction(state: str, what: str) -> str:
-    """Something that belongs to a reduction: ``sum_part`` beside ``sum_acc``."""
+    """A further name for a reduction: ``sum_part`` for the state ``sum_acc``."""
     return f"{state.removesuffix('_acc')}_{what}"
 
 
 def block_partials(state: str) -> str:
-    """What blocks leave for the last one."""
+    """The partial results that blocks leave for the last one."""
     return of_reduction(state, "block_partials")
 
 
@@ -72,32 +72,32 @@ def kept(name: str) -> str:
 
 
 def kept_single(name: str) -> str:
-    """The same, of an element that is in no group."""
+    """The same for an edge element."""
     return f"{name}_single"
 
 
 def reciprocal(value: str) -> str:
-    """1 / x of a value, so that dividing by it is cheap."""
+    """The reciprocal of a value, which makes division by it cheap."""
     return f"{value.removesuffix('_v')}_reciprocal"
 
 
 def row(name: str) -> str:
-    """Where a row of an operand begins."""
+    """The start of a row of an operand."""
     return f"{name}_row"
 
 
 def column(name: str) -> str:
-    """Where a thread's columns of an operand begin."""
+    """The start of a thread's columns of an operand."""
     return f"{name}_column"
 
 
 def blocks(name: str) -> str:
-    """Where a block begins if the row of an operand begins within it."""
+    """The start of the aligned block in which the row of an operand begins."""
     return f"{name}_aligned"
 
 
 def misalignment(name: str) -> str:
-    """How many bytes after that it begins."""
+    """The bytes from the start of that block to the start of the row."""
     return f"{name}_misalignment"
 
 
@@ -113,7 +113,7 @@ def kernel_base(text: str) -> str:
 
 
 def named_base(name: object) -> str:
-    """A base name that was asked for.  Raises :class:`~kgen.KgenError` (``bad-name``) for what is no identifier."""
+    """A base name that the user chose.  Raises :class:`~kgen.KgenError` (``bad-name``) if it is no identifier."""
     if not isinstance(name, str) or len(name) > LONGEST or not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
         hint = f"at most {LONGEST} ASCII letters, digits and `_`"
         if isinstance(name, str):
@@ -125,7 +125,7 @@ def named_base(name: object) -> str:
 def comment(text: str) -> str:
     """Text fit for one ``//`` comment: no control or bidi characters, and no line continuation at its end."""
     shown = "".join(c if c.isprintable() else " " for c in text).rstrip()
-    # A backslash at the end would pull the next line into the comment; so would the trigraph for one.
+    # After a backslash at the end (or its trigraph), the next line would belong to the comment.
     return shown + " ." if shown.endswith(("\\", "??/")) else shown
 
 
@@ -136,7 +136,7 @@ def listed(items: Iterable[str]) -> str:
 
 
 class Unique:
-    """Hands out names, adding a number to one that is taken."""
+    """Makes names unique: adds a number to a name that is taken."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

@@ -1,6 +1,6 @@
-"""How each op of the IR is written in CUDA C++: with ``casts.py`` and ``conversions.py``, all that knows intrinsics.
+"""How each op of the IR is written in CUDA C++.  Only this file, ``casts.py`` and ``conversions.py`` know intrinsics.
 
-``ROWS`` has the keys of ``ir/ops.py`` but for the structural ops, which the emitter writes.  A value of an 8- or
+``ROWS`` has the keys of ``ir/ops.py`` except the structural ops, which the emitter writes.  A value of an 8- or
 16-bit integer dtype may have C's type int, never a value out of the dtype's range.
 """
 
@@ -54,7 +54,7 @@ def _function(name: str) -> Row:
 
 
 def _real(use: Use) -> DType:
-    return use.of if use.of.is_float else use.dtype  # the second argument of ldexp is an integer
+    return use.of if use.of.is_float else use.dtype  # ldexp's last argument is an integer
 
 
 def _builtin(name: str) -> Row:
@@ -71,12 +71,12 @@ def _by_bool(*, bools: Row, others: Row) -> Row:
 
 
 def _narrowed(use: Use, expr: Expr) -> Expr:
-    """C computes 8- and 16-bit integers as int: cut to the dtype, which wraps."""
+    """The value, converted to a narrow dtype, which wraps: C computes 8- and 16-bit integers as int."""
     return convert(register_type(use.dtype), expr) if use.dtype.size < 4 else expr
 
 
 def _suffix(dtype: DType) -> str:
-    """The overload that computes an integer dtype: narrow ones promote to int."""
+    """The suffix of the overload for an integer dtype; narrow dtypes promote to int."""
     return "i32" if dtype.size < 4 else dtype.short
 
 
@@ -94,7 +94,7 @@ def _template(name: str) -> Row:
 
 
 def _wrapping(symbol: str, helper: str) -> Row:
-    """``+ - *``: plain where C wraps or cannot overflow, in unsigned arithmetic where overflow is undefined."""
+    """``+ - *``: plain where C wraps or cannot overflow; unsigned arithmetic where overflow would be undefined."""
 
     def row(use: Use) -> Spelling:
         if use.of.signed and use.of.size >= 4:
@@ -131,7 +131,7 @@ def _int_sign(use: Use) -> Spelling:
 
 
 def _division(symbol: str, signed: str, unsigned: str) -> Row:
-    """``//`` and ``%``: unsigned ones are C's but for a zero divisor, which a literal is known not to be."""
+    """``//`` and ``%``: C's operators for unsigned values and a nonzero literal divisor, otherwise helpers."""
 
     def row(use: Use) -> Spelling:
         if use.of.signed:
@@ -146,7 +146,7 @@ def _division(symbol: str, signed: str, unsigned: str) -> Row:
 
 
 def _remainder(use: Use) -> Spelling:
-    """``fmod`` of integers: C's ``%`` where that is defined."""
+    """``fmod`` of integers: C's ``%``, and a helper where that may be undefined."""
     if literal_value(use.args[1]) not in (None, 0, -1):
         return Spelling(infix("%", *use.args))
     if not use.of.signed:
@@ -180,7 +180,7 @@ def _int_not(use: Use) -> Spelling:
 
 
 def _unsigned_bits(use: Use) -> Expr:
-    """A narrow signed value without the sign bits that promotion would add."""
+    """A narrow signed value as unsigned, so that promotion adds no sign bits."""
     a = use.args[0]
     return convert("unsigned " + ("char" if use.of.size == 1 else "short"), a) if use.of.signed else a
 
@@ -206,7 +206,7 @@ def _ffs(use: Use) -> Spelling:
 
 
 def _powi(use: Use) -> Spelling:
-    """Passes multiply powers out before they get here; this is for IR that they have not seen."""
+    """A power with an integer exponent.  Passes usually expand it before; this is for IR without these passes."""
     x, exponent = use.args[0], use.attr
     assert isinstance(exponent, int)
     if exponent == 0:
@@ -227,7 +227,7 @@ def _bessel_jn(use: Use) -> Spelling:
 
 
 def _normal_cdf(use: Use) -> Spelling:
-    """In float, a helper with half the instructions of ``normcdff``: ``gelu`` is made of it."""
+    """In float32, a helper with half the instructions of ``normcdff``, since ``gelu`` uses it."""
     if use.dtype.size == 4:
         return Spelling(call("normal_cdf", use.args), ("normal_cdf_f32",))
     return Spelling(call("normcdf", use.args))
@@ -288,7 +288,7 @@ _EXACT: dict[str, Row] = {
     "signbit": _builtin("signbit"),
 }
 
-#: The ops that are a function of CUDA's math library under their own name.
+#: The ops that have the name of their function in CUDA's math library.
 _FUNCTIONS = """
     floor ceil trunc copysign nextafter fdim logb ilogb ldexp sqrt rsqrt cbrt rcbrt
     exp exp2 exp10 expm1 log log2 log10 log1p

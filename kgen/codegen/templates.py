@@ -1,7 +1,7 @@
-"""The Jinja environment over ``templates/``: compiled ahead where a wheel has that, else from their text.
+"""The Jinja environment over ``templates/``: precompiled if the wheel has that, else compiled from their text.
 
-Compiling the templates takes 60 ms in every process; a wheel carries them as Python modules beside a digest.  They
-are used only where that digest fits the templates and Jinja that are here, and never needed.
+Compiling the templates takes 60 ms in every process, so a wheel has them as Python modules, with a digest.  These are
+used only if the digest matches the installed templates and Jinja; without them, everything works as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIGEST = "compiled.digest"
 
 @cache
 def environment() -> Environment:
-    """The templates, whichever way they are had."""
+    """The environment, with precompiled templates if there are valid ones."""
     import jinja2
 
     if resources.built(DIGEST) == digest():
@@ -39,7 +39,7 @@ def build(target: Path) -> None:
 
 
 def digest() -> bytes:
-    """Of Jinja's version and the templates' text; Python's version is the business of its own import cache."""
+    """The digest of Jinja's version and the templates' text.  Python's import cache handles Python's version."""
     from jinja2 import __version__
 
     folder = resources.folder("templates")

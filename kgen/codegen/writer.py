@@ -1,4 +1,4 @@
-"""Puts generated text into files: all of it or none, and only where it differs."""
+"""Writes generated text to files: all of them or none, and only those that change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen.diagnostics import error
 def write(path: Path, content: str | bytes) -> bool:
     """Replace a file's content in one step.  True if it changed.
 
-    Raises :class:`~kgen.KgenError` (``unwritable``), leaving whatever was there.
+    Raises :class:`~kgen.KgenError` (``unwritable``), and then leaves the file as it was.
     """
     return write_all({path: content})
 
@@ -21,7 +21,7 @@ def write(path: Path, content: str | bytes) -> bool:
 def write_all(files: Mapping[Path, str | bytes]) -> bool:
     """Replace the content of all these files, or of none.  True if any changed.
 
-    Raises :class:`~kgen.KgenError` (``unwritable``), leaving whatever was there.
+    Raises :class:`~kgen.KgenError` (``unwritable``), and then leaves the files as they were.
     """
     staged: list[tuple[str, Path]] = []
     streams: list[tuple[Path, bytes]] = []
@@ -32,7 +32,7 @@ def write_all(files: Mapping[Path, str | bytes]) -> bool:
                 if path.is_dir():
                     raise error("unwritable", f"{path} is a folder", "name a file")
                 if path.exists() and not path.is_file():
-                    streams.append((path, data))  # /dev/stdout and its kin cannot be replaced
+                    streams.append((path, data))  # streams such as /dev/stdout cannot be replaced
                 elif not (path.is_file() and path.read_bytes() == data):
                     staged.append((_stage(path, data), path))
             except (OSError, ValueError) as problem:  # ValueError: a null byte in the path
@@ -57,7 +57,7 @@ def write_all(files: Mapping[Path, str | bytes]) -> bool:
 
 
 def _stage(path: Path, data: bytes) -> str:
-    """The new content in a file beside ``path``, with its permissions."""
+    """Write the new content to a temporary file beside ``path``, with the permissions of ``path``."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kgen-")
     try:
         with os.fdopen(handle, "wb") as file:
