@@ -1,7 +1,7 @@
 """How each kind of reduction accumulates: the structs of ``templates/device/accumulators``, and how kernels use them.
 
-Sums of floats add the elements of one group first, so that long chains of additions are short ones; a thread that
-walks a long row also keeps what rounding took away.
+Sums of floats first add the elements of each group, which makes the chain of additions shorter.  A thread that walks a
+long row also sums the rounding errors (compensated summation).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.dtypes import FLOAT32, INT32, DType
 from kgen.ir.graph import Reduction
 
-#: direct  each element goes into the state
-#: part    the elements of a group go into a part, then the state takes that
-#: group   the elements of a group are collected, then the state takes them together
+#: direct  the state takes each element
+#: part    a partial result takes the elements of a group, then the state takes the partial result
+#: group   an array collects the elements of a group, then the state takes them together
 Mode = Literal["direct", "part", "group"]
 
 _SIZES = {"float": 4, "int": 4, "unsigned int": 4, "float2": 8, "double2": 16}
@@ -25,10 +25,10 @@ _SIZES = {"float": 4, "int": 4, "unsigned int": 4, "float2": 8, "double2": 16}
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What accumulates before the state does: within a thread, or within the warp whose threads merge it (``by_warp``).
+    """A thread's own accumulator, which becomes a state when the thread, or its warp (``by_warp``), is done.
 
-    ``init`` is its first value.  It takes what the state would take, by ``take``; ``total`` is the state that it gives.
-    ``counts``: the type of the number of elements seen, where the thread's loop has to know it.
+    ``init``: its first value.  ``take``: the call that takes what the state would take.  ``total``: the call that gives
+    the state.  ``counts``: the type of the number of elements seen, if the thread's loop has to count them.
     """
 
     word: str
@@ -45,14 +45,14 @@ class Local:
 class Accumulator:
     """The struct ``type`` of the C types ``members``.  It has ``identity()``, ``merge(other)`` and ``shuffle_xor(d)``.
 
-    ``add`` is its member that takes an element, ``result`` the call that gives the reduction's value: ``{count}``
-    stands for the elements of a row.  ``part``: the struct that takes the elements of a group, which begins as
-    ``start``: then the state takes it (``{x}``, of ``{group}`` elements) by the call ``take``.  ``collects``: the type
-    of the elements of a group that the state takes together.
+    ``add``: the member that takes an element.  ``result``: the call that gives the reduction's value; ``{count}``
+    stands for the number of elements of a row.  ``part``: the struct that takes the elements of a group, with the first
+    value ``start``; then the state takes it (``{x}``, of ``{group}`` elements) by the call ``take``.  ``collects``: the
+    type of the elements, if the state takes a group together.
 
-    Threads that merge each other's states end with the same bits: ``merge`` gives the same for a with b as for b with
-    a, whatever is contracted.  Where it does not, the state ``agrees``: ``broadcast_first<n>()`` is that of the first
-    lane. ``lanes``: it has ``merge_lanes<n>()``, for so many lanes at once.
+    Threads that merge each other's states must end with the same bits.  ``merge`` is commutative to the bit, even if
+    the compiler contracts to FMA.  Where it is not, ``agrees`` is set: ``broadcast_first<n>()`` then gives all lanes
+    the first lane's state.  ``lanes``: the struct has ``merge_lanes<n>()``, which merges n lanes at once.
     """
 
     type: str
@@ -68,8 +68,8 @@ class Accumulator:
     local: Local | None = None
     lanes: bool = False
     agrees: bool = False
-    places: str = ""  # the type of where an element is, if `add` needs to know
-    at_once: str = ""  # the function of a group as it lies in memory, if of ``at_once_of``; the state adds its result
+    places: str = ""  # the type of an element's index in its row, if `add` needs that
+    at_once: str = ""  # a function that reduces a whole group as loaded (of a dtype in `at_once_of`), for `add`
     at_once_of: tuple[str, ...] = ()  # short names of dtypes
 
     @property
@@ -90,7 +90,7 @@ class Accumulator:
 
     @property
     def of_element(self) -> str:
-        """The type of what an element goes into."""
+        """The type that takes an element: of the part, the collecting array, the thread's accumulator or the state."""
         return self.part or self.collects or (self.type if self.local is None else self.local.type)
 
     @property
@@ -109,7 +109,7 @@ def accumulator(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 
 def _plain(name: str, file: str, c_type: str, members: str = "", *functions: str) -> Accumulator:
-    """A struct that takes one element after the other."""
+    """A struct that takes one element at a time."""
     return Accumulator(f"{name}<{c_type}>" if c_type else name, (members or c_type,), (*functions, struct(file)))
 
 
@@ -135,7 +135,7 @@ def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:
     whole = _plain("IntegerSum", "integer_sum", register_type(target), "unsigned long long")
     if source.size > 2:
         return whole
-    # Those of a group add up to less than 2^31; bytes do so four at a time.
+    # The sum of a group fits 31 bits; bytes are added four at a time.
     return replace(
         whole, part="GroupSum", part_helpers=(struct("group_sum"),), start="GroupSum::identity()",
         take="add({x}.result())", at_once="group_sum" if source.size == 1 else "", at_once_of=(source.short,),
@@ -194,9 +194,10 @@ def _log_sum(target: DType, result: str) -> Accumulator:
 
 
 def with_shared_count(whole: Accumulator) -> Accumulator:
-    """``whole`` for a thread that takes as many elements into each of several states, and counts them for all.
+    """``whole`` for a thread with several states of equally many elements, which it counts once for all.
 
-    Its loop has ``seen``, the elements before a group, and ``weight``, which the group is of all up to it.
+    Its loop has ``seen``, the number of elements before a group, and ``weight``, the group's part of all elements up to
+    its end.
     """
     if not whole.agrees:
         return whole
@@ -209,7 +210,7 @@ def with_shared_count(whole: Accumulator) -> Accumulator:
 
 
 def with_32bit_index(whole: Accumulator) -> Accumulator:
-    """``whole`` for rows of fewer than 2^31 elements: places in them take 32 bits, but for the result."""
+    """``whole`` for rows of fewer than 2^31 elements: indices within a row have 32 bits, except for the result."""
     if not whole.places:
         return whole
     c_type = whole.type.removesuffix(f"{whole.places}>") + "int>"
@@ -217,13 +218,13 @@ def with_32bit_index(whole: Accumulator) -> Accumulator:
 
 
 def without_partial(whole: Accumulator) -> Accumulator:
-    """``whole`` for threads that take one element at a time: no part of its own type first."""
+    """``whole`` for threads that take one element at a time: a part of the same type would be of no use."""
     own = whole.type if whole.local is None else whole.local.type
     return replace(whole, part="", start="", take="") if whole.part == own else whole
 
 
 def without_compensation(whole: Accumulator) -> Accumulator:
-    """``whole`` for threads that take few elements: no need to keep what rounding took away."""
+    """``whole`` for threads that take few elements: without compensation of rounding errors."""
     return whole if whole.local is None or whole.local.by_warp else replace(whole, local=None)
 
 

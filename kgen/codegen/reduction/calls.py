@@ -1,4 +1,4 @@
-"""Element functions of a kernel: writing them, and calling them from its body."""
+"""Writes the element functions of a kernel, and their calls in its body."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kgen.codegen.reduction.sections import Parts, Section, access_of, kept_name
 from kgen.codegen.reduction.states import States, target_of
 from kgen.ir.graph import Op
 
-Declare = Callable[[Element], Element]  #: gives a function of the file its final name, or finds an equal one
+Declare = Callable[[Element], Element]  #: gives a function its name in the file; equal functions share one
 
 
 @dataclass(slots=True)
 class Values:
-    """What the values of a row are called in a kernel's body.
+    """The names of values in a kernel's body.
 
-    ``parameters``: scalars and sizes.  ``rows``: names of what is the same along a row; ``passed``: the same, as
-    element functions are given it.  ``reciprocals``: of 1 / x of what elements are divided by.  ``kept``: values of
-    elements that one element function keeps for later ones, and the round that does.
+    ``parameters``: of scalars and sizes.  ``rows``: of values that are uniform along the row; ``passed``: the text by
+    which element functions get these.  ``reciprocals``: of the reciprocals of divisors.  ``kept``: values of elements
+    that one element function keeps for later ones, with the number of the round that computes each.
     """
 
     parameters: Mapping[tuple[str, int | str], str]
@@ -39,7 +39,7 @@ class Values:
             self.unique(value)
 
     def parameter(self, op: Op) -> str:
-        """A scalar or size."""
+        """The name of a scalar or size."""
         assert isinstance(op.attr, int | str)
         return self.parameters[op.name, op.attr]
 
@@ -48,7 +48,8 @@ class Values:
 class Functions:
     """The element functions of a kernel, in the order of their calls.
 
-    ``picks``: whether elements are parts of words.  ``by_group``: whether division has a fast path, for a group.
+    ``picks``: whether elements are extracted from 32-bit words.  ``by_group``: whether a group is divided on a fast
+    path, by reciprocals.
     """
 
     parts: Parts
@@ -60,7 +61,7 @@ class Functions:
     written: list[Element] = field(default_factory=list)
 
     def write(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
-        """``place``: how many parts of the row come before."""
+        """Write a function.  ``place``: the number of rounds before it."""
         step, kept_by = self.parts.step, self.values.kept
         given = {n for n, made in kept_by.items() if made < place}
         kept = [n for n, made in kept_by.items() if made == place]
@@ -90,7 +91,7 @@ class Functions:
 
 
 def reads_of(function: Element) -> list[int]:
-    """The accesses that an element function is given elements of."""
+    """The accesses whose elements an element function takes."""
     return [int(a.key) for a in function.arguments if a.kind == "read"]
 
 
@@ -98,9 +99,9 @@ def reads_of(function: Element) -> list[int]:
 class Calls:
     """Calls of element functions.
 
-    ``element``: an element that was read.  ``column``: the index of an element's column in arrays, if any;
-    ``collected``: that of an element which a state collects; ``kept_name`` makes names of what functions keep.
-    ``states``: those of the round at hand.
+    ``element``: gives the text of an element that was read.  ``column``: the index of an element's column in arrays, if
+    there are any.  ``collected``: the index of an element that a state collects.  ``kept_name``: makes the names of
+    values that functions keep.  ``states``: those of the current round.
     """
 
     operands: Operands
@@ -143,7 +144,7 @@ class Calls:
                 return self.written(int(argument.key))
 
     def written(self, access: int) -> str:
-        """Where an element of an output goes."""
+        """The place that an element of an output is written to."""
         several = self.operands.schedule.group > 1
         if self.operands.is_grouped(access) and several:
             return f"{self.operands.written(access)}.at[j]"
@@ -160,7 +161,7 @@ class Calls:
 
 
 def final_packs(operands: Operands, places: Places, stores: Sequence[int]) -> tuple[Stored, ...]:
-    """Packs that outputs are gathered in."""
+    """The packs that collect the elements of outputs."""
     found: list[Stored] = []
     for n in stores:
         access = access_of(operands.step, n)

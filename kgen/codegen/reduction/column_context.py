@@ -1,4 +1,4 @@
-"""What the templates of kernels that go across columns see."""
+"""The contexts for the templates of column kernels, whose threads go across columns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from kgen.codegen.reduction.context import Call, Declared, Part, Read, Stored, V
 
 @dataclass(frozen=True, slots=True)
 class ColumnState:
-    """What a reduction accumulates in, for each column.
+    """The variables that a reduction accumulates in, for each column.
 
-    A thread does so in ``thread``, of which ``total`` makes the state ``name``.  Threads merge in ``shared``, blocks
-    leave theirs in ``left``; the last one merges them in ``whole``, of which ``whole_total`` makes a state.
+    A thread accumulates in ``thread``; the call ``total`` turns that into the state ``name``.  Threads merge their
+    states in the shared array ``shared``.  Blocks write theirs to ``left``; the last block merges these in ``whole``,
+    which the call ``whole_total`` turns into a state.
     """
 
     name: str
@@ -31,9 +32,9 @@ class ColumnState:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """How a column kernel reads ``count`` elements of each column, and takes them into its states.
+    """How a column kernel reads ``count`` elements of each column, and updates its states with them.
 
-    ``coordinates`` are those of an element that ``loads`` need, ``places`` those that the ``call`` needs.
+    ``coordinates``: lines of an element's coordinates that ``loads`` need; ``places``: those that ``call`` needs.
     """
 
     count: int
@@ -47,11 +48,11 @@ class ReadContext:
 
 @dataclass(frozen=True, slots=True)
 class ColumnContext:
-    """A kernel whose threads go across rows that are consecutive in memory, called columns.
+    """A kernel whose threads go across columns: rows that lie side by side in memory.
 
-    A thread has ``group`` columns, from ``column`` on.  ``reads``: how it reads as many elements at once as it can,
-    in a loop if columns are ``loops``, then the half of that, down to one.  ``counted``: the type of how many elements
-    a thread has seen, where a state has to know.  ``ahead``: results of other blocks that are on their way at once.
+    A thread has ``group`` columns, from ``column`` on.  ``reads``: batches of elements, the largest first (in a loop if
+    ``loops``), then each half as large, down to one.  ``counted``: the type of the number of elements that a thread has
+    seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results are in flight.
     """
 
     template: str
@@ -90,11 +91,12 @@ class ColumnContext:
 
 @dataclass(frozen=True, slots=True)
 class ResidentRoundContext:
-    """One round of reductions of columns that are kept.
+    """One round of reductions of register-resident columns.
 
-    In a loop over a thread's elements: lines of their ``coordinates``, ``reads``, then the ``call`` for each column, by
-    way of ``parts``.  Threads that share columns ``meet``, unless this is the first of two steps.  ``arrays``:
-    declarations of what it finds of each column; ``results``: lines of that.
+    A loop over a thread's elements has the lines of their ``coordinates``, the ``reads``, then the ``call`` for each
+    column, which may go through ``parts``.  ``meets``: whether threads that share columns exchange their states, which
+    the first of two steps leaves out.  ``arrays``: declarations for the results of each column; ``results``: the lines
+    that compute them.
     """
 
     states: tuple[ColumnState, ...]
@@ -119,11 +121,12 @@ class HeldFinal:
 
 @dataclass(frozen=True, slots=True)
 class ResidentContext:
-    """A kernel that keeps columns.
+    """A kernel with register-resident columns.
 
-    ``checks_last``: only the last of a thread's elements of each column may lie beyond its end; loads ask of all.
-    ``of_columns``: lines for each column before all rounds.  ``lanes``: threads across; ``nearest``: the distance of
-    threads of a warp that share columns, 0 where none do; ``entries``: results of each column that are published.
+    ``checks_last``: rounds check only a thread's last element of each column against the column's end; loads check all.
+    ``of_columns``: lines for each column before all rounds.  ``lanes``: the number of threads across columns.
+    ``nearest``: the distance between threads of a warp that share columns, 0 if none do.  ``entries``: how many threads
+    or warps exchange states of each column.
     """
 
     template: str

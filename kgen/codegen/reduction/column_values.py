@@ -1,4 +1,4 @@
-"""What is computed once a column, in loops over the columns that a thread has."""
+"""Values that are computed once a column, in loops over a thread's columns."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from kgen.ir.graph import IndexMap
 
 @dataclass(slots=True)
 class ValueWriter(RowWriter):
-    """What is computed once a column, in a loop over those that a thread has.
+    """Writes values that are computed once a column, in a loop over a thread's columns.
 
-    ``group``: how many these are.  ``lasting``: values that are read beyond the loop; ``arrays``: their declarations.
+    ``group``: the number of these columns.  ``lasting``: values that are read after the loop; ``arrays``: the
+    declarations of their arrays.
     """
 
     group: int = 1
@@ -34,18 +35,18 @@ class ValueWriter(RowWriter):
             self.exprs[number] = Expr(f"{unique}[j]", PRIMARY)
 
     def place(self, name: str, c_type: str, value: str) -> str:
-        """The line that gives a column's place in an array its value."""
+        """The line that writes a column's value into an array, which it also declares."""
         self.arrays.append(f"{c_type} {name}[{self.group}];")
         return f"{name}[j] = {value};"
 
     def taken(self) -> tuple[str, ...]:
-        """The declarations that came since the last time."""
+        """The declarations that were added since the last call."""
         found, self.arrays = tuple(self.arrays), []
         return found
 
 
 def lasting(parts: Parts) -> frozenset[int]:
-    """Values of a column that are read beyond the loop that computes them."""
+    """Values of a column that are read after the loop that computes them."""
     found: set[int] = set()
     for n, op in enumerate(parts.step.kernel.ops):
         apart = parts.varies[n] or op.name in ("reduce", "store") or n not in parts.common
@@ -55,7 +56,7 @@ def lasting(parts: Parts) -> frozenset[int]:
 
 
 def load_one(places: ColumnPlaces, writer: RowWriter, number: int) -> Value:
-    """A column's element of an operand."""
+    """The load of an operand's one element for a column."""
     step = places.operands.step
     access, dtype = access_of(step, number), step.kernel.ops[number].dtype
     value = writer.unique(names.value(places.operands.operand(access).name))
@@ -64,7 +65,7 @@ def load_one(places: ColumnPlaces, writer: RowWriter, number: int) -> Value:
 
 
 def store_ones(places: ColumnPlaces, writer: RowWriter, stores: Sequence[int]) -> tuple[Stored, ...]:
-    """Packs that hold a thread's elements of outputs."""
+    """The packs of a thread's elements of outputs."""
     operands = places.operands
     packs: list[Stored] = []
     for n in stores:
@@ -80,7 +81,7 @@ def store_ones(places: ColumnPlaces, writer: RowWriter, stores: Sequence[int]) -
 
 
 def alignments(operands: Operands) -> list[str]:
-    """What a kernel asks of the addresses of vectors, and of the number of columns."""
+    """The requirements on the addresses of vectors and on the number of columns."""
     schedule = operands.schedule
     aligned: dict[int, list[str]] = {}
     for i, t in enumerate(schedule.accesses):

@@ -1,7 +1,7 @@
-"""Kernels that reduce along a slow dimension: what their template sees.
+"""Writes the context of kernels that reduce along a slow dimension.
 
-Threads go across rows that are consecutive in memory, here called columns, with vector loads; several threads share
-each group of columns and meet in shared memory.
+Threads go across columns, which lie side by side in memory, with vector loads.  Several threads share each group of
+columns, and merge their states in shared memory.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Batch:
         return self.places.operands
 
     def name(self, access: int) -> str:
-        """The elements of a row's columns."""
+        """The name of the elements that are read in one row of the batch."""
         return names.vector(self.operands.labels[access]) + ("[u]" if self.count > 1 else "")
 
     def element(self, access: int) -> str:
@@ -66,20 +66,20 @@ class Batch:
             case "row":
                 return Read(name, value=f"{base}[{self.places.along(access, '')}]")
             case "vector":
-                deeper = "\n" + " " * 12  # than the line that it continues
+                deeper = "\n" + " " * 12  # the indentation of a continuation line
                 start = self.operands.start_of_load(access)
                 return Read(name, value=f"{start}{deeper}{base} + {self.places.along(access, '')})")
             case _:
                 return Read(name, each=f"{base}[{self.places.along(access, 'j')}]")
 
     def coordinates(self) -> tuple[str, ...]:
-        """The coordinates of an element along the reduced dimensions that the text made last reads."""
+        """Lines of the reduced coordinates that the latest text reads."""
         return self.places.uses.in_loop(self.operands.schedule, self.places.factor)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnKernel:
-    """The parts that write the kernel.  ``places``: of one element of each column."""
+    """The parts that write the kernel.  ``places``: the place of one element of each column."""
 
     facts: Facts
     parts: Parts
@@ -154,7 +154,7 @@ class ColumnKernel:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many elements a thread reads at once: the most, and then what is left."""
+        """How many elements a thread reads at once: the largest batch first, then smaller ones for the rest."""
         return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
 
     def reading(self, count: int, function: Element) -> ReadContext:
@@ -177,7 +177,7 @@ class ColumnKernel:
 
     @property
     def counted(self) -> str:
-        """The type of how many elements of each column a thread has seen; empty where nobody asks."""
+        """The type of the number of elements of each column that a thread has seen; empty if no state needs it."""
         found = sorted(m.local.counts for m, _ in self.states.values() if m.local and m.local.counts)
         return found[0] if found else ""
 
@@ -189,7 +189,7 @@ class ColumnKernel:
         return f"{schedule.rows} * {tile} + " + (f"{schedule.group} * {first}" if schedule.group > 1 else first)
 
     def results(self, writer: RowWriter) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
-        """Each column's results, the lines of what is done with them, and the packs that these fill."""
+        """Each column's results, the lines that use them, and the packs that these lines fill."""
         ops = self.facts.step.kernel.ops
         found: list[Value] = []
         for n, (mine, state) in self.states.items():
@@ -240,7 +240,7 @@ class ColumnKernel:
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
-    """What one column accumulates in.  Several blocks' results meet in what a thread's loop has, if that takes them."""
+    """The variables of one column.  The last block merges partials in a thread's local accumulator if that can."""
     local = mine.local
     by_loop = local if local is not None and not local.counts else None
     return ColumnState(
@@ -259,5 +259,5 @@ def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
 
 
 def shared(state: str) -> str:
-    """Where threads that share a group of columns meet."""
+    """The shared array in which threads that share a group of columns merge their states."""
     return names.of_reduction(state, "shared")

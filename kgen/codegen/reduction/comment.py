@@ -10,13 +10,13 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[str, ...]:
-    """What it does, how it is launched, and what it asks of its operands.
+    """What the kernel does, how it is launched, and what it requires of its operands.
 
-    ``fills``: whether all but the last group of a thread have to lie within the row.  ``walks_once``: whether
-    elements are read for one element function only.
+    ``fills``: whether all but a thread's last group must lie within the row.  ``walks_once``: whether elements are read
+    for one element function only.
     """
     schedule = operands.schedule
-    exact = schedule.stages and schedule.threads == 1  # all rows are as long as there are registers for
+    exact = schedule.stages and schedule.threads == 1  # every row fills the thread's registers exactly
     rows = f"{schedule.rows} rows a block, " if schedule.rows > 1 else ""
     share = f"{schedule.threads} threads a row" if schedule.threads > 1 else "one thread a row"
     if schedule.cluster > 1:
@@ -44,7 +44,7 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
     launches = _cluster_launch(schedule) if schedule.cluster > 1 else (launch, *memory)
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
     if schedule.index_bits == 32:
-        below = "2^31" if schedule.vectors else "2^31 - 2^16"  # loops go so far beyond the end of a row
+        below = "2^31" if schedule.vectors else "2^31 - 2^16"  # a loop's index goes up to 2^16 beyond the row's end
         text.append(f"Limits: fewer than 2^31 rows, and every place within a row, in bytes, below {below}.")
     else:
         text.append("Limits: fewer than 2^31 blocks.")
@@ -59,7 +59,7 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
 
 
 def _cluster_launch(schedule: RowSchedule) -> tuple[str, ...]:
-    """How a kernel is launched whose blocks form clusters."""
+    """The launch of a kernel whose blocks form clusters."""
     blocks = f"{schedule.cluster} blocks of {schedule.block} threads"
     if schedule.shared_operand is None:
         return (f"Launch: {blocks} for each row.",)

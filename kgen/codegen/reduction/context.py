@@ -1,4 +1,4 @@
-"""What the templates of kernels with reductions see: names and facts; the text is theirs."""
+"""The contexts for the templates of kernels with reductions: names and facts; the templates have the text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen.codegen.context import LayoutContext
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A constant of a thread: ``code`` is an expression, in several lines where it is long."""
+    """A ``const`` variable of a thread.  ``code``: its expression, in several lines if it is long."""
 
     type: str
     name: str
@@ -18,7 +18,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A variable without a value; ``name`` has its extents."""
+    """A variable without an initial value; ``name`` includes an array's extents."""
 
     type: str
     name: str
@@ -28,7 +28,8 @@ class Declared:
 class Read:
     """A group of elements that a thread reads: ``value`` in one access, or ``each`` element by itself.
 
-    ``type`` declares it; without one it is there already.  ``is_resident``: it was read before, and stays in words.
+    ``type``: of its declaration; empty if it is declared already.  ``is_resident``: it was read before, and is in
+    registers, as words.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of an element function; ``arguments`` in lines."""
+    """A call of an element function; ``arguments``: their lines."""
 
     name: str
     arguments: tuple[str, ...]
@@ -48,9 +49,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What takes the elements of a group, ``first`` its value: then ``into`` takes it by the call ``take``.
+    """A partial result for the elements of a group: begins as ``first``; ``into`` then takes it by the call ``take``.
 
-    ``count``: the elements that are collected, instead.  Without a ``name``, whole groups are taken as they are.
+    ``count``: the number of elements, if they are collected instead.  Without a ``name``, ``into`` takes the whole
+    group as it was loaded.
     """
 
     into: str
@@ -63,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is done with a group of elements, or with one that is in no group."""
+    """The work on a group of elements or on one edge element."""
 
     reads: tuple[Read, ...]
     parts: tuple[Part, ...]
@@ -72,10 +74,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a reduction accumulates in.  Before the state ``name`` does, ``thread`` does, whose ``total`` is a state.
+    """The variables that a reduction accumulates in: first ``thread``; the call ``total`` makes the state ``name``.
 
-    ``by_warp``: threads of a warp merge that before.  ``lanes``: it has ``merge_lanes``.  ``agrees``: threads take over
-    the first lane's.  ``shared``: where warps leave it for each other; ``left``: where blocks do.
+    ``by_warp``: the threads of a warp merge ``thread`` before that.  ``lanes``: the state has ``merge_lanes``.
+    ``agrees``: all lanes take the first lane's state.  ``shared``: the array by which warps exchange states; ``left``:
+    the partials of blocks.
     """
 
     name: str
@@ -92,16 +95,17 @@ class State:
 
     @property
     def merged(self) -> str:
-        """What threads of a warp merge."""
+        """The variable that the threads of a warp merge."""
         return self.thread if self.by_warp else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round of reductions: the ``work`` on each group, and on a ``single`` element in none; what threads exchange.
+    """A round of reductions: the ``work`` on each group and on a ``single`` edge element, then the exchange of states.
 
-    ``meets``: whether warps do.  ``waits``: the first that tells other blocks of the cluster anything.  ``arrived``
-    counts ``bytes`` that they write here.  ``results``, then the lines of what ``follows`` from them for a whole row.
+    ``meets``: whether warps exchange states.  ``waits``: whether it must wait until all blocks of the
+    cluster have begun: it is the first that sends messages.  ``arrived``: the mbarrier that counts their ``bytes``.
+    ``results``: the row's results; ``follows``: the lines that compute a row's values from them.
     """
 
     states: tuple[State, ...]
@@ -117,18 +121,18 @@ class Round:
 
     @property
     def lane_by_lane(self) -> tuple[State, ...]:
-        """States that threads of a warp merge over one distance after the other."""
+        """States that the threads of a warp merge by one shuffle distance after the other."""
         return tuple(s for s in self.states if s.by_warp or not s.lanes)
 
     @property
     def warp_by_warp(self) -> tuple[State, ...]:
-        """The same, of what warps have left."""
+        """States of warps that are merged in the same way."""
         return tuple(s for s in self.states if not s.lanes)
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A group is divided by multiplying with ``reciprocals``, again without that unless ``is_exact_division``."""
+    """A group is multiplied by ``reciprocals``, and divided again if ``is_exact_division`` is then false."""
 
     is_exact_division: str
     reciprocals: tuple[str, ...]
@@ -138,7 +142,7 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A pack that results are gathered in, and where it goes."""
+    """A pack that collects results, and the place that it is stored to."""
 
     type: str
     name: str
@@ -147,8 +151,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """How the elements of a row's outputs are written.  ``is_exact_division``: the name that says so to a ``single``
-    element."""
+    """How the elements of a row's outputs are written.
+
+    ``is_exact_division``: the name of that flag in the call for a ``single`` element.
+    """
 
     reads: tuple[Read, ...]
     packs: tuple[Stored, ...]
@@ -161,7 +167,7 @@ class Final:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The aligned blocks of ``bytes`` that groups of a shifted operand are read as."""
+    """The aligned blocks of ``bytes`` bytes by which groups of a shifted operand are loaded."""
 
     type: str
     row: str
@@ -173,8 +179,11 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Peel:
-    """Groups begin where ``operand`` is aligned to ``bytes``, ``margin`` elements further on where blocks have to be
-    ``inside`` operands; what is before and after them, and ``rest`` elements at the end, are single elements.
+    """The peeling of a row: where its groups begin and end.
+
+    Groups begin where ``operand`` is aligned to ``bytes`` bytes: at least ``margin`` elements after the row's start,
+    and they end at least ``rest`` elements before its end, so that aligned blocks lie within the operands ``inside``.
+    Elements before and after the groups are edge elements.
     """
 
     operand: str
@@ -189,7 +198,7 @@ class Peel:
 
 @dataclass(frozen=True, slots=True)
 class StagedOperand:
-    """An operand whose rows a block moves by way of shared memory, by ``read`` and by ``write`` if at all."""
+    """An operand whose rows a block moves through shared memory.  ``read``, ``write``: the functions, or empty."""
 
     type: str
     row: str
@@ -201,8 +210,10 @@ class StagedOperand:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """Rows of a block by way of shared memory.  ``arrays``: declarations; ``neighbours``: rows of neighbouring threads
-    are so far apart, in steps of ``stride``; ``rows_per_thread``: a thread takes row after row.
+    """Rows that a block moves through shared memory.
+
+    ``arrays``: declarations.  ``row_distance``: how many rows apart those of neighbouring threads are, which avoids
+    bank conflicts.  ``rows_per_thread``: whether a thread takes several rows.
     """
 
     arrays: tuple[Declared, ...]
@@ -218,7 +229,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Persistent:
-    """Clusters that take row after row keep what all rows share in shared memory."""
+    """The row operand that persistent clusters keep in shared memory, since all their rows use it."""
 
     type: str
     in_smem: str
@@ -228,11 +239,11 @@ class Persistent:
 
 @dataclass(frozen=True, slots=True)
 class RowsContext:
-    """A kernel that keeps or walks rows.
+    """A kernel that goes along rows, which are register-resident or walked in a loop.
 
-    ``group`` elements move at once; a thread has ``vectors`` groups of a row in registers, or walks it (0).
-    ``checks_last``: only a thread's last group may lie beyond the row's end (``loads_check_all``: but all loads ask).
-    ``entries``: results that warps leave for each other, of all blocks of the cluster.
+    ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
+    ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
+    are).  ``entries``: the number of states that warps exchange, of all blocks of the cluster.
     """
 
     template: str
@@ -286,5 +297,5 @@ class RowsContext:
 
     @property
     def met(self) -> tuple[Round, ...]:
-        """The rounds in which warps meet."""
+        """The rounds in which warps exchange states."""
         return tuple(r for r in self.rounds if r.meets)

@@ -1,4 +1,4 @@
-"""The parameters of a kernel with reductions; its text is its writer's."""
+"""The parameters of a kernel with reductions.  ``describe`` gives the context for its text."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def write_reduction(
 ) -> Written:
     """A kernel with reductions.
 
-    ``needs_n``: whether it is given the number of rows.  ``shares``: whether a reduction may be known from another
-    one's state.  ``is_brief``: whether a thread takes few elements of each row.
+    ``needs_n``: whether the number of rows is a parameter.  ``shares``: whether a reduction may take its result from
+    another one's state.  ``is_brief``: whether a thread takes few elements of each row.
     """
     step, schedule = unit.step, unit.schedule
     assert isinstance(step, ReductionStep)

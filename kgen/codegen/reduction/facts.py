@@ -1,4 +1,4 @@
-"""What the kernel of a step with reductions is written from, and what its writer gives back."""
+"""The input and the output of the writers of kernels with reductions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a kernel is written from.
+    """The facts that a kernel is written from.
 
-    ``name`` is the kernel's, ``base`` begins the names of its device functions, which ``declare`` makes unique.
-    ``parameters``: the declarations of its parameters; ``values``: the names of its scalars and sizes; ``known``:
-    results that another state knows; ``struct``: members of its layout struct, called ``layout_name``.
+    ``name``: the kernel's.  ``base``: the start of the names of its device functions, which ``declare`` makes unique.
+    ``parameters``: the declarations of its parameters.  ``values``: the names of its scalars and sizes.  ``known``:
+    reductions whose result is a member of another one's state.  ``struct``: the members of its layout struct,
+    ``layout_name``.
     """
 
     step: ReductionStep
@@ -44,14 +45,14 @@ class Facts:
         return Operands(self.step, self.schedule, access_labels(self.step))
 
     def layout(self, what: str) -> LayoutContext:
-        """``what`` lies where the layout struct says."""
+        """The layout struct; ``what``: "rows" or "columns", for its comment."""
         comment = f"Where the {what} lie; strides and steps in elements."
         return LayoutContext(self.layout_name, comment, struct_fields(self.struct), ())
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A kernel: its context, and the headers and device functions that its text needs."""
+    """A kernel: its context, and the headers and helpers of its text."""
 
     context: RowsContext | ColumnContext | ResidentContext
     headers: tuple[str, ...]
