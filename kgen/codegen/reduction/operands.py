@@ -1,4 +1,4 @@
-"""Operands of a kernel with reductions: their types, the packs that they move as, and the accesses that read them."""
+"""Operands of a kernel with reductions: their types, packs, and loads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgen.schedule.schedule import AccessSchedule
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """``labels``: a name for each access."""
+    """The operands of a kernel.  ``labels``: a name for each access."""
 
     step: ReductionStep
     schedule: RowSchedule
@@ -37,11 +37,11 @@ class Operands:
         return storage_type(self.operand(access).dtype)
 
     def is_grouped(self, access: int) -> bool:
-        """Whether an operand is consecutive along rows, or across columns."""
+        """Whether an operand is consecutive along a row or across columns, so that it moves by groups."""
         return self.planned(access).kind in ("vector", "shifted", "staged")
 
     def pack(self, access: int) -> str:
-        """The type of a group that one access moves."""
+        """The type of a group that one load or store moves."""
         group, planned = self.schedule.group, self.planned(access)
         whole = planned.kind in ("staged", "shifted")
         alignment = group * self.operand(access).dtype.size if whole else planned.alignment
@@ -64,16 +64,16 @@ class Operands:
         return planned.kind == "vector" and size < 4 <= min(planned.alignment, self.schedule.group * size)
 
     def pattern_label(self, pattern: int) -> str:
-        """A stride pattern bears the name of the first access that has it."""
+        """A stride pattern has the name of the first access that uses it."""
         return next(self.labels[i] for i, t in enumerate(self.schedule.accesses) if t.pattern == pattern)
 
     def written(self, access: int) -> str:
-        """The name of the pack that a group of an output is gathered in."""
+        """The name of the pack that collects a group of an output."""
         label = self.labels[access]
         return names.new_vector(label) if self.step.accesses[access].reads else names.vector(label)
 
     def start(self, access: int, name: str, terms: Sequence[str]) -> Value:
-        """Where an operand's row or column begins, called ``name``."""
+        """The variable ``name``: the start of an operand's row or column."""
         read_only = "" if self.step.accesses[access].writes else "const "
         c_type = f"{read_only}{self.type_of(access)}* const"
         start = f"{c_type} {name} = "
@@ -81,7 +81,7 @@ class Operands:
         return Value(c_type, name, "\n    ".join(lines)[len(start) : -1])
 
     def declared(self, access: int, name: str) -> Declared:
-        """The registers that keep what is read of an operand."""
+        """The registers that hold the loaded elements of an operand."""
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
         c_type = self.type_of(access) if self.schedule.group == 1 else self.register_pack(access)
         return Declared(c_type, f"{name}{array}")
@@ -89,7 +89,7 @@ class Operands:
     # --- accesses -----------------------------------------------------------------------------------
 
     def start_of_load(self, access: int) -> str:
-        """What stands before the place of a group that one access reads."""
+        """The text of a group's load, up to the address."""
         if access in self.schedule.streaming:
             return f"{LOAD_STREAMING}<{self.pack(access)}>("
         if self.by_words(access):
@@ -97,12 +97,12 @@ class Operands:
         return f"*reinterpret_cast<const {self.pack(access)}*>("
 
     def by_words(self, access: int) -> bool:
-        """Whether groups are bytes that are read four at a time."""
+        """Whether groups consist of bytes and are loaded as 32-bit words."""
         planned, single = self.planned(access), self.operand(access).dtype.size == 1
         return planned.kind == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
 
     def loads_of(self, accesses: Iterable[int]) -> tuple[str, ...]:
-        """The device functions that read groups of these."""
+        """The helpers that load groups of these accesses."""
         schedule = self.schedule
         told = {*schedule.evict_last, *schedule.streaming}
         return (

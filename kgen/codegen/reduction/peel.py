@@ -1,4 +1,4 @@
-"""The elements of a row before its first group and after its last: one each for the first threads of the row."""
+"""The edge elements of a row: those before its first group and after its last one.  Each is one thread's work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgen.schedule.reduction.peel import margins
 
 @dataclass(frozen=True, slots=True)
 class Singles:
-    """Such an element, at ``e`` of its row, as the text of a kernel names it."""
+    """Writes the work on an edge element, which is at index ``e`` of its row."""
 
     operands: Operands
     registers: Registers
@@ -27,7 +27,7 @@ class Singles:
 
     @staticmethod
     def of(operands: Operands, resident: frozenset[int], values: Values, uses: Uses) -> Singles | None:
-        """None where all elements are parts of groups."""
+        """None if all elements belong to groups."""
         schedule = operands.schedule
         if schedule.anchor is None:
             return None
@@ -38,7 +38,7 @@ class Singles:
         return Singles(alone, registers, calls)
 
     def facts(self, group: int) -> Peel:
-        """Where groups of so many elements begin and end."""
+        """Where groups of ``group`` elements begin and end."""
         operands, anchor = self.operands, self.operands.schedule.anchor
         assert anchor is not None
         operand = operands.operand(anchor)
@@ -55,7 +55,7 @@ class Singles:
         )  # fmt: skip
 
     def blocks(self, access: int, group: int) -> Blocks:
-        """The aligned blocks that groups of a shifted operand are read as."""
+        """The aligned blocks by which groups of a shifted operand are loaded."""
         operands, label = self.operands, self.operands.labels[access]
         return Blocks(
             operands.type_of(access), self.calls.places.base_of(access), names.blocks(label), names.misalignment(label),
@@ -66,18 +66,18 @@ class Singles:
         return tuple(map(self.registers.read, accesses))
 
     def declarations(self, accesses: Sequence[int]) -> list[Declared]:
-        """Of what is kept of such an element in registers."""
+        """The registers of an edge element and of its kept values."""
         ops = self.operands.step.kernel.ops
         read = [Declared(self.operands.type_of(t), self.registers.name(t)) for t in accesses]
         kept = [Declared(register_type(ops[n].dtype), self.calls.kept_array(n)) for n in self.calls.values.kept]
         return read + kept
 
     def into(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
-        """How such an element goes into the reductions of a round.
+        """The update of a round's reductions with an edge element.
 
-        ``whole``: those that need no element function, only the value of an access.
+        ``whole``: the reductions that need no element function, each with the access whose value it takes.
         """
-        # Updates take elements in order, and the place of this one may be anywhere: these have a state of its own.
+        # States with an index take elements in order, and an edge element may come anywhere: it has its own state.
         own = {n: names.of_reduction(state, "of_single") for n, (mine, state) in states.items() if mine.places}
         self.calls.states = {n: (mine, own.get(n, state)) for n, (mine, state) in states.items()}
         parts: list[Part] = []
@@ -96,10 +96,10 @@ class Singles:
         return Work(reads, tuple(parts), self.calls.call(function) if function else None)
 
     def writes(self, function: Element) -> Work:
-        """How such an element of the outputs is written."""
+        """How an edge element of the outputs is written."""
         variant = "<false>" if any(a.kind == "is_exact" for a in function.arguments) else ""
         return Work(self.late(reads_of(function)), (), self.calls.call(function, variant))
 
     def late(self, accesses: Iterable[int]) -> tuple[Read, ...]:
-        """What is not in registers is read when it is needed."""
+        """The loads of elements that are not register-resident, where they are needed."""
         return tuple(self.registers.read(t) for t in sorted(set(accesses)) if t not in self.registers.resident)

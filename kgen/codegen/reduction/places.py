@@ -1,4 +1,4 @@
-"""Where the elements of a kernel are: along rows, or down columns."""
+"""The addresses and coordinates of a kernel's elements, along rows or down columns."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 @dataclass(slots=True)
 class Uses:
-    """The coordinates that the text made so far reads; others are not declared.
+    """The coordinates that the text so far reads; only these are declared.
 
-    ``reduced``: dimensions of elements, in the loop at hand; ``anywhere``: the same, in all loops.  ``kept``:
-    dimensions of rows.  ``row``: whether the number of a row is read.
+    ``reduced``: reduced dimensions in the current loop; ``anywhere``: the same in all loops.  ``kept``: kept
+    dimensions.  ``row``: whether the text reads the number of the row.
     """
 
     reduced: set[int] = field(default_factory=set)
@@ -28,7 +28,7 @@ class Uses:
     row: bool = False
 
     def in_loop(self, schedule: RowSchedule, index: str = "i") -> tuple[str, ...]:
-        """Lines of the coordinates that the loop at hand reads, which ends here."""
+        """End the current loop: the lines of the coordinates that it reads."""
         found = place_coordinates(schedule, self.reduced, index)
         self.anywhere |= self.reduced
         self.reduced.clear()
@@ -36,32 +36,32 @@ class Uses:
 
 
 class Places(Protocol):
-    """Where a family of kernels has its elements."""
+    """How a kernel finds its elements."""
 
     @property
     def uses(self) -> Uses: ...
 
     @property
     def place(self) -> str:
-        """The place of an element among those that are reduced."""
+        """The index of an element among those that are reduced."""
         ...
 
     def base_of(self, access: int) -> str:
-        """The name of where an operand's row or column begins."""
+        """The name of the start of an operand's row or column."""
         ...
 
     def along(self, access: int, j: str) -> str:
-        """Where an element is from there, ``j`` elements after the first of its group."""
+        """The offset from that start to an element, ``j`` elements after the first of its group."""
         ...
 
     def coordinate(self, number: int) -> str:
-        """``index()``: a coordinate of the row or column, or of the element in it."""
+        """The value of an op ``index``: a coordinate of the row or column, or of the element in it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowPlaces:
-    """Along rows.  ``at``: the place in its row of an element, or of the first of a group."""
+    """Along rows.  ``at``: the index in its row of an element or of a group's first one."""
 
     operands: Operands
     at: str
@@ -72,7 +72,7 @@ class RowPlaces:
         return f"{self.at} + j" if self.operands.schedule.group > 1 else self.at
 
     def row_offset(self, access: int) -> list[str]:
-        """The terms of where an operand's row begins."""
+        """The terms of the offset of an operand's row."""
         pattern = self.operands.planned(access).pattern
         if pattern is None:
             return []
@@ -88,7 +88,7 @@ class RowPlaces:
         return f"c{dimension}"
 
     def row_element(self, access: int) -> str:
-        """The element that a row has of an operand."""
+        """A row's one element of an operand."""
         return f"{self.operands.pointer(access)}[{' + '.join(self.row_offset(access)) or '0'}]"
 
     def base_of(self, access: int) -> str:
@@ -126,8 +126,9 @@ class RowPlaces:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlaces:
-    """Down columns.  ``place``: of an element in its column.  ``many``: whether a thread has several columns, which are
-    parts of packs and arrays, in loops over ``j``.
+    """Down columns.  ``place``: the index of an element in its column.
+
+    ``many``: whether a thread has several columns, with their values in packs and arrays, and loops over them by ``j``.
     """
 
     operands: Operands
@@ -136,14 +137,14 @@ class ColumnPlaces:
     uses: Uses = field(default_factory=Uses)
 
     def starts(self, accesses: Iterable[int]) -> tuple[Value, ...]:
-        """Where the thread's columns begin in each operand."""
+        """The start of the thread's columns in each operand."""
         starts = {t: terms for t in accesses if (terms := self.outer(t))}
         if any(self.operands.planned(t).pattern is not None for t in starts):
             self.uses.kept.update(range(1, self.operands.schedule.kept))
         return tuple(self.operands.start(t, self.base_of(t), terms) for t, terms in starts.items())
 
     def outer(self, access: int) -> list[str]:
-        """The terms of where a group of columns begins."""
+        """The terms of the offset of a group of columns."""
         planned = self.operands.planned(access)
         found: list[str] = []
         if planned.kind != "row":
@@ -169,11 +170,11 @@ class ColumnPlaces:
 
     @property
     def factor(self) -> str:
-        """The place, as the factor of a product."""
+        """``place`` as a factor of a product, in parentheses if needed."""
         return f"({self.place})" if " " in self.place else self.place
 
     def across(self, access: int, j: str) -> list[str]:
-        """The term of column ``j`` of a group."""
+        """The term of the offset from a group's first column to column ``j``."""
         match self.operands.planned(access).kind:
             case "vector":
                 return [j] if j else []
@@ -188,7 +189,7 @@ class ColumnPlaces:
         return f"layout.{self.operands.labels[access]}_step[{schedule.reduced if access in schedule.columnwise else 0}]"
 
     def one(self, access: int) -> str:
-        """Where an operand's element of column ``j`` is."""
+        """The one element of an operand for column ``j``."""
         return " + ".join(self.across(access, "j" if self.many else "")) or "0"
 
     def coordinate(self, number: int) -> str:
@@ -207,7 +208,7 @@ class ColumnPlaces:
 
 
 def dimension_of(operands: Operands, number: int) -> int | None:
-    """The dimension of the space whose coordinate the op ``index`` is; None where that is 0."""
+    """The dimension of the iteration space whose coordinate op ``number`` gives; None if the coordinate is always 0."""
     op = operands.step.kernel.ops[number]
     assert isinstance(op.attr, int)
     place = operands.step.places[number][op.attr]

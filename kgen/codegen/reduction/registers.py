@@ -1,4 +1,4 @@
-"""Elements in registers: what they are called there, and how they get there."""
+"""Elements in registers: their names, and their loads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """``resident``: the accesses whose elements stay in registers.  Others are read when they are needed."""
+    """The elements in registers.  ``resident``: the register-resident accesses; others are read where needed."""
 
     operands: Operands
     places: Places
@@ -27,7 +27,7 @@ class Registers:
         return names.vector(label) if several else f"{label}_in"
 
     def group(self, access: int) -> str:
-        """A group, or one of those that a thread keeps."""
+        """The name of a group; of register-resident groups, that of the current one."""
         several = access in self.resident and self.operands.schedule.vectors > 1
         return f"{self.name(access)}{'[v]' if several else ''}"
 
@@ -40,14 +40,14 @@ class Registers:
         return self.group(access) + (".at[j]" if self.operands.schedule.group > 1 else "")
 
     def is_picked(self, access: int) -> bool:
-        """Whether elements are taken from words."""
+        """Whether elements are extracted from 32-bit words."""
         return self.operands.schedule.group > 1 and self.operands.operand(access).dtype is BFLOAT16
 
     def declared(self, access: int) -> Declared:
         return self.operands.declared(access, self.name(access))
 
     def read(self, access: int) -> Read:
-        """How a group of elements is read, into registers that are there (``resident``) or new ones."""
+        """The load of a group, into registers that are declared before (``resident``) or new ones."""
         operands, schedule, base = self.operands, self.operands.schedule, self.places.base_of(access)
         name, resident = self.group(access), access in self.resident
         if schedule.group == 1 or operands.planned(access).kind == "row":
@@ -68,14 +68,14 @@ class Registers:
         return Read(name, "" if resident else "auto", value)
 
     def from_memory(self, access: int) -> str:
-        """A group of elements that are where one access reads them."""
+        """The text that loads a group in one access."""
         operands, place = self.operands, f"{self.places.base_of(access)} + {self.places.along(access, '')}"
         if access in operands.schedule.evict_last and operands.planned(access).kind != "staged":
             return f"load_evict_last<{operands.pack(access)}>({place})"
         return f"{operands.start_of_load(access)}{place})"
 
     def again(self, accesses: Iterable[int]) -> tuple[Read, ...]:
-        """How a part of the row gets what it needs: read, or resident as it was read."""
+        """How a later section gets its elements: by a load, or from the registers that hold them."""
         reads: list[Read] = []
         for access in accesses:
             if access not in self.resident:
@@ -85,7 +85,7 @@ class Registers:
         return tuple(reads)
 
     def block_bytes(self, access: int, group: int) -> int:
-        """Bytes of the blocks that groups of a shifted operand are read as."""
+        """The bytes of an aligned block by which groups of a shifted operand are loaded."""
         operands, schedule = self.operands, self.operands.schedule
         whole = group * operands.operand(access).dtype.size
         in_smem = access not in self.resident and schedule.vectors and schedule.cluster == 1

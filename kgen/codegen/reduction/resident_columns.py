@@ -1,7 +1,7 @@
-"""Kernels that keep columns, rows that are consecutive in memory, in registers: what their template sees.
+"""Writes the context of kernels with register-resident columns.
 
-Threads go across columns with vector loads, and have some elements of each of their columns.  What belongs to a column
-is an array with a place for each that a thread has.
+Threads go across columns with vector loads, and each has some elements of each of its columns.  Values of a column are
+in arrays with one element for each of a thread's columns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kgen.schedule.target import WORD
 
 
 def describe_resident_columns(facts: Facts) -> Described:
-    """A kernel that keeps columns."""
+    """A kernel with register-resident columns."""
     return ResidentColumnKernel.of(facts).describe()
 
 
@@ -49,18 +49,18 @@ def gathered(read: Read, group: int) -> list[str]:
 
 
 def is_exact(schedule: RowSchedule) -> bool:
-    """Whether all columns are as long as there are registers for."""
+    """Whether every column fills its threads' registers exactly."""
     return schedule.threads == 1 == schedule.reduced
 
 
 def held_accesses(schedule: RowSchedule) -> frozenset[int]:
-    """The accesses whose elements stay in registers.  What columns share is cached, and read when it is needed."""
+    """The register-resident accesses.  Operands that columns share come from the cache where they are needed."""
     own = (i for i in schedule.columnwise if schedule.accesses[i].pattern is not None or not schedule.patterns)
     return frozenset(i for i in own if schedule.accesses[i].kind != "row")
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:
-    """The place of a thread's element ``v`` of each of its columns."""
+    """The index in its column of a thread's element number ``v``."""
     if schedule.threads == 1:
         return v or "0"
     return f"{v} * {schedule.threads} + down" if v else "down"
@@ -70,8 +70,8 @@ def start_of_group(schedule: RowSchedule, v: str) -> str:
 class ResidentColumnKernel:
     """The parts that write the kernel.
 
-    ``values.passed``: the values of a column that element functions take.  ``writer`` writes what is computed once a
-    column.  ``states``: of all rounds, as far as they are written.
+    ``values.passed``: the values of a column that element functions take.  ``writer``: writes values that are computed
+    once a column.  ``states``: those of the rounds that are written so far.
     """
 
     facts: Facts
@@ -108,7 +108,7 @@ class ResidentColumnKernel:
 
     @property
     def j(self) -> str:
-        """The place of a column in arrays that have one for each."""
+        """The index of a column in arrays with an element for each column."""
         return self.calls.column
 
     @property
@@ -118,10 +118,10 @@ class ResidentColumnKernel:
 
     @property
     def loads_first(self) -> bool:
-        """As in rows (layernorm of 96 bfloat16 1.02 of a copy and 0.88).
+        """Whether only loads check every element, as in ``rows.py``.
 
-        Not single elements of 4 bytes and more: of those all are asked always (softmax of 512 x 1023 float32 0.65 of a
-        copy and 0.47).
+        Layernorm of 96 bfloat16 runs at 1.02 of a copy, otherwise 0.88.  Not for single elements of 4 bytes and more,
+        whose rounds check every element, too: softmax of 512 x 1023 float32 runs at 0.65 of a copy, otherwise 0.47.
         """
         schedule = self.schedule
         small = min(self.operands.operand(t).dtype.size for t in schedule.columnwise) < WORD
@@ -129,7 +129,7 @@ class ResidentColumnKernel:
 
     @property
     def fills(self) -> bool:
-        """Whether only the last of a thread's elements is asked whether it lies within the column."""
+        """Whether rounds check only a thread's last element against the column's end."""
         return self.schedule.fills or self.loads_first
 
     # --- the whole ----------------------------------------------------------------------------------
@@ -203,12 +203,12 @@ class ResidentColumnKernel:
         return sorted(found, key=lambda t: self.facts.step.accesses[t].operand)
 
     def reads_once(self) -> set[int]:
-        """Operands of which each column has one element."""
+        """The accesses with one element for each column."""
         ops = self.facts.step.kernel.ops
         return {access_of(self.facts.step, n) for n in self.parts.common if ops[n].name == "load"}
 
     def helpers(self, loads: Sequence[int]) -> tuple[str, ...]:
-        """The device functions that the kernel calls, and those that its element functions do."""
+        """The helpers that the kernel and its element functions call."""
         return (
             *self.functions.helpers,
             *self.writer.helpers,
@@ -220,16 +220,16 @@ class ResidentColumnKernel:
 
     @property
     def nearest(self) -> int:
-        """The distance of the nearest threads of a warp that share columns; 0 where none do."""
+        """The distance of the nearest threads of a warp that share columns; 0 if none do."""
         return self.lanes if self.lanes < WARP and WARP % self.lanes == 0 and self.schedule.threads > 1 else 0
 
     @property
     def entries(self) -> int:
-        """How many threads, or warps, leave results of each column for each other."""
+        """How many threads or warps exchange states of each column."""
         return self.schedule.block // WARP if self.nearest else self.schedule.threads
 
     def own_names(self) -> None:
-        """What a thread's columns are called, and scalars, sizes and indices."""
+        """Register the names of scalars, sizes and the indices of a thread's columns."""
         rows, passed, exprs = self.values.rows, self.values.passed, self.writer.exprs
         for n, op in enumerate(self.facts.step.kernel.ops):
             if op.name in ("scalar", "size"):
@@ -241,7 +241,7 @@ class ResidentColumnKernel:
                 exprs[n] = Expr(f"(long long){f'({code})' if ' ' in code else code}", Level.UNARY)
 
     def own_loads(self) -> list[str]:
-        """Lines that read what has one element for each column, and is needed before all others."""
+        """Lines that load the operands with one element for each column, before all others."""
         operands, passed = self.operands, self.values.passed
         lines: list[str] = []
         for n, op in enumerate(self.facts.step.kernel.ops):
@@ -265,14 +265,14 @@ class ResidentColumnKernel:
         return lines
 
     def of_columns(self, phase: int) -> list[str]:
-        """Lines, for each column, of what follows from the first ``phase`` rounds; and inverses of what divides."""
+        """Lines that compute a column's values from the first ``phase`` rounds, and the reciprocals of divisors."""
         writer, values = self.writer, self.values
         lines = list(writer.lines(self.parts.of_row(phase)))
         for n in sorted(self.parts.common):
             if n not in writer.exprs or self.facts.step.kernel.ops[n].name in ("const", "scalar", "size"):
                 continue
             code = writer.exprs[n].code
-            if n not in values.passed:  # loads have their names
+            if n not in values.passed:  # loads have their names already
                 values.passed[n], values.rows[n] = code, code.removesuffix("[j]")
             if n in self.parts.divisors and n not in values.reciprocals:
                 reciprocal = values.unique(names.reciprocal(values.rows[n]))
@@ -284,7 +284,7 @@ class ResidentColumnKernel:
         return lines
 
     def results(self, sinks: Sequence[int]) -> list[str]:
-        """Lines that say what a round has found of each column."""
+        """Lines that compute the results of a round for each column."""
         ops, writer = self.facts.step.kernel.ops, self.writer
         lines: list[str] = []
         for n in sinks:
@@ -318,7 +318,7 @@ class ResidentColumnKernel:
         return tuple(rounds)
 
     def first_step(self, place: int, number: int, steps: TwoSteps) -> ResidentRoundContext:
-        """The first of two steps, within a thread; the state of the second starts from its own."""
+        """The first of two steps, within a thread; the second step's state starts from the first's."""
         _, state = self.states[number]
         name = self.values.unique(names.of_reduction(state, steps.word))
         self.writer.helpers += steps.first.helpers
@@ -327,7 +327,7 @@ class ResidentColumnKernel:
         return replace(found, meets=False)
 
     def round(self, place: int, name: str, states: States) -> ResidentRoundContext:
-        """A round without its results.  ``place``: how many parts of the row come before."""
+        """A round without its results.  ``place``: the number of rounds before it."""
         states = {n: (without_partial(mine), state) for n, (mine, state) in states.items()}
         self.calls.states = states
         self.states.update(states)
@@ -347,7 +347,7 @@ class ResidentColumnKernel:
     # --- one element a column -----------------------------------------------------------------------
 
     def column_stores(self) -> tuple[tuple[Stored, ...], list[str]]:
-        """Packs of what has one element a column, and lines that fill them or write."""
+        """The packs of outputs with one element a column, and the lines that fill them or store directly."""
         ops, last = self.facts.step.kernel.ops, self.parts.last()
         loads = [
             load_one(self.places, self.writer, n)

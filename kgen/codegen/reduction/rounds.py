@@ -1,4 +1,4 @@
-"""Rounds of reductions along rows: what a thread does with each element, and how threads exchange what they found."""
+"""Rounds of reductions along rows: a thread's work on each element, and the exchange of states."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from kgen.schedule.reduction.schedule import WARP, is_plain
 
 @dataclass(slots=True)
 class Rounds:
-    """Writes rounds.  ``writer`` writes what is computed once a row; ``whole_groups``: the accesses of which states
-    take groups as they are.
+    """Writes rounds.
+
+    ``writer``: writes values that are computed once a row.  ``whole_groups``: the accesses whose groups states take
+    whole, as loaded.
     """
 
     operands: Operands
@@ -38,7 +40,7 @@ class Rounds:
     whole_groups: set[int] = field(default_factory=set)
 
     def first_step(self, place: int, base: str, number: int, steps: TwoSteps) -> Round:
-        """The first of two steps, within warps; the state of the second starts from its own."""
+        """The first of two steps, within warps; the second step's state starts from the first's."""
         _, state = self.states[number]
         name = self.values.unique(names.of_reduction(state, steps.word))
         self.writer.helpers += steps.first.helpers
@@ -47,7 +49,7 @@ class Rounds:
         return replace(found, meets=False)
 
     def round(self, place: int, name: str, states: States) -> Round:
-        """A round of reductions: of each element, but for those that take several of a group at a time."""
+        """A round of reductions; an element function updates all states but those that take whole groups."""
         operands, schedule = self.operands, self.operands.schedule
         whole = {n: access for n, (mine, _) in states.items() if (access := self.at_once(n, mine)) is not None}
         self.calls.states = states
@@ -71,7 +73,7 @@ class Rounds:
         )
 
     def work(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
-        """What is done with each group; ``whole``: the accesses of which states take groups as they are."""
+        """The work on each group; ``whole``: for states that take whole groups, the access."""
         parts: list[Part] = []
         for n, (mine, state) in states.items():
             if n in whole:
@@ -97,7 +99,7 @@ class Rounds:
         )
 
     def at_once(self, number: int, mine: Accumulator) -> int | None:
-        """The access of which this takes whole groups, as they are in memory: extremes of halves, sums of bytes."""
+        """The access whose groups the state can take whole, as loaded: for extremes of halves, sums of bytes."""
         operands, ops = self.operands, self.operands.step.kernel.ops
         if not mine.at_once:
             return None
@@ -111,7 +113,7 @@ class Rounds:
         return access if dtype.short in mine.at_once_of and words and operands.is_grouped(access) else None
 
     def result(self, number: int) -> Value:
-        """What a round has found of a row."""
+        """The result of a reduction for a row."""
         step, schedule = self.operands.step, self.operands.schedule
         op = step.kernel.ops[number]
         by, member = self.known.get(number, (number, ""))

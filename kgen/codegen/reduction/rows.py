@@ -1,4 +1,4 @@
-"""Kernels that reduce along rows: what their template sees."""
+"""Writes the context of kernels that reduce along rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def describe_rows(facts: Facts) -> Described:
 
 
 def is_exact(schedule: RowSchedule) -> bool:
-    """Whether all rows are as long as there are registers for."""
+    """Whether every row fills its threads' registers exactly."""
     return schedule.stages and schedule.threads == 1
 
 
 def held_accesses(schedule: RowSchedule) -> frozenset[int]:
-    """The accesses whose elements stay in registers.  What all rows share is cached, and read when it is needed."""
+    """The register-resident accesses.  Row operands come from the cache where they are needed."""
     if schedule.vectors == 0:
         return frozenset()
     some_differ = schedule.patterns > 0 or schedule.stages
@@ -45,7 +45,7 @@ def held_accesses(schedule: RowSchedule) -> frozenset[int]:
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:
-    """The first element of a thread's group ``v``, counted from the first group."""
+    """The index of the first element of a thread's group ``v``, counted from the row's first group."""
     threads, group = schedule.row_threads, schedule.group
     if threads == 1 and not v:
         return "0"
@@ -57,7 +57,7 @@ def start_of_group(schedule: RowSchedule, v: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RowKernel:
-    """The parts that write the kernel.  ``writer`` writes what is computed once a row."""
+    """The parts that write the kernel.  ``writer``: writes values that are computed once a row."""
 
     facts: Facts
     parts: Parts
@@ -109,7 +109,7 @@ class RowKernel:
         )
 
     def helpers(self) -> tuple[str, ...]:
-        """The device functions that the kernel calls, and those that its element functions do."""
+        """The helpers that the kernel and its element functions call."""
         read = (t for function in self.functions.written for t in reads_of(function))
         return (
             *self.functions.helpers,
@@ -229,7 +229,7 @@ class RowKernel:
 
     @property
     def width(self) -> str:
-        """The elements of a row."""
+        """The number of elements of a row."""
         schedule = self.facts.schedule
         if schedule.stages:
             return f"{schedule.resident}" if is_exact(schedule) else "layout.width"
@@ -237,15 +237,16 @@ class RowKernel:
 
     @property
     def fills(self) -> bool:
-        """Whether only a thread's last group is asked whether it lies within the row."""
+        """Whether rounds check only a thread's last group against the row's end."""
         return self.facts.schedule.fills or self.loads_first
 
     @property
     def loads_first(self) -> bool:
-        """Whether loads are asked all the same, so that none waits behind arithmetic.
+        """Whether loads check every group, so that all loads are issued before any arithmetic.
 
-        Rows of three groups a thread or more, of which as much is written as read: softmax of 16384 float32 1.02 of a
-        copy and 0.99, of 4096 bfloat16 1.031 and 1.025; but int8 from bfloat16 0.98 and 1.02.
+        For rows of three groups a thread or more that write at least as many bytes as they read.  Softmax of 16384
+        float32 runs at 1.02 of a copy, otherwise 0.99; of 4096 bfloat16 at 1.031, otherwise 1.025; but int8 from
+        bfloat16 would run at 0.98, otherwise 1.02.
         """
         schedule, operands = self.facts.schedule, self.operands
         alone = (
@@ -265,7 +266,7 @@ class RowKernel:
         return Persistent(self.operands.pack(in_smem), kept, value, self.places.uses.in_loop(self.facts.schedule))
 
     def pointers(self) -> tuple[Value, ...]:
-        """Where rows begin."""
+        """The start of a row in each operand."""
         varies = (t for t, is_64bit in enumerate(varying_accesses(self.facts.step)) if is_64bit)
         return tuple(
             self.operands.start(access, self.places.base_of(access), self.places.row_offset(access))
@@ -274,7 +275,7 @@ class RowKernel:
         )
 
     def resident(self, loads: Sequence[int]) -> tuple[Declared, ...]:
-        """What stays in registers of a row."""
+        """The registers that hold elements of a row."""
         vectors, group = self.facts.schedule.vectors, self.facts.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
         ops = self.facts.step.kernel.ops
@@ -287,7 +288,7 @@ class RowKernel:
     # --- what is computed once a row ----------------------------------------------------------------------
 
     def named(self) -> list[str]:
-        """Take over the names of values of a row; lines that invert those that elements are divided by."""
+        """Register the names of a row's values.  Returns the lines that compute the reciprocals of divisors."""
         lines: list[str] = []
         rows, reciprocals = self.values.rows, self.values.reciprocals
         for n in sorted(self.parts.common):
@@ -299,7 +300,7 @@ class RowKernel:
         return lines
 
     def fetched(self) -> tuple[Value, ...]:
-        """What this thread reads, or computes of its indices, once a row."""
+        """The values that a thread loads, or computes from indices, once a row."""
         ops, parts, exprs = self.facts.step.kernel.ops, self.parts, self.writer.exprs
         found: list[Value] = []
         for number, op in enumerate(ops):
@@ -322,7 +323,7 @@ class RowKernel:
         return Value(register_type(operand.dtype), value, self.places.row_element(access))
 
     def stores(self) -> tuple[str, ...]:
-        """One element a row."""
+        """The lines that store outputs with one element a row."""
         ops, last = self.facts.step.kernel.ops, self.parts.last()
         loads = [self.row_load(n) for n in last if ops[n].name == "load" and n not in self.writer.exprs]
         lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]

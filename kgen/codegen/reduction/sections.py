@@ -1,7 +1,7 @@
-"""The parts of a kernel with reductions: device functions of one element, and what is computed once a row.
+"""The sections of a kernel with reductions: device functions for one element, and values computed once a row.
 
-Each round of reductions has a function that takes an element into the states, and the outputs of a whole row have one
-that writes an element.  What is the same along a row is computed between them, in the kernel's own body.
+Each round of reductions has a function that updates the states with an element.  Outputs that vary along the row have
+one that writes an element.  Values that are uniform along the row are computed between them, in the kernel's body.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from kgen.partition.cut import ReductionStep
 from kgen.partition.trace import spread
 from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
 
-#: Ops that are written where they are used, in every part.
+#: Ops that are written where they are used, in every section.
 _LEAVES = frozenset({"const", "scalar", "size"})
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Which ops belong where.
+    """Which section each op belongs to.
 
-    ``rounds``: the reductions of each round.  ``varies``: whether an op varies along a row.  ``common``: ops that are
-    the same along a row and that rounds or elements need; stores of one element a row may need more of that kind.
-    ``divisors``: those that elements are divided by; ``wholes``: those of them that are sums of what they divide.
-    ``terms``: exponentials that are only summed; ``raised``: those that shares of 16 bits are made of.
+    ``rounds``: the reductions of each round.  ``varies``: whether an op varies along the row.  ``common``: uniform ops
+    that rounds or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common
+    ops that elements are divided by; ``wholes``: divisors that are the sum of their dividends, as in softmax.
+    ``terms``: exponentials that are only summed.  ``raised``: exponentials that are scaled by 2^24, for 16-bit
+    quotients.
     """
 
     step: ReductionStep
@@ -50,7 +51,7 @@ class Parts:
 
     @staticmethod
     def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
-        """``is_column``: a thread has several rows, so whatever goes into reductions belongs to an element."""
+        """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element."""
         ops = step.kernel.ops
         phase = step.phase()
         if is_column:
@@ -92,7 +93,7 @@ class Parts:
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
-        """The ops of one element that these need, with themselves, in order; but for what is ``given``."""
+        """The ops of one element that ``sinks`` need, with ``sinks``, in order, except those that are ``given``."""
         ops = self.step.kernel.ops
         found = set(sinks)
         stack = list(found)
@@ -104,9 +105,9 @@ class Parts:
         return sorted(found)
 
     def kept(self, sections: Sequence[Sequence[int]]) -> dict[int, int]:
-        """Values of an element that are worth keeping from one section to later ones, and which one makes each.
+        """Values of an element that later sections need again, and the number of the section that computes each.
 
-        ``sections``: the sinks of each.  What takes more than a few instructions is not computed twice.
+        Only values that take more than a few instructions are kept.  ``sections``: the sinks of each.
         """
         ops = self.step.kernel.ops
         found: dict[int, int] = {}
@@ -121,30 +122,30 @@ class Parts:
         return found
 
     def is_raised_share(self, number: int, by: int) -> bool:
-        """Whether op ``number`` divides a raised exponential ``by`` this value."""
+        """Whether op ``number`` divides a ``raised`` exponential by op ``by``."""
         op = self.step.kernel.ops[number]
         return is_division(op, by) and op.args[0] in self.raised
 
     def inverted(self, number: int, value: str) -> str:
-        """1 / x of a value, ``value``, that elements are divided by."""
+        """The text of a divisor's reciprocal; ``value``: the divisor's name."""
         raised = any(self.is_raised_share(i, number) for i in range(len(self.step.kernel.ops)))
         whole = f"{'0x1p-24f' if raised else '1.0f'} / {value}"
         return whole if number in self.wholes else f"reciprocal({value})"
 
     def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
-        """Whether an element takes more than a few instructions."""
+        """Whether computing the op for an element takes more than a few instructions."""
         found = set(self.behind([number], given)) - self.terms - self.raised
         return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in found)
 
     def of_row(self, phase: int) -> list[int]:
-        """What is computed once a row after round ``phase``, for all threads."""
+        """The ops that all threads compute once a row after round ``phase``."""
         ops = self.step.kernel.ops
         apart = {"load", "reduce", *_LEAVES}
         found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in apart}
         return sorted(found | self._leaves(found))
 
     def last(self) -> list[int]:
-        """What only the stores of single elements need, with these stores."""
+        """The stores of one element a row, and the ops that only these need."""
         ops = self.step.kernel.ops
         found: set[int] = set()
         stack = list(self.row_stores)
@@ -165,7 +166,7 @@ def is_division(op: Op, by: int) -> bool:
 
 
 def access_of(step: ReductionStep, number: int) -> int:
-    """The access that a load or store is."""
+    """The number of a load's or store's access."""
     op = step.kernel.ops[number]
     assert isinstance(op.attr, IndexMap)
     axes = spread(op, step.places[number], len(step.shape))
@@ -173,7 +174,7 @@ def access_of(step: ReductionStep, number: int) -> int:
 
 
 def by_value(step: ReductionStep, number: int, unique: names.Unique) -> tuple[str, str]:
-    """The type and name of a scalar, size or index where it is a parameter."""
+    """The type and name of the parameter for a scalar, size or index."""
     op = step.kernel.ops[number]
     if op.name == "scalar":
         assert isinstance(op.attr, int)
@@ -187,7 +188,7 @@ def by_value(step: ReductionStep, number: int, unique: names.Unique) -> tuple[st
 
 @dataclass(slots=True)
 class RowWriter(Writer):
-    """What is computed once a row.  ``places``: where each stored operand goes."""
+    """Writes ops that are computed once a row.  ``places``: the place that each output is stored to."""
 
     places: dict[int, str] = field(default_factory=dict)
 
@@ -195,7 +196,7 @@ class RowWriter(Writer):
         return self.places
 
     def lines(self, selected: Sequence[int]) -> tuple[str, ...]:
-        """Write some ops; the lines that this adds."""
+        """Write the selected ops.  Returns the lines that this adds."""
         before = len(self.body)
         self.write(selected)
         return tuple(self.body[before:])
@@ -203,10 +204,11 @@ class RowWriter(Writer):
 
 @dataclass(slots=True)
 class SectionWriter(Writer):
-    """A device function of one element.  ``states``: for each reduction, its accumulator and its state's name;
-    ``places``: the parameter that each output is written to; ``reciprocals``: those that hold 1 / x of a value of a
-    row; ``is_exact_division``: the one that says whether multiplying by these will do, for a group of elements.
-    ``picks``: whether elements are parts of words.
+    """Writes a device function for one element.
+
+    ``states``: for each reduction, its accumulator and its state's name.  ``places``: the parameter that each output is
+    written to.  ``reciprocals``: the parameter with each divisor's reciprocal.  ``is_exact_division``: the parameter
+    that says whether multiplying a group by these is exact.  ``picks``: whether elements are extracted from words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
@@ -262,11 +264,11 @@ class SectionWriter(Writer):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a device function of one element does: take it into some reductions, or write it (``sinks``).
+    """The work of a device function for one element: ``sinks`` are the reductions to update, or the stores.
 
-    ``states``: for each reduction, its accumulator and its state's name; ``rows``: names of values of a row.
-    ``given``: values that an earlier function has ``kept``.  ``by_group``: whether a group of elements can be done
-    again, without the fast path of division.  ``picks``: whether elements are parts of words.
+    ``states``: for each reduction, its accumulator and its state's name.  ``rows``: the names of a row's values.
+    ``given``: values that an earlier function has ``kept``.  ``by_group``: whether a group is divided on a fast path,
+    and again without it if that is not exact.  ``picks``: whether elements are extracted from 32-bit words.
     """
 
     name: str
@@ -281,7 +283,7 @@ class Section:
 
 
 def write_section(parts: Parts, section: Section, statements: Sequence[Statement]) -> Element:
-    """The function that takes one element into some reductions, or writes it."""
+    """The function that updates reductions with one element, or writes the element."""
     raised = parts.raised & {*section.kept, *section.given} if section.states else parts.raised
     terms = parts.terms | (parts.raised - raised)
     writer = SectionWriter(
@@ -312,7 +314,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
 
 
 def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
-    """Elements that are read: one parameter for each access, whichever ops load it."""
+    """Elements that are read: one parameter for each access, however many ops load it."""
     found: dict[int, Argument] = {}
     loads = sorted((access_of(step, n), n) for n in selected if step.kernel.ops[n].name == "load")
     for access, number in loads:
@@ -326,7 +328,7 @@ def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) 
 
 
 def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Sequence[int]) -> list[Argument]:
-    """Values of a row, with inverses of those that elements are divided by; and what earlier functions have kept."""
+    """Values of a row, reciprocals of divisors, and values that earlier functions have kept."""
     step, ops = parts.step, parts.step.kernel.ops
     arguments: list[Argument] = []
     outside = {a for n in selected for a in ops[n].args if a not in selected}
@@ -360,7 +362,7 @@ def _by_value(writer: SectionWriter, step: ReductionStep, selected: Sequence[int
 
 
 def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list[Argument]:
-    """What elements go into: the place if a state wants it, states, outputs, and what is kept."""
+    """The element's index if a state needs it, then what the function writes: states, outputs and kept values."""
     arguments: list[Argument] = []
     places = [section.states[n][0].places for n in section.sinks if n in section.states]
     if any(places):
@@ -384,13 +386,13 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
 
 
 def kept_name(step: ReductionStep, number: int) -> str:
-    """What a value that is kept is called: as the user calls it, else by its number."""
+    """The name of a kept value: the user's, else one with its number."""
     label = step.kernel.ops[number].label
     return label if label is not None else f"t{number}"
 
 
 def label_of(step: ReductionStep, op: Op) -> str:
-    """What a reduction's names start with: the user's name for it, else its kind."""
+    """The start of a reduction's names: the user's name for it, else its kind."""
     outputs = {o.name for o in step.kernel.operands if o.role != "input"}
     attr = op.attr
     kind = getattr(attr, "kind", "t")

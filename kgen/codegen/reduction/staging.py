@@ -1,4 +1,4 @@
-"""Rows that a block reads and writes by way of shared memory."""
+"""Staged rows: a block reads and writes them through shared memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen.schedule.reduction.schedule import WARP, RowSchedule
 
 
 def staging(operands: Operands, places: RowPlaces) -> Staged | None:
-    """How a kernel's rows move by way of shared memory, if they do."""
+    """How a kernel's rows are staged; None if they are not."""
     schedule, step = operands.schedule, operands.step
     staged = [i for i, t in enumerate(schedule.accesses) if t.kind == "staged"]
     if not staged:
@@ -31,7 +31,7 @@ def staging(operands: Operands, places: RowPlaces) -> Staged | None:
             )
         )
     warps = schedule.block // WARP
-    # So many rows further on, an odd multiple of what the threads of a row take at once lies behind.
+    # This many rows are an odd multiple of what the threads of a row access at once, which avoids bank conflicts.
     row_distance = min(schedule.threads if schedule.anchor is None else 2 * schedule.threads, warps)
     return Staged(
         tuple(declared), tuple(moved), row_distance, warps, schedule.rows_per_thread > 1
@@ -39,7 +39,7 @@ def staging(operands: Operands, places: RowPlaces) -> Staged | None:
 
 
 def staged_helpers(operands: Operands) -> tuple[str, ...]:
-    """The device functions that the lines call."""
+    """The helpers that move staged rows."""
     pairs = enumerate(zip(operands.schedule.accesses, operands.step.accesses, strict=True))
     staged = [(i, access) for i, (planned, access) in pairs if planned.kind == "staged"]
     readers = dict.fromkeys(_reader(operands, i) for i, access in staged if access.reads)
@@ -47,12 +47,12 @@ def staged_helpers(operands: Operands) -> tuple[str, ...]:
 
 
 def moves_packs(schedule: RowSchedule) -> bool:
-    """Whether the lines have operands that move by less than words."""
+    """Whether some staged operand moves by accesses smaller than words."""
     return any(t.kind == "staged" and t.alignment < 16 for t in schedule.accesses)
 
 
 def staged_operands(operands: Operands) -> list[str]:
-    """What a kernel asks of its staged operands."""
+    """What a kernel requires of its staged operands."""
     accesses = enumerate(operands.schedule.accesses)
     staged = [(operands.operand(i).name, t.alignment) for i, t in accesses if t.kind == "staged"]
     if not staged:
@@ -67,15 +67,15 @@ def _reader(operands: Operands, access: int) -> str:
 
 
 def _access_type(operands: Operands, access: int) -> str:
-    """How 16 bytes move: as words where they are aligned, since the compiler unpacks vectors of halves."""
+    """The type by which 16 bytes move: words if aligned, since the compiler would unpack vectors of halves."""
     alignment, size = operands.planned(access).alignment, operands.operand(access).dtype.size
     return "uint4" if alignment == 16 else f"Pack<{operands.type_of(access)}, {16 // size}, {alignment}>"
 
 
 def _arrays(operands: Operands, staged: list[int]) -> tuple[dict[int, str], list[Declared]]:
-    """The array in shared memory that each operand has, and their declarations.
+    """The array in shared memory of each operand, and the arrays' declarations.
 
-    A row that is only written takes the place of one that is only read: its thread has taken the elements before.
+    A row that is only written reuses the array of one that is only read, since its thread has read that before.
     """
     schedule, accesses = operands.schedule, operands.step.accesses
     arrays: dict[int, str] = {}

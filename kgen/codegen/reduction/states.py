@@ -1,4 +1,4 @@
-"""What the reductions of a kernel accumulate in, and how an element goes there."""
+"""The states of a kernel's reductions, and the variables that elements are accumulated in."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kgen.codegen.reduction.sections import label_of
 from kgen.ir.graph import Op, Reduction
 from kgen.partition.cut import ReductionStep
 
-States = dict[int, tuple[Accumulator, str]]  #: for each reduction, how it accumulates, and its state's name
+States = dict[int, tuple[Accumulator, str]]  #: for each reduction, its accumulator and its state's name
 
-#: Reductions that the state of another one of the same elements knows: the member that is their result.
+#: (kind, other kind) -> the member of the first one's state that is the result of the other, for the same elements.
 KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
 
 
 def known_of(step: ReductionStep) -> dict[int, tuple[int, str]]:
-    """Reductions that need no state of their own: the one whose state knows them, and the member of it."""
+    """For each reduction that needs no state of its own: the one whose state has its result, and the member."""
     ops = step.kernel.ops
     kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
     return {
@@ -35,9 +35,9 @@ def _same_elements(one: Op, two: Op) -> bool:
 
 
 def states_of(step: ReductionStep, shared: Collection[int], *, is_near: bool, is_brief: bool) -> States:
-    """For each reduction but those that are ``shared``.
+    """The states of all reductions but those in ``shared``, which take their result from another one's state.
 
-    ``is_near``: places are counted in 32 bits.  ``is_brief``: a thread takes few elements of each row.
+    ``is_near``: indices within a row have 32 bits.  ``is_brief``: a thread takes few elements of each row.
     """
     unique = names.Unique()
     found: States = {}
@@ -51,19 +51,19 @@ def states_of(step: ReductionStep, shared: Collection[int], *, is_near: bool, is
 
 
 def thread_state(mine: Accumulator, state: str) -> str:
-    """What a thread accumulates in."""
+    """The name of the variable that a thread accumulates in."""
     return state if mine.local is None else names.of_reduction(state, mine.local.word)
 
 
 def first_of(mine: Accumulator) -> str:
-    """The first value of what a thread accumulates in."""
+    """The initial value of that variable."""
     return mine.initial if mine.local is None else mine.local.init
 
 
 def target_of(mine: Accumulator, state: str, column: str, collected: str) -> str:
-    """What an element goes into.
+    """The variable that takes an element.
 
-    ``column``: the index of its column in arrays, if any.  ``collected``: the index of an element that is collected.
+    ``column``: the index of its column in arrays, if any.  ``collected``: its index, if elements are collected.
     """
     if mine.mode == "direct":
         return thread_state(mine, state) + column
@@ -72,7 +72,7 @@ def target_of(mine: Accumulator, state: str, column: str, collected: str) -> str
 
 
 def part_of(mine: Accumulator, state: str, thread: str, group: int) -> Part | None:
-    """What takes the elements of a group before ``thread`` does; None where each goes into that at once."""
+    """The partial result that takes the elements of a group; None if ``thread`` takes each element directly."""
     if mine.mode == "direct":
         return None
     part = names.of_reduction(state, "part")

@@ -1,8 +1,8 @@
-"""Reductions in two steps, for elements in registers: the second step starts from what the first has found.
+"""Reductions in two steps, for register-resident elements: the second step starts from the first one's result.
 
-A warp takes the greatest of its elements, then the sum of exponentials relative to that; or their mean, then the
-squared distances from it, in fewer instructions than moments take, and more accurately.  Warps exchange only the two
-together.
+A warp computes the maximum of its elements, then the sum of exponentials relative to it.  Or it computes their mean,
+then the sum of squared distances from it, which takes fewer instructions than moments and is more accurate.  Warps
+exchange their states only after both steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kgen.ir.graph import Op, Reduction
 
 @dataclass(frozen=True, slots=True)
 class TwoSteps:
-    """``word``: what the ``first`` step finds of a warp's elements; the ``second`` starts from it."""
+    """The two steps.  ``word``: the name of the ``first`` one's result for a warp, from which the ``second`` starts."""
 
     word: str
     first: Accumulator
@@ -31,7 +31,7 @@ class TwoSteps:
 
 
 def two_steps(op: Op, whole: Accumulator) -> TwoSteps | None:
-    """How to take ``op``, which ``whole`` accumulates; None: in one step."""
+    """The two steps for ``op``, whose accumulator is ``whole``; None if it takes one step."""
     if not isinstance(op.attr, Reduction) or op.attr.kind not in ("exp_sum", "logsumexp", "var", "std"):
         return None
     if op.dtype.is_complex:
