@@ -1,4 +1,4 @@
-"""The text of ``rows`` and ``tiled`` kernels, which walk the fastest dimension by groups of elements."""
+"""The text of ``rows`` and ``tiled`` kernels, which go along the fastest dimension by groups of elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgen.schedule.schedule import Schedule
 
 
 def write_rows(unit: Unit[Schedule]) -> Written:
-    """A kernel that computes where rows begin once for a group."""
+    """A kernel that computes the offsets of rows once for each group."""
     return RowsWriter(unit).write()
 
 
@@ -33,8 +33,10 @@ def write_tiled(unit: Unit[Schedule]) -> Written:
 
 
 class GroupWriter(ElementWriter):
-    """``first``: the dimension from which on offsets are computed from coordinates.  ``alone``: the place of an
-    element along the row that is in no whole group.
+    """Writes kernels that move groups.
+
+    ``first``: the first dimension whose coordinate goes into offsets of rows.  ``alone``: the index along the row of an
+    element that belongs to no whole group.
     """
 
     template: str
@@ -95,7 +97,7 @@ class GroupWriter(ElementWriter):
         return " + ".join(terms) or "0"
 
     def row_terms(self, number: int, p: str) -> list[str]:
-        """What says where an access's row begins."""
+        """The terms of the offset of an access's row."""
         pattern = self.schedule.accesses[number].pattern
         return [] if pattern is None else [names.offset(self.pattern(pattern))]
 
@@ -106,7 +108,7 @@ class GroupWriter(ElementWriter):
         return f"{self.pointer(access)}[{self.position(access, 'i')}]"
 
     def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
-        """What a call of the element function passes."""
+        """The text of an argument in a call of the element function."""
         if argument.kind in ("scalar", "size"):
             return argument.name
         if argument.kind == "index":
@@ -132,7 +134,7 @@ class GroupWriter(ElementWriter):
         return f"{name}_tile[v][(u / {group}) ^ (v / {group})].at[u % {group}]"
 
     def prefetched(self, number: int) -> bool:
-        """Whether an operand is loaded for all rows of a tile before the kernel waits for the tile."""
+        """Whether the kernel loads an operand for all rows of a tile before it waits for the tile."""
         return False
 
     def vectors(self, *, written: bool) -> tuple[OperandContext, ...]:
@@ -147,17 +149,17 @@ class GroupWriter(ElementWriter):
         return tuple(found)
 
     def anchor(self, anchor: int) -> str:
-        """The address of a row, where groups begin where an output is aligned."""
+        """The address of a row in the alignment anchor."""
         pattern = self.schedule.accesses[anchor].pattern
         offset = "" if pattern is None else f" + {names.offset(self.pattern(pattern))}"
         return f"{self.pointer(anchor)}{offset}"
 
     def elements_skipped(self, anchor: int) -> str:
-        """How many elements a row's first group reaches beyond its beginning."""
+        """The number of elements of a row's first group that lie before the row."""
         return elements_skipped(self.anchor(anchor), self.operand(anchor).dtype.size, self.schedule.group)
 
     def inside(self) -> tuple[str, ...]:
-        """For each shifted access, whether the blocks around a group lie within it."""
+        """For each shifted access, the condition that the aligned blocks of a group lie within the operand."""
         found: list[str] = []
         for number, planned in enumerate(self.schedule.accesses):
             if planned.kind == "shifted":
@@ -175,7 +177,7 @@ class GroupWriter(ElementWriter):
     # --- the layout struct, and comments ------------------------------------------------------------
 
     def layout(self) -> LayoutContext:
-        """The struct: sides, what work numbers are divided by, strides, steps."""
+        """The struct: extents, magic numbers, strides, steps."""
         rank, is_64bit = self.schedule.rank, self.schedule.index_bits == 64
         lines = index_decomposition(rank, set(range(rank)), is_64bit, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
@@ -192,7 +194,7 @@ class GroupWriter(ElementWriter):
         return tuple(found)
 
     def covered(self, note: str) -> list[str]:
-        """Which layouts the kernel is for, and its launch; ``note``: what is said of 64-bit indices."""
+        """The comment on the layouts that the kernel is for and its launch; ``note``: on 64-bit indices."""
         raise NotImplementedError
 
     def comment(self) -> tuple[str, ...]:
@@ -209,7 +211,7 @@ class GroupWriter(ElementWriter):
 
 
 class RowsWriter(GroupWriter):
-    """A thread has a group of elements of one row."""
+    """Writes kernels in which a thread has a group of elements of one row."""
 
     template = "rows.cu.j2"
 
@@ -224,7 +226,7 @@ class RowsWriter(GroupWriter):
 
 
 class TilesWriter(GroupWriter):
-    """A block has a tile of two dimensions."""
+    """Writes kernels in which a block has a tile of two dimensions."""
 
     template = "tiled.cu.j2"
     first = 2

@@ -32,7 +32,7 @@ def write_linear(unit: Unit[Schedule]) -> Written:
 
 
 def write_strided(unit: Unit[Schedule]) -> Written:
-    """A kernel that computes where each element is."""
+    """A kernel that computes the offsets of each element."""
     return LinearWriter(unit, ONE_BY_ONE).write()
 
 
@@ -40,7 +40,8 @@ def write_strided(unit: Unit[Schedule]) -> Written:
 class Walk:
     """How a kernel walks all elements.
 
-    ``reads_once``: whether operands of one element are read before the others.  ``covered``: which layouts it is for.
+    ``reads_once``: whether scalar operands are read before the others.  ``covered``: the comment on the layouts that
+    the kernel is for.
     """
 
     template: str
@@ -50,13 +51,13 @@ class Walk:
 
 @dataclass(frozen=True)
 class LinearWriter(ElementWriter):
-    """Kernels that walk all elements in one order."""
+    """Writes kernels that walk all elements in one order."""
 
     walk: Walk
 
     @property
     def index(self) -> str:
-        """The type of element numbers; that of a group that may begin before the first element has a sign."""
+        """The type of element numbers: signed with an alignment anchor, as a group may begin before element 0."""
         if self.schedule.index_bits == 64:
             return "long long"
         return "int" if self.schedule.anchor is not None else "unsigned int"
@@ -114,9 +115,9 @@ class LinearWriter(ElementWriter):
         return tuple(found)
 
     def argument(self, argument: Argument, mode: str, at: str) -> str:
-        """What a call of the element function passes: from the packs, or straight from memory at an index.
+        """The text of an argument in a call of the element function: from the packs, or directly from memory.
 
-        ``at`` is the place within the pack, or the index.
+        ``at``: the index within the pack, or in memory.
         """
         if argument.kind in ("scalar", "size"):
             return argument.name
@@ -157,7 +158,7 @@ class LinearWriter(ElementWriter):
         return tuple(found)
 
     def comment(self) -> tuple[str, ...]:
-        """What the kernel covers and how it is launched."""
+        """The layouts that the kernel is for, and how it is launched."""
         once = self.by_kind("scalar")
         single = [f"A single element, the same for all: {names.listed(once)}."] if once else []
         text = [*self.walk.covered(self), *single, *no_overlap_comment(self.step, self.schedule)]

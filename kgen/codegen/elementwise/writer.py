@@ -1,4 +1,4 @@
-"""What the writers of all elementwise kernels share: operands, stride patterns, parameters, comments."""
+"""The base of the writers of elementwise kernels: operands, stride patterns, parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgen.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class ElementWriter:
-    """One kernel that calls a function for each element.  ``labels``: a name for each access."""
+    """Writes one kernel that calls a function for each element.  ``labels``: a name for each access."""
 
     unit: Unit[Schedule]
     labels: tuple[str, ...] = field(init=False)
@@ -47,12 +47,12 @@ class ElementWriter:
 
     @property
     def has_layout(self) -> bool:
-        """Whether the kernel is given where its operands lie."""
+        """Whether the kernel has a layout struct."""
         return bool(self.unit.rule.struct)
 
     @property
     def needs_n(self) -> bool:
-        """Whether the kernel is given how much there is to do: not where its grid is exact."""
+        """Whether the amount of work is a parameter: not if the grid fits it exactly."""
         return True
 
     def operand(self, access: int) -> Operand:
@@ -62,15 +62,15 @@ class ElementWriter:
         return names.pointer(self.operand(access).name)
 
     def by_kind(self, kind: str) -> list[str]:
-        """The names of the operands that are accessed so."""
+        """The names of the operands with accesses of this kind."""
         return [self.operand(i).name for i, t in enumerate(self.schedule.accesses) if t.kind == kind]
 
     def pattern(self, number: int) -> str:
-        """A stride pattern bears the name of the first access that has it."""
+        """A stride pattern has the name of the first access that uses it."""
         return next(self.labels[i] for i, t in enumerate(self.schedule.accesses) if t.pattern == number)
 
     def once(self, kind: str) -> tuple[OperandContext, ...]:
-        """Operands of one element, for the whole space or for a row, that are read before anything else."""
+        """Operands with one element for all work or for a row, which are read before all others."""
         found: list[OperandContext] = []
         for argument in self.element.arguments:
             if argument.kind == "read" and self.schedule.accesses[int(argument.key)].kind == kind:
@@ -80,7 +80,7 @@ class ElementWriter:
         return tuple(found)
 
     def one(self, access: int) -> str:
-        """Where the one element of an operand is."""
+        """The text of an operand's one element."""
         return self.pointer(access)
 
     def parameters(self) -> Parameters:
