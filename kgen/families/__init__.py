@@ -1,6 +1,6 @@
-"""The kernel families: a record for each kind of kernel (:class:`~kgen.codegen.family.Family`), in the order of asking.
+"""The kernel families: a record for each kind of kernel (:class:`~kgen.codegen.family.Family`), in order of priority.
 
-A family is a module here and an entry of :data:`FAMILIES`.  Nothing else asks which family a schedule is of.
+A family is a module here and an entry of :data:`FAMILIES`.  No other code depends on which families there are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 
-#: In the order in which they are asked: the first that applies wins.
+#: In order of priority: the first family that applies is chosen.
 FAMILIES: tuple[Family[Any, Any], ...] = (
     COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
     CONTIGUOUS, TILED, FLAT, ROWS, STRIDED,
@@ -43,7 +43,7 @@ BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family 
 def facts_of(
     step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
 ) -> Facts:
-    """``bounded``: whether the extents are all known; ``along``: whether those that are reduced are."""
+    """``bounded``: whether all extents are known; ``along``: whether the extents of the reduced dimensions are."""
     where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target
     return (
         RowFacts(step, *where, placed.reduced, bounded, along)
@@ -78,16 +78,16 @@ def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
 
 
 def suffix_of(schedule: Schedule, itemsizes: Sequence[int]) -> str:
-    """What tells a kernel from others of one file.  ``itemsizes``: of each access, in bytes."""
+    """The suffix that makes a kernel's name unique in its file.  ``itemsizes``: of each access, in bytes."""
     return family_of(schedule).suffix(schedule, itemsizes)
 
 
 def classes_of(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:
-    """What each operand means to the kernel, in words."""
+    """A description of each operand's layout and of how the kernel accesses it."""
     return family_of(schedule).classes(schedule, space, itemsizes)
 
 
 def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
-    """Every kernel of ``layout`` up to ``rank`` dimensions after merging, for files made ahead of time."""
+    """The schedules that cover ``layout`` up to ``rank`` merged dimensions, for files generated ahead of time."""
     facts = RowFacts if isinstance(step, ReductionStep) else Facts
     return tuple(s for family in FAMILIES if family.facts is facts for s in family.covers(step, layout, rank))

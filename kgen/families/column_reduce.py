@@ -1,4 +1,4 @@
-"""``column_reduce``: reductions over a slow dimension; a thread has some columns, rows that lie side by side."""
+"""``column_reduce``: reductions over a slow dimension; each thread reduces some columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flat``: outputs dense in one order, a group of elements a thread; others at an offset computed for each element."""
+"""``flat``: dense outputs, one group of elements per thread; the other operands' offsets are computed per element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``row_reduce``: reductions along rows; some threads share a row.  Covers every layout."""
+"""``row_reduce``: reductions along rows, each shared by one or more threads.  Covers every layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
-    """With a block for each row, the grid is exact."""
+    """The number of rows is not needed where each block takes one row, because the grid is then exact."""
     needs_n = unit.schedule.rows > 1 or unit.schedule.shared_operand is not None
     return write_reduction(describe_rows, unit, needs_n=needs_n, shares=True, is_brief=unit.schedule.vectors > 0)
 

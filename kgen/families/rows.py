@@ -1,4 +1,4 @@
-"""``rows``: a group of elements of one row a thread; where rows begin is computed once for the group."""
+"""``rows``: one group of elements of a row per thread; the offset of the row is computed once per group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``strided``: one element a thread, its offsets computed from its coordinates.  Covers every layout."""
+"""``strided``: one element per thread, at offsets computed from its coordinates.  Covers every layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tiled``: square tiles of two dimensions, one a block, for operands that are consecutive along the second."""
+"""``tiled``: square tiles of two dimensions, one per block, for operands that are consecutive along the second."""
 
 from __future__ import annotations
 

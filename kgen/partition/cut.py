@@ -1,14 +1,14 @@
 """Cuts a program into few kernels.
 
 A kernel walks one space: kept axes, and one set of reduced axes that all its reductions share.  Its outputs have either
-the kept axes (one element a row) or all of them.  Without reductions, its outputs have one shape.  A value that fits no
-such kernel with what uses it goes through a buffer: a kernel of its own writes it, and later ones read it as they read
-an input.  That is so for reductions over other axes, and where a chain of reductions gets too long (``trace.py``).
-Everything else is computed where it is used, as often as it is used.
+the kept axes (one element per row) or all of them.  Without reductions, all outputs have the same shape.  A value that
+cannot be computed in the kernel that uses it goes through a buffer: another kernel writes it, and later ones read it
+like an input.  This applies to reductions over other axes, and to chains of reductions that are too long
+(``trace.py``).  Every other value is computed wherever it is used, and again for each use.
 
-The order is right because the program is a set of values, not of changes: a load means the element as it was before
-the call, whatever is updated, and what is read after an update is the value that was stored.  So all that matters is
-that no kernel reads what an earlier one, or another thread of its own, has updated: ``sharing.py``.
+The program is in SSA form: a load gives the element as it was before the call, and a read after an update uses the
+stored value directly.  So kernels may run in any order in which none reads an element that an earlier kernel, or
+another of its own threads, has updated.  ``fusion.py`` finds such an order.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from kgen.partition.trace import AxisMap, KernelSpace, Trace, Tracer, below, cha
 from kgen.passes.dce import dce
 from kgen.source import Source
 
-PLACES = frozenset({"argmin", "argmax"})  # reductions that give a place in their row
+PLACES = frozenset({"argmin", "argmax"})  # reductions whose result is an index within the row
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionStep(Step):
     """A kernel with reductions.
 
-    ``shape``: the kept axes, ``kept`` of them, then the reduced ones; none of size 1.  ``places``: for each op, the
-    axis of ``shape`` that each of its own axes walks, None for one of size 1.  Accesses map axes of ``shape``.
+    ``shape``: first the ``kept`` kept axes, then the reduced ones, without axes of size 1.  ``places``: for each op,
+    the axis of ``shape`` that each of its own axes maps to, None for an axis of size 1.  The ``axes`` of accesses are
+    those of ``shape``.
     """
 
     kept: int
     places: tuple[AxisMap, ...]
 
     def varies_along_row(self, number: int) -> bool:
-        """Whether a value changes along a row.  Where rows have one element, all but the results do."""
+        """Whether a value varies along the row.  In rows of one element, all values but results count as varying."""
         if self.kept == len(self.shape):
             return self.kernel.ops[number].name != "reduce"
         return any(p is not None and p >= self.kept for p in self.places[number])
@@ -53,8 +54,8 @@ class ReductionStep(Step):
     def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
         """The reduced dimensions, fastest first, then the kept ones.
 
-        Both are ordered after the operands that walk the most axes.  Where a reduction gives a place in its row, the
-        reduced axes keep the order of the program.
+        Operands that have the most axes decide the order of both.  Where a reduction's result is an index within the
+        row, the reduced axes keep the order of the program.
         """
         order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.accesses[i].axes))
         linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.kernel.ops)
@@ -71,7 +72,7 @@ class ReductionStep(Step):
         return IterationSpace(reduced.shape + kept.shape, strides, reduced.axes + kept.axes), len(reduced.shape)
 
     def reads_by_row(self) -> set[tuple[int, AxisMap]]:
-        """Operands, and the maps through which all threads of a row may read the one element that the row has."""
+        """Accesses (operand and axes) to one element per row, which all threads of the row may read."""
         ops = self.kernel.ops
         by_row = [False] * len(ops)
         for number in range(len(ops) - 1, -1, -1):
@@ -85,7 +86,7 @@ class ReductionStep(Step):
         }
 
     def phase(self) -> tuple[int, ...]:
-        """For each op, after how many rounds of reductions it is known; a reduction's own round counts."""
+        """For each op, how many rounds of reductions it needs, including its own if it is a reduction."""
         found: list[int] = []
         for op in self.kernel.ops:
             before = max((found[a] for a in op.args), default=0)
@@ -96,8 +97,8 @@ class ReductionStep(Step):
 def cut(kernel: Graph, *, chained: bool = True) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
     """The operands with buffers added, and the steps in the order in which they have to run.
 
-    ``chained``: whether one kernel may reduce, and then reduce or write a whole row with the result.  That needs each
-    row to be the work of one block, which is too little where rows are few and long.
+    ``chained``: whether one kernel may reduce a row and then use the result to reduce or write the whole row again.
+    Then one block (or cluster) has to take the whole row, which leaves the device idle where rows are few and long.
     """
     tracer = Tracer(kernel, chain_cuts(kernel), chained=chained)
     loads, stores = (
@@ -149,7 +150,7 @@ def _step(kernel: Graph, tracer: Tracer, joint: FusedKernel, made: Mapping[int, 
 def _ops(
     kernel: Graph, trace: Trace, made: Mapping[int, int]
 ) -> tuple[list[Op], list[AxisMap], dict[tuple[int, AxisMap], int]]:
-    """The ops of a kernel and their places; which one each value at a place is.  ``made``: the operands of buffers."""
+    """The ops of a kernel, their places, and the op of each (value, place).  ``made``: the operands of buffers."""
     ops: list[Op] = []
     places: list[AxisMap] = []
     moved: dict[tuple[int, AxisMap], int] = {}
@@ -162,7 +163,7 @@ def _ops(
                 args = tuple(
                     moved[a, p] for a, p in zip(op.args, below(op, place, kernel.ops, trace.space), strict=True)
                 )
-                if op.name == "expand":  # axes have places already
+                if op.name == "expand":  # a place is in axes of the space, so expanding changes nothing
                     moved[number, place] = args[0]
                     continue
                 here = Op(op.name, args, op.dtype, op.shape, op.attr, op.label, op.span)
@@ -179,7 +180,7 @@ def _whole(op: Op, operand: int) -> IndexMap:
 
 
 def _aligned(op: Op, place: AxisMap, space: KernelSpace) -> Op:
-    """The op with its last axis at the last one of the space, as kernels without reductions have it."""
+    """The op with its axes right-aligned to those of the space, as kernels without reductions expect."""
     rank = len(space.dims)
     if all(p is None or p == rank - len(place) + i for i, p in enumerate(place)):
         return op
@@ -196,7 +197,7 @@ def _aligned(op: Op, place: AxisMap, space: KernelSpace) -> Op:
 
 
 def _accesses(part: Graph, maps: Iterable[AxisMap]) -> tuple[Access, ...]:
-    """What a kernel accesses, what it writes first.  ``maps``: of each load and store."""
+    """A kernel's accesses, those that write first.  ``maps``: the axes of each load and store."""
     reads: dict[tuple[int, AxisMap], None] = {}
     writes: dict[tuple[int, AxisMap], None] = {}
     for op, axes in zip((o for o in part.ops if isinstance(o.attr, IndexMap)), maps, strict=True):
@@ -207,11 +208,11 @@ def _accesses(part: Graph, maps: Iterable[AxisMap]) -> tuple[Access, ...]:
     return tuple(sorted(written, key=lambda t: t.operand) + sorted(read, key=lambda t: t.operand))
 
 
-# --- what extents decide --------------------------------------------------------------------------------
+# --- checks that need extents ----------------------------------------------------------------------------
 
 
 def refuse_empty(kernel: Graph, extents: Mapping[str, int], source: Source) -> None:
-    """Raises :class:`~kgen.KgenError` (``nothing-to-reduce``) where ``min`` and its like have no element."""
+    """Raises :class:`~kgen.KgenError` (``nothing-to-reduce``) where ``min`` or the like reduces zero elements."""
     reporter = Reporter(source)
     for op in kernel.ops:
         if isinstance(op.attr, Reduction) and op.attr.kind in NO_IDENTITY:

@@ -1,14 +1,14 @@
 """Which sinks share a kernel, and in which order kernels run.
 
-Two rules decide the order.  A buffer is written in an earlier kernel than those that read it.  An argument that a
-program updates is read, as it was, in earlier kernels than the one that updates it, or in that one.
+Two rules decide the order.  A buffer is written in an earlier kernel than those that read it.  The old value of an
+argument that the program updates is read no later than in the kernel that updates it.
 
-A kernel may update what it reads only where each thread reads the elements that it writes itself, and no others: where
-all threads of a row read the one element that one of them writes, that is a race.
+A kernel may update an operand that it reads only where each thread reads no elements but those that it writes.  Where
+all threads of a row read one element and one of them writes it, that is a race.
 
-Units, the sinks that are traced together, come in an order that obeys both rules.  Each joins a kernel that is there,
-if one that is late enough walks the same space and reads an array in common, else it becomes a new, last one.  What
-waits for it comes later, so joining never breaks a rule.
+A unit is a set of sinks that are traced together.  Units are placed in an order that obeys both rules.  Each is fused
+into an existing kernel, if one that is late enough walks the same space and reads a common array; otherwise it becomes
+a new kernel at the end.  Units that depend on it are placed later, so fusing never breaks a rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and a
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Sinks that are computed together, whatever else shares their kernel."""
+    """Sinks that are always computed in the same kernel."""
 
     sinks: tuple[int, ...]
     trace: Trace
@@ -33,7 +33,7 @@ class Unit:
 
 @dataclass(slots=True)
 class FusedKernel:
-    """A kernel in the making.  ``reads``: by operand."""
+    """A kernel under construction.  ``reads``: by operand."""
 
     space: KernelSpace
     sinks: list[int] = field(default_factory=list)
@@ -65,7 +65,7 @@ def _varies_along_row(space: KernelSpace, axes: AxisMap) -> bool:
 
 
 def _read(ops: Sequence[Op]) -> list[int | None]:
-    """The operands that each value is made of, as bits; None where a reduction is needed, too."""
+    """For each value, a bit mask of the operands that it depends on; None where it depends on a reduction."""
     found: list[int | None] = []
     for op in ops:
         bits: int | None = 1 << op.attr.operand if op.name == "load" and isinstance(op.attr, IndexMap) else 0
@@ -86,9 +86,9 @@ class Fuser:
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order."""
-        # Updates that wait for each other's arguments are one unit, where they walk one space; else what they reduce
-        # goes through buffers.  Then they read elements of their own shape or of smaller ones, and larger shapes first
-        # is an order.
+        # Updates that read each other's operands form a cycle.  Those that walk one space are merged into one unit;
+        # for the others, reductions go through buffers.  Such updates read only elements of their own shape or of
+        # smaller ones, so placing larger shapes first is a valid order.
         merged: frozenset[int] = frozenset()
         separate: frozenset[int] = frozenset()
         while True:
@@ -103,8 +103,8 @@ class Fuser:
     # --- units ----------------------------------------------------------------------------------------
 
     def _units(self, stores: Sequence[int], merged: frozenset[int], separate: frozenset[int]) -> list[Unit]:
-        """One for each store and each buffer, but for stores without reductions that have one shape and read the same,
-        and for all updates of one space that are ``merged``."""
+        """One unit for each store and each buffer.  Two kinds of stores share one: those without reductions that have
+        the same shape and operands, and ``merged`` updates that walk the same space."""
         units: list[Unit] = []
         alike: dict[tuple[Shape, int], list[int]] = {}
         together: dict[KernelSpace, list[int]] = {}
@@ -126,7 +126,7 @@ class Fuser:
             else:
                 units.append(Unit(tuple(sinks), trace))
         made: set[int] = set()
-        for unit in units:  # grows by what its members read
+        for unit in units:  # the list grows: buffers may need other buffers
             for n in sorted(unit.trace.buffers - made):
                 made.add(n)
                 units.append(Unit((n,), self.tracer.alone(n)))
@@ -144,7 +144,7 @@ class Fuser:
     # --- order ----------------------------------------------------------------------------------------
 
     def _placed(self, units: Sequence[Unit]) -> tuple[list[FusedKernel], list[Unit]]:
-        """The kernels, and the units that wait for each other."""
+        """The kernels, and the units that could not be placed because they depend on each other."""
         after = self._after(units)
         not_before = self._not_before(units)
         needed = [a | b for a, b in zip(after, not_before, strict=True)]
@@ -168,12 +168,12 @@ class Fuser:
         return placement.kernels, [unit for i, unit in enumerate(units) if i not in where]
 
     def _after(self, units: Sequence[Unit]) -> list[set[int]]:
-        """For each unit, those that write the buffers that it reads."""
+        """For each unit, the units that write the buffers that it reads."""
         maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
         return [{maker[n] for n in unit.trace.buffers} for unit in units]
 
     def _not_before(self, units: Sequence[Unit]) -> list[set[int]]:
-        """For each unit, those that read what it updates: none of them may come later."""
+        """For each unit, the others that read the operands that it updates: none of them may run in a later kernel."""
         readers: dict[int, set[int]] = {}
         for i, unit in enumerate(units):
             for read in unit.trace.reads:
@@ -193,7 +193,8 @@ class Fuser:
 
 
 class _Placement:
-    """Kernels in order, found by what they walk and read: arrays that one unit reads count as one for all."""
+    """The kernels in order, indexed by space and operand.  Operands that one unit reads together are linked: they count
+    as one for all units (union-find)."""
 
     def __init__(self, sharer: Fuser, units: Sequence[Unit]) -> None:
         self.sharer = sharer
@@ -210,7 +211,7 @@ class _Placement:
         self.by_shape: dict[KernelSpace, int] = {}  # of kernels without reductions
 
     def put(self, unit: Unit, earliest: int) -> int:
-        """Add a unit to a kernel that is no earlier, or to a new one; which."""
+        """Add a unit to a kernel at ``earliest`` or later, or to a new one, and return the kernel's number."""
         for place in self._candidates(unit):
             found = self._try_fuse(self.kernels[place], unit) if place >= earliest else None
             if found is not None:
@@ -229,17 +230,17 @@ class _Placement:
         return place
 
     def _fusion_key(self, shape: KernelSpace | Shape, operand: int) -> FusionKey:
-        """The one that stands for all that are linked."""
+        """The representative of all keys that are linked to this one."""
         face = (shape, operand)
         while face in self.linked:
             up = self.linked[face]
             if up in self.linked:
-                self.linked[face] = self.linked[up]  # halves the way for the next time
+                self.linked[face] = self.linked[up]  # path halving
             face = up
         return face
 
     def _candidates(self, unit: Unit) -> list[int]:
-        """Kernels that read an array in common, those of the very space first; then any of the same shape."""
+        """Kernels that read a common array, those of exactly this space first; then any of the same shape."""
         space = unit.trace.space
         operands = sorted({r.operand for r in unit.trace.reads})
         found = [self.latest.get(self._fusion_key(face, o)) for face in _fusion_keys(space) for o in operands]
@@ -248,21 +249,21 @@ class _Placement:
         return [place for place in dict.fromkeys(found) if place is not None]
 
     def _try_fuse(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
-        """The kernel, which may have to become one with reductions, and the unit as a part of it; None if unfit."""
+        """The kernel, perhaps in a space with reductions now, and the unit's trace in it; None if they do not fuse."""
         found = self._in_one_space(kernel, unit)
         if found is None:
             return None
         kernel, trace = found
         chained, updated = self.sharer.tracer.chained, self.sharer.updated
         if not chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
-            return None  # a row that needs a result would share the kernel that finds it
+            return None  # one kernel would compute a reduction and use its result
         mine = {o: axes for o, axes in trace.writes.items() if o in updated}
         theirs = [r for o in mine for r in kernel.reads.get(o, ())]
         clash = races(kernel.space, theirs, mine) or races(kernel.space, trace.reads, kernel.writes)
         return None if clash else (kernel, trace)
 
     def _in_one_space(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
-        """Both in the space of the one that has reductions, where only one has; None where spaces differ otherwise."""
+        """Both in one space: that of the one with reductions, if only one has any; None if spaces differ otherwise."""
         tracer, trace = self.sharer.tracer, unit.trace
         if trace.space == kernel.space:
             return kernel, trace
@@ -273,7 +274,7 @@ class _Placement:
         if any(rows.place(tracer.ops[n].shape) is None for n in others):
             return None
         moved = tracer.run(rows, others)
-        if moved.fused:  # it would read what the order of kernels has not reckoned with
+        if moved.fused:  # its reads would differ from those that the order was made for
             return None
         if not flat:
             return kernel, moved
@@ -283,7 +284,7 @@ class _Placement:
 
 
 def _fusion_keys(space: KernelSpace) -> list[KernelSpace | Shape]:
-    """What units that may join a kernel have in common with it."""
+    """Keys by which units that may be fused into a kernel find it."""
     if space.reduced is None:
         return [space, moving(space.dims)]
     return [space, space.dims, tuple(space.dims[a] for a in space.kept)]

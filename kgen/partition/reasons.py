@@ -1,4 +1,4 @@
-"""Why a program takes several kernels, and in this order, in the words that ``explain`` has."""
+"""Why a program needs several kernels in this order: the text that ``explain`` prints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgen.partition.trace import LONGEST_CHAIN
 
 
 def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, ...], ...]:
-    """For each step, what it leaves for later ones and why they do not find it themselves; what it has to wait for."""
+    """For each step, which buffers it writes for later steps and why, and which steps it has to run after."""
     written = [{t.operand for t in s.accesses if t.writes} for s in steps]
     read = [{t.operand for t in s.accesses if t.reads} for s in steps]
     found: list[tuple[str, ...]] = []
@@ -29,7 +29,7 @@ def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, .
 
 
 def _updates(operands: Sequence[tuple[int, Operand]], read: Sequence[set[int]]) -> list[str]:
-    """What is said of arguments that a step updates.  ``read``: by the steps before it."""
+    """Reasons for the arguments that a step updates.  ``read``: the operands that each step before it reads."""
     updated = [(known.name, _those(operand, read)) for operand, known in operands if known.role == "inout"]
     return [f"order: `{n}` is updated here, after {_kernels(before)} it as it was" for n, before in updated if before]
 
@@ -46,7 +46,7 @@ def _kernels(numbers: Sequence[int]) -> str:
 
 
 def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> str:
-    """Why a kernel does not compute what it reads from a buffer."""
+    """Why a kernel reads a value from a buffer instead of computing it."""
     ops = step.kernel.ops
     store = next(op for op in step.kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
     if ops[store.args[0]].name != "reduce":

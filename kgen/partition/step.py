@@ -21,17 +21,17 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One kernel over one iteration shape.  ``accesses``: what it writes first, then what it only reads."""
+    """One kernel over one iteration shape.  ``accesses``: those that write first, then those that only read."""
 
     kernel: Graph
     shape: Shape
     accesses: tuple[Access, ...]
 
     def index_axes(self) -> frozenset[int]:
-        """The axes of the space that ``index()`` reads, so that merging must leave them whole."""
+        """The axes of the space that ``index()`` reads; they must not be merged with others."""
         rank = len(self.shape)
         return frozenset(op.attr + rank for op in self.kernel.ops if op.name == "index" and isinstance(op.attr, int))
 
     def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
-        """The space in the order in which it is walked, and how many dimensions, the first ones, are reduced."""
+        """The space in the order in which it is walked, and how many of its first dimensions are reduced."""
         return iteration_space(shape, layouts, keep=self.index_axes()), 0

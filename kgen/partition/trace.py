@@ -1,10 +1,10 @@
-"""What one kernel computes: its sinks, and every value between them and memory, each at its place in the space.
+"""What one kernel computes: its sinks and all values that they depend on, each with its place in the space.
 
-A kernel walks a space.  A sink is a store, or a value that later kernels read from a buffer; it lies along all axes of
-the space (*whole*) or along those that are kept (*narrow*).  From there each value's place follows, argument by
-argument: broadcasting aligns the last axes, ``expand`` puts axes of one element in, and the argument of a reduction has
-the reduced axes of the space besides those of its result.  Axes of one element have no place, so they never matter.
-A value that is needed at two places is two values.
+A kernel walks a space.  A sink is a store, or a value that later kernels read from a buffer; it has all axes of the
+space (*whole*) or only the kept ones (*narrow*).  A value's place maps its axes to those of the space.  The places of
+an op's arguments follow from its own: broadcasting aligns the last axes, ``expand`` inserts axes of size 1, and the
+argument of a reduction has the reduced axes of the space as well.  Axes of size 1 map to None.  A value that is needed
+at two places is computed twice.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ AxisMap = tuple[
 class KernelSpace:
     """What a kernel walks.
 
-    ``reduced``: the axes that its reductions share; None where it has none, and its stores all have the shape ``dims``.
-    With reductions, ``dims`` are those of what they reduce, in the order of the program, without those of size 1.
+    ``reduced``: the axes that all its reductions reduce; None without reductions: all stores then have shape ``dims``.
+    With reductions, ``dims`` is the shape of their arguments, in the order of the program, without axes of size 1.
     """
 
     dims: Shape
@@ -38,11 +38,11 @@ class KernelSpace:
         return tuple(i for i in range(len(self.dims)) if i not in reduced)
 
     def varies_along_row(self, place: AxisMap) -> bool:
-        """Whether a value changes along a row."""
+        """Whether a value varies along the row."""
         return self.reduced is not None and any(p in self.reduced for p in place if p is not None)
 
     def place(self, shape: Shape) -> AxisMap | None:
-        """Where a sink of this shape lies, None where it does not fit."""
+        """The place of a sink of this shape, None where it does not fit."""
         if self.reduced is None:
             return tuple(None if dim == 1 else i for i, dim in enumerate(shape)) if shape == self.dims else None
         dims = moving(shape)
@@ -55,7 +55,7 @@ class KernelSpace:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """``axes``: the operand's axis for each of the space.  ``by_row``: whether all threads of a row may read it."""
+    """``axes``: for each axis of the space, the operand's.  ``by_row``: whether all threads of a row may read it."""
 
     operand: int
     axes: AxisMap
@@ -64,9 +64,10 @@ class Read:
 
 @dataclass(slots=True)
 class Trace:
-    """``values``: every place at which a value is needed, and whether a whole row or a reduction needs it there.
+    """``values``: for each value, the places at which it is needed, and whether a reduction or a value that varies
+    along the row uses it there.
 
-    ``loaded``: those that come from a buffer; ``fused``: the reductions that do not.
+    ``loaded``: the values that are read from a buffer; ``fused``: the reductions that the kernel computes.
     """
 
     space: KernelSpace
@@ -111,8 +112,8 @@ def spread(op: Op, place: AxisMap, rank: int) -> AxisMap:
 
 
 class Tracer:
-    """``chained``: whether a kernel may reduce, and then reduce or write a whole row with the result.  ``chain_cuts``:
-    values that are read from buffers wherever they are used."""
+    """``chained``: whether a kernel may reduce a row and then use the result to reduce or write the whole row again.
+    ``chain_cuts``: values that are read from buffers wherever they are used."""
 
     def __init__(self, kernel: Graph, chain_cuts: Iterable[int], *, chained: bool) -> None:
         self.ops = kernel.ops
@@ -136,7 +137,7 @@ class Tracer:
         if separate:
             return flat
         mine = tuple(i for i, dim in enumerate(op.shape) if dim != 1)
-        for number, place in flat.loaded:  # the last reduction that the sink fits decides
+        for number, place in flat.loaded:  # the space of the last reduction that the sink fits
             if number in self.chain_cuts or self.ops[number].name != "reduce":
                 continue
             space = self.rows(number)
@@ -193,19 +194,19 @@ class Tracer:
 
 # --- chains -----------------------------------------------------------------------------------------------
 
-#: Rounds of reductions after which a chain is written to memory: from there on later rounds start, instead of computing
-#: all of it again for each.
+#: Rounds of reductions after which a chain's values are written to memory.  Later rounds read them, instead of
+#: computing the whole chain again.
 LONGEST_CHAIN = 16
 
 
 def chain_cuts(kernel: Graph) -> set[int]:
     """Values at which chains of more than :data:`LONGEST_CHAIN` rounds are cut.
 
-    Of a value that a multiple of so many rounds is needed for, and that goes into the next one: itself, where it is
-    made of values of earlier rounds, too; else the reductions that it is made of, which are smaller.
+    These are values that need a multiple of that many rounds and that the next round uses.  Such a value goes to
+    memory itself where it also depends on values of earlier rounds; else its reductions do, which are smaller.
     """
     ops = kernel.ops
-    rounds: list[int] = []  # for each op, how many it takes
+    rounds: list[int] = []  # for each op, how many it needs
     mixed: list[bool] = []
     for op in ops:
         before = max((rounds[a] for a in op.args), default=0)
@@ -222,7 +223,7 @@ def chain_cuts(kernel: Graph) -> set[int]:
 
 
 def _reductions(kernel: Graph, small: list[int], rounds: Sequence[int], cut: Set[int]) -> set[int]:
-    """The reductions that values are made of, up to where they are cut already.  ``rounds``: that each op takes."""
+    """The reductions that values depend on, as far back as the existing cuts.  ``rounds``: how many each op needs."""
     ops, found = kernel.ops, set[int]()
     seen: set[int] = set()
     while small:

@@ -1,4 +1,4 @@
-"""The kernels that cover a class of layouts, for files made ahead of time, when no array is at hand."""
+"""Schedules that cover a class of layouts, for files that are generated ahead of time, before any array is known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
 
 
 def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """16-byte aligned operands, any alignment, and aligned with 64-bit indices."""
+    """Three kernels: for operands aligned to 16 bytes, for any alignment, and aligned with 64-bit indices."""
     if layout in ("any", "contiguous"):
         yield _contiguous(step, aligned=True)
     if layout == "any" and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
@@ -40,7 +40,7 @@ def _itemsize(step: Step, access: Access) -> int:
 
 
 def _is_single(step: Step, access: Access) -> bool:
-    """An operand that is known to have one element where the space has more."""
+    """Whether an operand is known to have one element where the space has more."""
     return all(dim == 1 for dim in step.kernel.operands[access.operand].shape) and any(dim != 1 for dim in step.shape)
 
 
@@ -61,7 +61,7 @@ def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Sch
 
 
 def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
-    """Each operand with strides of its own: the calculator's arity is the number of operands."""
+    """Every operand has its own stride pattern, except for single elements."""
     accesses: list[AccessSchedule] = []
     pattern = 0
     for access in step.accesses:

@@ -1,4 +1,4 @@
-"""Division by extents that are known at a launch, and numbers as the bytes of a layout struct."""
+"""Division by extents that are known only at launch, and the packing of numbers into a layout struct."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def divisors(extents: Sequence[int], is_64bit: bool) -> list[bytes]:
-    """Extents, and for 32-bit division their magic numbers and shifts."""
+    """The packed extents and, for 32-bit division, their magic numbers and shifts."""
     if is_64bit:
         return [packed("q", extents)]
     magic = [magic_number(d) for d in extents]
@@ -15,7 +15,7 @@ def divisors(extents: Sequence[int], is_64bit: bool) -> list[bytes]:
 
 
 def packed(code: str, values: Sequence[int]) -> bytes:
-    """Little-endian; ``code`` is ``struct``'s."""
+    """The values as little-endian bytes; ``code``: a format character of ``struct``."""
     return struct.pack(f"<{len(values)}{code}", *values)
 
 

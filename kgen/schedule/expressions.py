@@ -1,7 +1,7 @@
-"""Integer expressions over extents, strides and a device: what a launch is computed from, as data.
+"""Integer expressions over extents, strides and device properties, as data: launches are computed from them.
 
 An expression is a frozen tree.  Python evaluates it (:func:`python` gives the text of a Python expression), ``explain``
-prints it, and :func:`c` gives the same as C.  Divisions are of numbers that are not negative.
+prints it, and :func:`c` gives the same as C.  Dividends are never negative.
 
     ceil_div(extent(0), 4) * extent(1)
 """
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
-#: magic, shift: see :func:`kgen.schedule.divisors.magic_number`; >: 1 or 0; if: the second where the first is not 0,
-#: else the third
+#: magic, shift: see :func:`kgen.schedule.divisors.magic_number`; >: 1 or 0; if: the second argument where the first is
+#: not 0, else the third
 Operator = Literal["+", "-", "*", "ceil", "min", "max", ">", "!=", "if", "magic", "shift"]
 
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """Sums, differences and products of expressions and integers are expressions."""
+    """An expression; ``+``, ``-`` and ``*`` combine it with others and with integers."""
 
     def __add__(self, other: Expr | int) -> Expr:
         return _folded("+", self, _expr(other))
@@ -39,8 +39,8 @@ class Int(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Name(Expr):
-    """A number that a launch knows: ``of`` and its indices, as ``shape[0]`` or ``strides[2][0]``, or another one of its
-    rule."""
+    """A number that is known at launch, such as ``shape[0]`` or ``strides[2][0]`` (``of`` and its indices), or one that
+    the launch rule names."""
 
     of: str
     indices: tuple[int, ...] = ()
@@ -53,12 +53,12 @@ class Op(Expr):
 
 
 def extent(dimension: int) -> Name:
-    """Of the space, the fastest dimension first."""
+    """The extent of a dimension of the space; 0 is the fastest."""
     return Name("shape", (dimension,))
 
 
 def stride(access: int, dimension: int) -> Name:
-    """In elements."""
+    """An access's stride along a dimension, in elements."""
     return Name("strides", (access, dimension))
 
 
@@ -89,7 +89,7 @@ def total(terms: Iterable[Expr | int]) -> Expr:
 
 
 def walked(access: int, dimension: int) -> Expr:
-    """The stride along a dimension, 0 along one of a single element: nobody walks it."""
+    """The stride along a dimension; 0 where the dimension has one element, because it is never walked."""
     return where(Op("!=", (extent(dimension), Int(1))), stride(access, dimension), 0)
 
 
@@ -108,12 +108,12 @@ def _expr(value: Expr | int) -> Expr:
 _VALUES: Mapping[str, Callable[[int, int], int]] = {
     "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "ceil": lambda a, b: -(-a // b), "min": min, "max": max,
 }  # fmt: skip
-_NEUTRAL = {("+", 0), ("-", 0), ("*", 1), ("ceil", 1)}  # on the right
+_NEUTRAL = {("+", 0), ("-", 0), ("*", 1), ("ceil", 1)}  # as the right argument
 _NEUTRAL_LEFT = {("+", 0), ("*", 1)}
 
 
 def _folded(operator: Operator, one: Expr, other: Expr) -> Expr:
-    """An operation, but for those that change nothing or are of two integers."""
+    """An operation, after constant folding and removal of neutral elements."""
     if isinstance(one, Int) and isinstance(other, Int):
         return Int(_VALUES[operator](one.value, other.value))
     if isinstance(other, Int) and (operator, other.value) in _NEUTRAL:
@@ -138,7 +138,7 @@ _C = {
 
 _SHOWN = {**_PYTHON, "ceil": "ceil({} / {})"}
 
-#: What C expressions call.
+#: The functions that C expressions call.
 C_FUNCTIONS = """\
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
@@ -156,7 +156,7 @@ static long long kgen_magic(long long d) {
 
 
 def python(expr: Expr) -> str:
-    """A Python expression of the names, and of the functions ``magic`` and ``shift``."""
+    """The text of a Python expression, which may call the functions ``magic`` and ``shift``."""
     return _text(expr, _PYTHON)
 
 
@@ -166,7 +166,7 @@ def c(expr: Expr) -> str:
 
 
 def shown(expr: Expr) -> str:
-    """For people."""
+    """The text that ``explain`` prints."""
     text = _text(expr, _SHOWN)
     return text[1:-1] if isinstance(expr, Op) and expr.operator in ("+", "-", "*") else text
 

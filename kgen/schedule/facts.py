@@ -1,4 +1,4 @@
-"""What is known of a step when its schedule is chosen: one frozen value, everything derived from it computed once."""
+"""What is known about a step when its schedule is chosen: frozen data, with derived values computed once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kgen.schedule.tuning import Tuning
 
 @dataclass(frozen=True)
 class Facts:
-    """A step and where its operands lie; sequences have one entry for each of its accesses.
+    """A step and the layouts of its operands; sequences have one entry per access.
 
-    ``itemsizes`` in bytes; ``addresses`` modulo what the widest access needs; ``aliased``: whether another access may
-    reach the same memory.
+    ``itemsizes``: in bytes.  ``addresses``: modulo the size of the widest access.  ``aliased``: whether another access
+    may overlap the same memory.
     """
 
     step: Step
@@ -44,28 +44,28 @@ class Facts:
 
     @cached_property
     def strided(self) -> tuple[str, ...]:
-        """The names of operands that are neither dense in the order of the space nor a single element."""
+        """The names of the operands that are neither dense in the order of the space nor a single element."""
         return tuple(n for n, c in zip(self.names, self.classes, strict=True) if c is LayoutKind.STRIDED)
 
     @cached_property
     def group(self) -> int:
-        """Consecutive elements a thread, after the operands that move along the fastest dimension."""
+        """Consecutive elements per thread; the operands that vary along the fastest dimension decide."""
         return group_size([s for i, s in enumerate(self.itemsizes) if self.step_along(i, 0) != 0], self.target)
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:
-        """Which merged dimension each ``index()`` of the step reads, by axis from the right."""
+        """For each axis that an ``index()`` of the step reads, counted from the right, its merged dimension."""
         rank = len(self.step.shape)
         return tuple((axis - rank, self.space.dim_of(axis)) for axis in sorted(self.step.index_axes()))
 
     def step_along(self, access: int, dimension: int) -> int:
-        """The stride of an access along a dimension, 0 where the dimension is not walked."""
+        """The stride of an access along a dimension, 0 where the dimension has one element."""
         return self.space.strides[access][dimension] if self.space.shape[dimension] > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A schedule, the space in the order in which it walks it, and the decisions with their reasons."""
+    """A schedule, the space in the order in which the kernel walks it, and the reasons for the decisions."""
 
     schedule: Schedule
     space: IterationSpace
@@ -73,5 +73,5 @@ class Choice:
 
 
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:
-    """Consecutive elements a thread: the widest operand fills one vector access, the others take part of one."""
+    """Consecutive elements per thread: the widest operand fills one vector access, narrower ones part of one."""
     return max(1, target.vector_bytes // max(itemsizes, default=1))

@@ -1,7 +1,7 @@
-"""Launch rules: what a launch of a kernel passes besides pointers, as expressions over where its operands lie.
+"""Launch rules: what a launch passes to a kernel besides pointers, as expressions over extents and strides.
 
-A family's rule is made once for a schedule.  Python evaluates it for a space, ``codegen`` declares the layout struct
-from it, and a launcher in C can be printed from it (:func:`kgen.schedule.expressions.c`).
+A family makes one rule per schedule.  Python evaluates it for a space, ``codegen`` declares the layout struct from it,
+and a launcher in C can be generated from it (:func:`kgen.schedule.expressions.c`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgen.schedule.schedule import Schedule
 
 Dim3 = tuple[int, int, int]
 
-#: Blocks of a launch whose clusters take row after row: as many clusters as the device has room for.
+#: Blocks of a launch with persistent clusters: as many clusters as fit the device.
 RESIDENT_BLOCKS = minimum(Name("blocks"), maximum(Name("clusters"), 1) * Name("cluster"))
 
 _NONE = Int(0)
@@ -40,12 +40,12 @@ class Launch:
     block: Dim3
     n: int
     layout: bytes
-    tiles: int = 0  # groups of blocks that wait for each other
-    partials: int = 0  # results that blocks leave for the last of their group, of each reduction
-    persistent_cluster: int = 0  # blocks of a cluster, where as many clusters as fit a device take row after row
+    tiles: int = 0  # groups of blocks that share rows or columns
+    partials: int = 0  # partial results per reduction, which the last block of each tile merges
+    persistent_cluster: int = 0  # blocks per cluster where clusters are persistent, else 0
 
     def grid_on(self, clusters: int) -> Dim3:
-        """The grid on a device that has room for so many clusters."""
+        """The grid on a device that fits ``clusters`` clusters at a time."""
         blocks = (
             _resident()(blocks=self.grid[0], clusters=clusters, cluster=self.persistent_cluster)
             if self.persistent_cluster
@@ -56,7 +56,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A member of a layout struct.  ``owners``: the operands that it is of, where that is worth saying."""
+    """A member of a layout struct.  ``owners``: the operands that it describes, for the comment in generated code."""
 
     type: FieldType
     name: str
@@ -71,13 +71,13 @@ class Field:
 
     @property
     def code(self) -> str:
-        """``struct``'s, of all values."""
+        """The format of all its values, as ``struct`` has it."""
         return f"{len(self.values)}{_CODES[self.type]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The names that a struct's members get from accesses: ``labels`` of accesses, ``owners``: of their operands."""
+    """Names for a struct's members.  ``labels``: of the accesses.  ``owners``: of their operands."""
 
     schedule: Schedule
     labels: tuple[str, ...]
@@ -85,12 +85,12 @@ class Labels:
 
     @staticmethod
     def numbered(schedule: Schedule) -> Labels:
-        """Where nobody reads the names."""
+        """Placeholder names, for when no code is generated."""
         found = tuple(f"t{i}" for i in range(len(schedule.accesses)))
         return Labels(schedule, found, found)
 
     def of_patterns(self) -> list[tuple[str, int, tuple[str, ...]]]:
-        """For each stride pattern, its name, the first access that has it, and the operands that do."""
+        """For each stride pattern, its name, the first access that has it, and the operands of all that do."""
         found: list[tuple[str, int, tuple[str, ...]]] = []
         for number in range(self.schedule.patterns):
             accesses = [i for i, t in enumerate(self.schedule.accesses) if t.pattern == number]
@@ -99,7 +99,7 @@ class Labels:
 
 
 def divisor_fields(extents: Sequence[Expr], is_64bit: bool, of: str, prefix: str = "") -> list[Field]:
-    """The extents that an index is divided by and, for 32-bit division, their magic numbers."""
+    """Fields for the extents that an index is divided by and, for 32-bit division, their magic numbers."""
     if not extents:
         return []
     if is_64bit:
@@ -115,7 +115,7 @@ def divisor_fields(extents: Sequence[Expr], is_64bit: bool, of: str, prefix: str
 
 @dataclass(frozen=True)
 class Rule:
-    """``lets``: numbers with names, each made of those before it, that the others are made of.
+    """``lets``: named values, each computed from earlier ones, which the other expressions use.
 
     ``n``, ``tiles``, ``partials``, ``persistent_cluster``: as in :class:`Launch`.
     """
@@ -135,7 +135,7 @@ class Rule:
 
     @property
     def struct_bytes(self) -> int:
-        """As C has it: a multiple of the alignment."""
+        """The size in C: a multiple of the alignment."""
         return -(-self.packer.size // self.struct_alignment) * self.struct_alignment
 
     @cached_property
@@ -149,11 +149,11 @@ class Rule:
 
     @cached_property
     def packer(self) -> Struct:
-        """The bytes of the struct, as far as it has values."""
+        """Packs the struct's values, without trailing padding."""
         return Struct("<" + "".join(f.code for f in self.struct))
 
     def __str__(self) -> str:
-        """For people: the blocks, and the numbers with names that they are made of."""
+        """The text that ``explain`` prints: the blocks, and the named values that they are computed from."""
         sides = [shown(side) for side in self.grid]
         while len(sides) > 1 and sides[-1] == "1":
             sides.pop()
@@ -164,17 +164,17 @@ class Rule:
 
     @property
     def only_counts(self) -> bool:
-        """Whether a launch depends on nothing but ``n``, the number of elements of one dimension."""
+        """Whether a launch depends only on ``n``, the number of elements of one dimension."""
         return not self.struct and self.lets == (("n", extent(0)),)
 
     def launch(self, space: IterationSpace) -> Launch:
-        """One thread for each group of elements, or one block for each tile; no kernel loops over the grid."""
+        """Evaluates the rule for a space."""
         grid, n, tiles, partials, values = self._function(space.shape, space.strides)
         return Launch(grid, (self.block, 1, 1), n, self.packer.pack(*values), tiles, partials, self.persistent_cluster)
 
 
 def _compiled(text: str, name: str) -> Callable[..., Any]:
-    """A function of a text that is made of integers and of names that stand in this package."""
+    """Compiles a function from a text that consists only of integers and of names from this package."""
     found: dict[str, Callable[..., Any]] = {
         "magic": lambda d: magic_number(d)[0],
         "shift": lambda d: magic_number(d)[1],

@@ -1,4 +1,4 @@
-"""What each operand is to its kernel, in words: its class, how it moves, and what the kernel owes to it."""
+"""A description of each operand of a kernel: its layout, how it is accessed, and which decisions it causes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kgen.schedule.schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """``name``: the layout, as the kernel walks it.  ``moves``: how it is read or written.  ``limits``: what of the
-    kernel would be otherwise without this operand."""
+    """``name``: the layout, as the kernel walks it.  ``moves``: how it is read or written.  ``limits``: what would
+    differ in the kernel without this operand."""
 
     name: str
     moves: str
     limits: tuple[str, ...]
 
 
-#: Layouts in kernels with reductions, by access.
+#: Names of layouts in kernels with reductions, by access kind.
 _WALKS = {
     "vector": "inner contiguous", "shifted": "inner contiguous", "gather": "strided", "row": "the same along a row",
     "staged": "contiguous",
@@ -32,7 +32,7 @@ def classes(
     schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], *,
     costs: str = "keeps the kernel from one run over all elements",
 ) -> tuple[Class, ...]:  # fmt: skip
-    """One for each access of a step without reductions.  ``costs``: what strided operands do to it."""
+    """One for each access of a step without reductions.  ``costs``: what a strided operand costs the kernel."""
     return tuple(
         Class(_name(space, i), _moves(schedule, space, i, size), tuple(_limits(schedule, space, i, itemsizes, costs)))
         for i, size in enumerate(itemsizes)
@@ -97,7 +97,7 @@ def _limits(schedule: Schedule, space: IterationSpace, access: int, itemsizes: S
         found.append(costs)
     if schedule.anchor == access:
         found.append("groups begin where it is aligned")
-    # Operands that move along rows: the widest of them fills one access.
+    # Operands that vary along the row: the widest of them fills one access.
     moving = {i: size for i, size in enumerate(itemsizes) if space.shape[0] > 1 and space.strides[i][0] != 0}
     if schedule.group > 1 and moving.get(access) == max(moving.values(), default=0) > min(moving.values(), default=0):
         found.append(f"being the widest, sets groups of {schedule.group}")

@@ -13,16 +13,16 @@ from typing import Any, Literal
 from kgen.schedule.target import PORTABLE, Target
 
 #: How a kernel reads or writes one operand:
-#: vector      consecutive elements, a group of them a thread at once
-#: shifted     consecutive elements that only they themselves are aligned to: aligned blocks, shifted together
+#: vector      consecutive elements, one group per thread at a time
+#: shifted     consecutive elements in unaligned groups: two aligned blocks are loaded and shifted together
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
-#: column      the same element along a row (broadcast over the fastest dimension): one load for a group
-#: gather      elements at a stride along a row, one after another
-#: transposed  consecutive along another dimension: a tile at a time, transposed through shared memory
-#: linear      consecutive elements, one a thread
-#: strided     one element a thread, at an offset computed from its coordinates
-#: row         one element for each row of a kernel with reductions
-#: staged      rows one after the other, all of a block flat by way of shared memory
+#: column      the same element along a row (broadcast over the fastest dimension): one load per group
+#: gather      elements at a stride along a row, read one by one
+#: transposed  consecutive along another dimension: tiles are transposed through shared memory
+#: linear      consecutive elements, one per thread
+#: strided     one element per thread, at an offset computed from its coordinates
+#: row         one element per row of a kernel with reductions
+#: staged      contiguous rows: a block moves all of its rows through shared memory
 AccessKind = Literal[
     "vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row", "staged"
 ]
@@ -30,11 +30,11 @@ AccessKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class AccessSchedule:
-    """``alignment``: bytes that every group's address is known to be a multiple of (of vectors and the like); of what
-    a kernel with reductions shifts, the address of each row.
+    """``alignment``: the address of every group is a multiple of so many bytes (vector, shifted, transposed and staged
+    accesses); for shifted accesses of a kernel with reductions, the address of every row is.
 
-    ``pattern``: which of the kernel's distinct stride patterns gives the offset, None where there is none.
-    ``restrict``: nothing else in the kernel can access this memory.
+    ``pattern``: the stride pattern that gives the offset, None where there is none.
+    ``restrict``: whether no other access of the kernel can overlap this memory.
     """
 
     kind: AccessKind
@@ -44,20 +44,21 @@ class AccessSchedule:
 
     @property
     def is_vectorised(self) -> bool:
-        """Whether it moves by groups in the order in which the kernel walks."""
+        """Whether it accesses whole groups, in the order in which the kernel walks."""
         return self.kind in ("vector", "shifted")
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """``template``: the name of the kernel's family (``kgen/families/``).  ``block``: threads a block.  ``group``:
-    consecutive elements a thread.
+    """``template``: the name of the kernel's family (``kgen/families/``).  ``block``: threads per block.  ``group``:
+    consecutive elements per thread.
 
     ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
-    ``coordinates``: for each axis (from the right) that ``index()`` reads, the merged dimension that it is.
-    ``anchor``: the access whose aligned addresses groups begin at, None where they begin at the first element.
-    ``across``: neighbouring threads take the same group of neighbouring rows, not neighbours in a row (rows only).
-    ``accesses``: one entry for each :class:`~kgen.partition.step.Access`.  ``target``: what it was chosen for.
+    ``coordinates``: for each axis that ``index()`` reads, its number and the merged dimension that it became.
+    ``anchor``: the access at whose aligned addresses groups begin, None where they begin at the first element.
+    ``across``: neighbouring threads take the same group of neighbouring rows, not neighbouring groups of one row (only
+    in ``rows``).  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.  ``target``: the devices that it
+    was chosen for.
     """
 
     template: str
@@ -83,14 +84,14 @@ class Schedule:
 
     @property
     def bits_suffix(self) -> str:
-        """What the names of kernels with 64-bit indices end in."""
+        """The suffix of the names of kernels with 64-bit indices."""
         return "_64bit" if self.index_bits == 64 else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: all but the target, which other fields follow from."""
+        """Plain data for JSON: all fields but the target, whose effect the other fields show."""
         return {name: value for name, value in asdict(self).items() if name != "target"}
 
 
 def ranked_suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:
-    """The end of the name of a kernel that computes offsets."""
+    """The name suffix of a kernel that computes offsets."""
     return f"{schedule.template}_{schedule.rank}d{'_across' if schedule.across else ''}{schedule.bits_suffix}"

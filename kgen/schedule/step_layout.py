@@ -1,4 +1,4 @@
-"""Concrete extents and strides for a step: which element of memory each access means at each point of the space."""
+"""Concrete extents and strides for a step: the memory that each access reaches at each point of the space."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A step laid out in memory; one entry for each of its accesses."""
+    """A step with concrete layouts; sequences have one entry per access."""
 
     shape: tuple[int, ...]
     space: IterationSpace
-    layouts: tuple[OperandLayout, ...]  # of the accesses, seen over the logical iteration shape
+    layouts: tuple[OperandLayout, ...]  # of the accesses, over the iteration shape before merging
     itemsizes: tuple[int, ...]
-    addresses: tuple[int, ...]  # modulo what the widest access needs
+    addresses: tuple[int, ...]  # modulo the size of the widest access
     aliased: tuple[bool, ...]
-    reduced: int = 0  # dimensions of the space, the first ones, that a kernel with reductions reduces
+    reduced: int = 0  # how many of the first dimensions of the space are reduced
 
     @property
     def points(self) -> int:
-        """What there is to compute: elements, or rows, which have a result even where they are empty."""
+        """Results to compute: one per element, or one per row, even where rows are empty."""
         return prod(self.space.shape[self.reduced :])
 
 
 def extents_of(kernel: Graph, shapes: Sequence[tuple[int | None, ...] | None]) -> dict[str, int] | None:
-    """The extents that the arrays' shapes give; None where two arrays disagree.
+    """The extent of each dimension symbol, from the arrays' shapes; None where two arrays disagree.
 
-    ``shapes``: one for each operand, None for an output that is not given; extents of None are not known.
+    ``shapes``: one per operand; None for an output that is not given, and for extents that are not known.
     """
     found: dict[str, int] = {}
     for operand, shape in zip(kernel.operands, shapes, strict=True):
@@ -80,9 +80,9 @@ def view(access: Access, array: Array, shape: tuple[int, ...]) -> OperandLayout:
 
 
 def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None], extents: Extents) -> tuple[int, ...]:
-    """The strides of an output that kgen allocates: TensorIterator over what its expression reads, in input order.
+    """The strides of an output that kgen allocates: TensorIterator's rule, applied to the operands that it depends on.
 
-    ``kernel``: the program, so that how it is cut does not matter.
+    ``kernel``: the whole program, so that the strides do not depend on how it is cut.
     """
     store = next(op for op in kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == operand)
     shape = concrete(store.shape, extents)
@@ -100,7 +100,7 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
         array = arrays[source]
         assert array is not None
         inputs.append(view(Access(source, axes, True, False), array, shape))
-    # The result of a reduction is contiguous, wherever it is kept, and comes after the arrays.
+    # The result of a reduction counts as contiguous, whether or not it is in memory, and comes after the arrays.
     for number in sorted(reachable):
         if kernel.ops[number].name in ("reduce", "expand"):
             own = concrete(kernel.ops[number].shape, extents)
@@ -109,7 +109,7 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
 
 
 def buffers(kernel: Graph, extents: Extents) -> dict[int, Array]:
-    """The arrays between the kernels of a program, by operand: contiguous, and aligned."""
+    """The buffers between the kernels of a program, by operand: contiguous and aligned."""
     found: dict[int, Array] = {}
     for number, operand in enumerate(kernel.operands):
         if operand.role == "buffer":

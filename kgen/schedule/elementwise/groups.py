@@ -1,4 +1,4 @@
-"""Groups of consecutive elements: where they begin, how each operand moves by them, and how wide indices are.
+"""Groups of consecutive elements: where they begin, and how each operand is accessed by them.
 
 All elementwise families but ``strided`` give a thread a group of elements along the fastest dimension.
 """
@@ -17,8 +17,8 @@ from kgen.schedule.target import WORD
 
 @dataclass(frozen=True)
 class Grouping:
-    """``kinds``: how each access moves.  ``rows``: of each, the strides that say where rows begin.  ``group``: elements
-    that a thread takes at once.  ``anchors``: whether groups may begin where an output is aligned.
+    """``kinds``: the kind of each access.  ``rows``: its outer strides, which give the offsets of rows.  ``group``:
+    elements that a thread takes at once.  ``anchors``: whether an output may be the alignment anchor.
     """
 
     facts: Facts
@@ -29,24 +29,24 @@ class Grouping:
 
     @cached_property
     def anchor(self) -> int | None:
-        """The output at whose aligned addresses groups begin: the first that needs it."""
+        """The alignment anchor: the first output whose rows do not all begin at aligned addresses."""
         if not self.anchors:
             return None
         written = (i for i, t in enumerate(self.facts.step.accesses) if t.writes and self.kinds[i] == "vector")
         return next((i for i in written if not self._is_aligned(i)), None)
 
     def accesses(self, patterns: Sequence[int | None], shifts: Sequence[bool]) -> tuple[AccessSchedule, ...]:
-        """How each operand moves.  ``patterns``: of its strides; ``shifts``: whether it may be shifted."""
+        """The schedule of each access.  ``patterns``: its stride pattern.  ``shifts``: whether it may be shifted."""
         return tuple(
             AccessSchedule(*self._access(i, shifts=shifts[i]), patterns[i], not self.facts.aliased[i])
             for i in range(len(self.kinds))
         )
 
     def _access(self, access: int, *, shifts: bool) -> tuple[AccessKind, int]:
-        """How an access moves, and the bytes that each of its groups is aligned to: its whole width, or one element.
+        """The kind of an access, and the alignment of its groups in bytes: a whole group, or one element.
 
-        Few states make few variants: where an address lies between aligned ones is found out by the kernel.  Wide
-        elements cost little one by one, since a group has few of them and the first-level cache puts them together.
+        Only these two alignments are told apart, so that there are few variants; the kernel computes the exact
+        misalignment.  Reading wide elements one by one costs little: a group has few, and L1 combines the reads.
         """
         kind = self.kinds[access]
         if kind not in ("vector", "transposed"):
@@ -66,13 +66,13 @@ class Grouping:
         return self._phase(access) == 0 and self._is_even(access)
 
     def _begins_like(self, access: int, anchor: int) -> bool:
-        """Whether the rows of two accesses lie alike between addresses where a group can begin."""
+        """Whether the rows of two accesses always have the same offset from an aligned address, in elements."""
         both_even = self._is_even(access) and self._is_even(anchor)
         same = both_even or tuple(self.rows[access]) == tuple(self.rows[anchor])
         return same and self._phase(access) == self._phase(anchor)
 
     def _phase(self, access: int) -> int:
-        """Elements from the last address where a group can begin to the first of an access."""
+        """Elements between the last aligned address and the first element of an access."""
         return self.facts.addresses[access] // self.facts.itemsizes[access] % self.group
 
     def _is_even(self, access: int) -> bool:
@@ -80,7 +80,7 @@ class Grouping:
 
 
 def is_shifted(itemsize: int, group: int) -> bool:
-    """Whether groups of an input that are not aligned are read as blocks and shifted."""
+    """Whether unaligned groups of an input are read as aligned blocks and shifted."""
     return itemsize < WORD <= group * itemsize
 
 
@@ -88,23 +88,23 @@ def is_shifted(itemsize: int, group: int) -> bool:
 
 
 def outer_strides(kind: AccessKind, space: IterationSpace, access: int) -> tuple[int, ...]:
-    """The strides that say where rows begin.
+    """The strides that give the offsets of rows.
 
-    For a transposed operand, which is consecutive along the second dimension, the fastest takes its place.
+    A transposed operand is consecutive along the second dimension, so it has the fastest dimension's stride instead.
     """
     dims = outer_dims(kind, len(space.shape))
     return tuple(space.strides[access][d] if space.shape[d] != 1 else 0 for d in dims)
 
 
 def outer_dims(kind: AccessKind, rank: int) -> tuple[int, ...]:
-    """The dimensions of those strides."""
+    """The dimensions of :func:`outer_strides`."""
     return (0, *range(2, rank)) if kind == "transposed" else tuple(range(1, rank))
 
 
 def outer_patterns(
     kinds: Sequence[AccessKind], space: IterationSpace
 ) -> tuple[list[tuple[int, ...]], list[int | None]]:
-    """The distinct outer strides in order of first use, and which one each access has (None: it begins where it is)."""
+    """The distinct outer strides in order of first use, and the index of each access's (None: all of them are 0)."""
     found: dict[tuple[bool, tuple[int, ...]], int] = {}
     numbers: list[int | None] = []
     for access, kind in enumerate(kinds):

@@ -23,13 +23,13 @@ _ONE = Int(1)
 
 
 def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
-    """A thread for each group of elements.  The struct: extents but the slowest, then strides."""
+    """One thread per group of elements.  The struct: all extents but the slowest, then strides."""
     rank, is_64bit = schedule.rank, schedule.index_bits == 64
     fields = divisor_fields([extent(d) for d in range(rank - 1)], is_64bit, "of all but the slowest dimension")
     for label, access, owners in labels.of_patterns():
         values = tuple(walked(access, d) for d in range(rank))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
-    # Where groups begin where an output is aligned, the first may begin before the first element.
+    # With an alignment anchor, the first group may begin before the first element.
     reached = Name("n") + (0 if schedule.anchor is None else schedule.group - 1)
     blocks = ceil_div(reached, schedule.block * schedule.group)
     n = product(extent(d) for d in range(rank))
@@ -37,9 +37,9 @@ def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
 
 
 def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
-    """A thread for each group of a row."""
+    """One thread per group of a row."""
     group = schedule.group
-    # A row that begins within a group may take one more.
+    # A row that begins within a group may need one more group.
     longest = extent(0) + (0 if schedule.anchor is None else group - 1)
     groups: list[Expr] = [ceil_div(longest, group)]
     rest: list[Expr] = [extent(d) for d in range(1, schedule.rank)]
@@ -60,7 +60,7 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
 
 
 def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
-    """A block for each tile."""
+    """One block per tile."""
     side = schedule.target.tuning.elementwise.tile_side * schedule.group
     height = Field(schedule.signed, "height", (extent(1),), "elements along the second", is_array=False)
     work = [ceil_div(extent(0), side), ceil_div(extent(1), side), *(extent(d) for d in range(2, schedule.rank))]
@@ -75,7 +75,7 @@ def _width(schedule: Schedule) -> Field:
 def _group_fields(
     schedule: Schedule, labels: Labels, sides: list[Field], work: list[Expr], counted: str
 ) -> list[Field]:
-    """Sides, what work numbers are divided by, strides, steps."""
+    """The fields: extents of rows or tiles, divisors of work-item numbers, outer strides, strides along rows."""
     of = f"of {counted}, then of the other dimensions"
     fields = [*sides, *divisor_fields(work[:-1], schedule.index_bits == 64, of)]
     for label, access, owners in labels.of_patterns():
@@ -89,7 +89,7 @@ def _group_fields(
 
 
 def _spans(schedule: Schedule, labels: Labels) -> list[Field]:
-    """For each shifted operand, the first and last offset whose blocks lie within it."""
+    """For each shifted operand, the first and last offset at which aligned blocks lie wholly within it."""
     group, fields = schedule.group, []
     bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
     for i, t in enumerate(schedule.accesses):

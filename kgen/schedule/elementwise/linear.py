@@ -1,4 +1,4 @@
-"""Kernels that walk memory in order, by groups: ``contiguous``, and ``flat`` where some operand is not dense."""
+"""Kernels that walk dense outputs by groups: ``contiguous``, or ``flat`` where some operand is not dense."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def contiguous(facts: Facts) -> Choice | None:
 
 
 def flat(facts: Facts) -> Choice | None:
-    """Outputs dense, in rows that are short, or no multiple of a group: the others element by element."""
+    """Dense outputs, and rows that are short or no multiple of a group.  Strided operands are read element by element."""
     dense = all(c is LayoutKind.CONTIGUOUS for c, t in zip(facts.classes, facts.step.accesses, strict=True) if t.writes)
     width, group, shortest = facts.space.shape[0], facts.group, facts.tuning.elementwise.shortest_row
     if not dense or (width >= shortest and width % group == 0) or _shifts_long_rows(facts, group):
@@ -42,12 +42,12 @@ def flat(facts: Facts) -> Choice | None:
 
 
 def beyond(block: int, group: int) -> int:
-    """How far beyond the last element threads count whose groups begin where memory is aligned."""
+    """How far beyond the last element indices may go where there is an alignment anchor."""
     return (block + 2) * group
 
 
 def _linear(facts: Facts, template: str) -> Schedule:
-    """What is not dense is found element by element."""
+    """The schedule: groups of dense operands, and offsets per element for strided ones."""
     sizes = [s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is LayoutKind.CONTIGUOUS]
     block, group = facts.tuning.elementwise.block, group_size(sizes, facts.target)
     kinds = [_KINDS[c] for c in facts.classes]
@@ -55,8 +55,8 @@ def _linear(facts: Facts, template: str) -> Schedule:
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))
     one_row = Grouping(facts, kinds, [()] * len(kinds), group)
     accesses = one_row.accesses([pattern_of.get(i) for i in range(len(kinds))], [True] * len(kinds))
-    # Addresses are formed from pointers, in 64 bits: the number of elements counts, and offsets that are computed.
-    # Groups that begin elsewhere than at the first element need some room beside it.
+    # The compiler adds indices to 64-bit pointers, so only the number of elements and computed offsets have to fit
+    # 32 bits.  With an alignment anchor, indices go somewhat beyond the last element.
     room = 0 if one_row.anchor is None else beyond(block, group)
     bits = index_bits(facts.space, [facts.itemsizes[i] if i in pattern_of else 0 for i in range(len(kinds))])
     bits = 32 if bits == 32 and facts.space.numel + room < 2**31 else 64
@@ -66,12 +66,12 @@ def _linear(facts: Facts, template: str) -> Schedule:
 
 
 def _shifts_long_rows(facts: Facts, group: int) -> bool:
-    """Whether some input has long rows of its own, of narrow elements."""
+    """Whether an input has long rows of narrow elements that differ from row to row, so that shifting pays."""
     return facts.space.shape[0] >= facts.tuning.elementwise.shortest_shifted_row and any(
         c is LayoutKind.STRIDED
         and facts.step_along(i, 0) == 1
         and is_shifted(facts.itemsizes[i], group)
-        # Broadcast over all rows, it is read from the cache.
+        # An operand that is broadcast over all rows is read from the cache.
         and any(facts.step_along(i, d) for d in range(1, len(facts.space.shape)))
         for i, c in enumerate(facts.classes)
     )

@@ -1,4 +1,4 @@
-"""Why a schedule is as it is, in words: what ``explain`` and the banners of generated files say."""
+"""The reasons for a schedule, as text for ``explain`` and the banners of generated files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that walk the fastest dimension by groups and compute once for a group where its row begins: ``rows``."""
+"""Kernels that walk rows by groups and compute the offset of the row once per group: ``rows``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgen.schedule.target import WORD
 
 
 def rows(facts: Facts) -> Choice | None:
-    """Rows of some length: where they begin is computed once for a group of elements."""
+    """Rows that are long enough: their offset is computed once per group of elements."""
     if facts.space.shape[0] < facts.tuning.elementwise.shortest_row:
         return None
     reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
@@ -37,7 +37,7 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
     outer = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
     narrow = any(group * facts.itemsizes[i] < WORD for i in transposed)
     grouping = Grouping(facts, kinds, outer, group, anchors=not narrow)
-    # What all rows read again is in the cache, and its ends are met in every row.
+    # Operands that all rows share are not shifted: they are in the cache, and every row would meet their ends.
     shifts = [not transposed and any(strides) for strides in outer]
     accesses = grouping.accesses(outer_patterns(kinds, space)[1], shifts)
     bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
@@ -46,7 +46,7 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
 
 
 def transposed_operands(facts: Facts) -> tuple[int, set[int]]:
-    """The inputs that are consecutive along a dimension other than the outputs', and the dimension that most are."""
+    """The most common dimension, other than the fastest, along which inputs are consecutive, and these inputs."""
     candidates = [
         (i, d)
         for i, access in enumerate(facts.step.accesses)
@@ -61,10 +61,10 @@ def transposed_operands(facts: Facts) -> tuple[int, set[int]]:
 
 
 def second_first(space: IterationSpace, dimension: int, transposed: int) -> IterationSpace:
-    """The space with one dimension moved to second place: the other side of the tiles.
+    """The space with one dimension moved to second place, where it becomes the other side of the tiles.
 
-    The rest is walked in the order in which the transposed operand lies: of the two sides of a tile, that is the one
-    that is read in short pieces, and neighbouring pieces should follow each other.
+    The rest is walked in memory order of the transposed operand: it is read in short runs, and neighbouring runs
+    should be read one after the other.
     """
     rest = [d for d in range(1, len(space.shape)) if d != dimension]
     order = [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))]

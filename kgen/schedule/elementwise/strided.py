@@ -1,4 +1,4 @@
-"""One element a thread, its offsets computed from its coordinates: ``strided`` covers every layout."""
+"""One element per thread, at offsets computed from its coordinates: ``strided`` covers every layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen.schedule.schedule import AccessSchedule, Schedule
 
 
 def strided(facts: Facts) -> Choice:
-    """Everything that no other family takes."""
+    """The fallback: applies to every layout."""
     numbers = [i for i, c in enumerate(facts.classes) if c is LayoutKind.STRIDED]
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))
     accesses: list[AccessSchedule] = []

@@ -1,4 +1,4 @@
-"""Kernels that transpose through shared memory, a square tile of two dimensions each block: ``tiled``."""
+"""Kernels that transpose through shared memory, one square tile of two dimensions per block: ``tiled``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen.schedule.facts import Choice, Facts
 
 
 def tiled(facts: Facts) -> Choice | None:
-    """Some operand is consecutive along a dimension other than the outputs': through shared memory, by tiles."""
+    """Some input is consecutive along another dimension than the outputs: it goes through tiles of shared memory."""
     second, transposed = transposed_operands(facts)
     if not transposed:
         return None

@@ -1,4 +1,4 @@
-"""How chains of rounds of reductions are best cut into kernels, where the extents and arrays are known."""
+"""Whether chains of reductions should be split into kernels or merged online, where extents and arrays are known."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kgen.schedule.target import PORTABLE, Target
 def prefers_split(
     step: ReductionStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target = PORTABLE
 ) -> bool:
-    """Whether a chain of rounds is better cut into kernels.
+    """Whether a chain of rounds is faster when split into several kernels.
 
-    That is so where it leaves most of a device idle, as one block a row, or where rows lie across memory and a block
-    cannot keep several side by side.
+    It is where one block per row would leave most of the device idle, and where rows are columns in memory that a block
+    cannot keep in registers.
     """
     if is_plain(step):
         return False
@@ -41,7 +41,7 @@ def prefers_split(
 
 
 def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
-    """Whether all arrays that move along every axis have neighbouring rows side by side in memory."""
+    """Whether a kept axis is the fastest in every array that varies along all axes."""
     strides = [
         {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
         for t, x in zip(step.accesses, arrays, strict=True)
@@ -52,11 +52,11 @@ def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Seq
 
 
 def _space(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
-    """The space of a kernel that reads a whole array: outputs that are not there yet will lie as that does."""
+    """The space of a kernel that reads a whole array.  Outputs that do not exist yet will get its layout."""
     known = [None if a is None else view(t, a, shape) for t, a in zip(step.accesses, arrays, strict=True)]
     first = next(x for x in known if x is not None and x.shape == shape)
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
-    # An array that moves along every axis is whole.
+    # An array that varies along every axis is whole.
     moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.accesses]
     return step.space(shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
 

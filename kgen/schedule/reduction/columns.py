@@ -1,4 +1,4 @@
-"""Schedules of reductions along a slow dimension: threads go across rows that are consecutive in memory, columns."""
+"""Schedules of reductions along a slow dimension: neighbouring threads take neighbouring columns."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kgen.schedule.tuning import Columns
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """``lanes`` threads of a block go across, ``threads`` share each group of columns; each reads ``vectors`` of its
-    elements at once.  ``loops``: whether it has twice as many or more.  ``split``: whether several blocks share
-    columns.
+    """``lanes`` threads of a block take neighbouring groups of columns; ``threads`` share each group, and each reads
+    ``vectors`` vectors of it at once.  ``loops``: whether a thread has at least two such batches.  ``split``: whether
+    several blocks share columns.
     """
 
     lanes: int
@@ -31,13 +31,13 @@ class ColumnMapping:
 
 
 def down_columns(facts: RowFacts) -> Choice | None:
-    """The schedule of a kernel whose rows are consecutive in memory, element by element; None for all others."""
+    """The schedule of a kernel that reduces columns; None where the family does not apply."""
     group = _group(facts)
     if group is None:
         return None
     accesses = column_accesses(facts, group)
     shape = shape_of(_Columns(facts, group))
-    told = facts.bounded and shape.split  # blocks with columns of their own lose (sums of a middle axis 1.04 to 1.00)
+    told = facts.bounded and shape.split  # slower without split (sums of a middle axis 1.00, not 1.04)
     schedule = ColumnSchedule(
         "column_reduce",
         shape.lanes * shape.threads,
@@ -61,7 +61,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
 
 
 def _group(facts: RowFacts) -> int | None:
-    """Columns that a thread takes at once; None where threads should not go across."""
+    """Columns that a thread takes at once; None where the family does not apply."""
     space, tuning = facts.space, facts.tuning.columns
     if not _is_plain(facts) or space.shape[facts.reduced] < tuning.fewest:
         return None
@@ -76,9 +76,9 @@ def _group(facts: RowFacts) -> int | None:
 
 
 def column_accesses(facts: RowFacts, group: int) -> tuple[AccessSchedule, ...]:
-    """How each operand is read or written by threads that have ``group`` neighbouring columns each.
+    """How each operand is read or written by threads that take ``group`` neighbouring columns each.
 
-    The dimension that threads go across comes first among the kept ones, in groups.
+    Groups are along the first of the kept dimensions.
     """
     accesses: list[AccessSchedule] = []
     _, found = stride_patterns(facts.space_from(facts.reduced + 1), list(range(len(facts.itemsizes))))
@@ -95,13 +95,13 @@ def column_accesses(facts: RowFacts, group: int) -> tuple[AccessSchedule, ...]:
 
 
 def _is_plain(facts: RowFacts) -> bool:
-    """Whether a kernel has one round of reductions and writes one element a row, which may be all that a row has."""
+    """Whether a kernel has one round of reductions and writes one element per row (rows may have only one element)."""
     return facts.is_plain or (facts.step.kept == len(facts.step.shape) and facts.rounds == 1)
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """What decides who shares columns."""
+    """What the thread mapping of columns depends on."""
 
     facts: RowFacts
     group: int
@@ -116,7 +116,7 @@ class _Columns:
 
     @cached_property
     def others(self) -> int:
-        """How often there are so many groups."""
+        """The product of the other kept extents: there are ``groups`` groups for each."""
         return math.prod(self.facts.space.shape[self.facts.reduced + 1 :])
 
     @cached_property
@@ -127,7 +127,7 @@ class _Columns:
 
     @cached_property
     def most(self) -> int:
-        """Reads of a thread that may be in flight."""
+        """Reads in flight per thread, at most."""
         tuning, flying = self.tuning, self.group * self.facts.bytes_of(self.facts.reads)
         narrow = self.size <= tuning.narrow_element * self.group
         most = 2
@@ -137,7 +137,7 @@ class _Columns:
 
     @cached_property
     def lanes(self) -> int:
-        """Threads that go across."""
+        """Threads across columns."""
         tuning, groups, most = self.tuning, self.groups, self._lanes
         lanes = most(max(1, tuning.across_bytes // self.size))
         if self.tiles(lanes) < tuning.fewest_tiles:
@@ -150,11 +150,11 @@ class _Columns:
         return lanes
 
     def tiles(self, lanes: int) -> int:
-        """Blocks with columns of their own."""
+        """Tiles: blocks with different columns."""
         return -(-self.groups // lanes) * self.others
 
     def _lanes(self, most: int) -> int:
-        """How many threads go across, so that few of them stay without columns."""
+        """Threads across columns, ``most`` or somewhat fewer, so that few of them are idle."""
         if self.groups <= most:
             return self.groups
         idle = {n: -self.groups % n / self.groups for n in range(most, most // 2, -1)}
@@ -162,12 +162,12 @@ class _Columns:
 
 
 def shape_of(columns: _Columns) -> ColumnMapping:
-    """How blocks take columns."""
+    """The thread mapping of columns."""
     tuning, lanes, most = columns.tuning, columns.lanes, columns.most
     threads = tuning.block // lanes
     each = max(1, -(-columns.facts.width // threads))
     vectors = min(most, 1 << (each.bit_length() - 1))
-    # A block merges what others leave with a thread for each column, or more.
+    # The last block merges partials with at least one thread per column.
     may_split = threads >= max(columns.group, 2) and each > tuning.batches_of_blocks * most
     split = may_split and columns.tiles(lanes) < tuning.split_blocks // 2
     return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split)

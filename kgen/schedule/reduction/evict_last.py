@@ -1,4 +1,4 @@
-"""What L2 is told to evict last: rows that a kernel reads."""
+"""Loads with L2's evict-last hint: rows that a kernel reads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kgen.schedule.target import Target
 
 
 def exceeds_l2(target: Target, read: int, written: int) -> bool:
-    """Whether a row kernel's reads should last.  ``read``, ``written``: bytes of rows that it reads and writes.
+    """Whether a row kernel should load rows with the hint.  ``read``, ``written``: bytes of rows.
 
-    Nothing of so much stays in L2 until it is read again, and what is written leaves early: rows of 4096 to 32768
-    elements 1.02 to 1.03 of a copy, 0.98 to 1.00 without.  Not where the next kernel finds in L2 what this one wrote:
-    8 to 32 MiB, written and read in turn, take 5 to 13% longer.
+    So many rows do not stay in L2 until they are read again, and with the hint L2 evicts written data early: rows of
+    4096 to 32768 elements 1.02 to 1.03 of a copy, 0.98 to 1.00 without.  Small arrays do not get the hint, because the
+    next kernel may find in L2 what this one wrote: 8 to 32 MiB, written and read in turn, take 5 to 13% longer.
     """
     return target.evict_last is not None and written >= read >= target.evict_last
 
@@ -22,7 +22,7 @@ def exceeds_l2(target: Target, read: int, written: int) -> bool:
 def evict_last_accesses(
     facts: RowFacts, accesses: Sequence[AccessSchedule], own: Sequence[int], group: int
 ) -> tuple[int, ...]:
-    """The accesses that are to last, of ``own``, those that no two rows share."""
+    """The accesses that get the hint, among ``own``: those that rows do not share."""
     full = facts.target.vector_bytes
     whole = [i for i in own if accesses[i].kind == "staged" or group * facts.itemsizes[i] == full]
     aligned = [i for i in whole if accesses[i].kind in ("staged", "vector") and accesses[i].alignment == full]

@@ -1,4 +1,4 @@
-"""What is known of a step with reductions when its schedule is chosen."""
+"""What is known about a step with reductions when its schedule is chosen."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kgen.schedule.reduction.schedule import is_plain, is_small, state_bytes, va
 
 @dataclass(frozen=True)
 class RowFacts(Facts):
-    """``reduced``: dimensions of the space, the first ones, that are reduced.  ``bounded``: whether the extents are all
-    known; ``along``: whether those that are reduced are.  Operands are given as numbers of accesses.
+    """``reduced``: how many of the first dimensions of the space are reduced.  ``bounded``: whether all extents are
+    known; ``along``: whether the extents of the reduced dimensions are.  Operands are given as numbers of accesses.
     """
 
     step: ReductionStep
@@ -32,12 +32,12 @@ class RowFacts(Facts):
 
     @cached_property
     def reads(self) -> tuple[int, ...]:
-        """What is read along rows."""
+        """The operands that vary along the row and are read."""
         return tuple(i for i, varies in enumerate(self.varies) if varies and self.step.accesses[i].reads)
 
     @cached_property
     def written(self) -> frozenset[int]:
-        """What is written along rows."""
+        """The operands that vary along the row and are written."""
         return frozenset(i for i, varies in enumerate(self.varies) if varies and self.step.accesses[i].writes)
 
     @cached_property
@@ -51,12 +51,12 @@ class RowFacts(Facts):
 
     @cached_property
     def kept(self) -> IterationSpace:
-        """The dimensions that are kept."""
+        """The kept dimensions of the space."""
         return self.space_from(self.reduced)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there is one round of reductions, and then one result a row."""
+        """Whether there is one round of reductions, and one element per row is written."""
         return is_plain(self.step)
 
     @cached_property
@@ -65,25 +65,25 @@ class RowFacts(Facts):
 
     @cached_property
     def state_bytes(self) -> int:
-        """Bytes of what the reductions keep of a row in a thread, at most."""
+        """Bytes of the states of all reductions in one thread, at most."""
         return state_bytes(self.step)
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:
-        """Which dimension each ``index()`` of the step reads, by axis."""
+        """For each axis that an ``index()`` of the step reads, its merged dimension."""
         return tuple((axis, self.space.dim_of(axis)) for axis in sorted(self.step.index_axes()))
 
     @cached_property
     def bytes_written(self) -> int:
-        """Bytes of an element of all that is written along rows."""
+        """Bytes per element of all operands that are written along rows."""
         return self.bytes_of(self.written)
 
     def bytes_of(self, accesses: Sequence[int] | frozenset[int]) -> int:
-        """Bytes of an element of all these."""
+        """Bytes per element of these accesses together."""
         return sum(self.itemsizes[i] for i in accesses)
 
     def index_bits(self, varies: Sequence[bool]) -> Literal[32, 64]:
-        """The width of places within a row, of the operands that are ``varies``, and of rows' numbers."""
+        """The width of offsets within a row, for operands that vary along it (``varies``), and of row numbers."""
         return 32 if is_small(self.space, self.reduced, self.itemsizes, varies) else 64
 
     def varying(self, among: Sequence[int]) -> list[int]:
@@ -92,7 +92,7 @@ class RowFacts(Facts):
         return [i for i in among if all(self.space.strides[i][d] for d in dims)]
 
     def is_consecutive(self, access: int) -> bool:
-        """Whether an access's elements follow each other along the row."""
+        """Whether an access's elements are consecutive along the row."""
         return self.varies[access] and self.step_along(access, 0) == 1
 
     def space_from(self, first: int) -> IterationSpace:

@@ -1,4 +1,4 @@
-"""Launch rules of kernels with reductions: how rows are handed out to blocks, and the layout struct."""
+"""Launch rules of kernels with reductions: how rows are assigned to blocks, and the layout struct."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _ONE = Int(1)
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Where several blocks share a row: ``each``, elements of a block's round; ``blocks``, in all; at best."""
+    """Goals where several blocks share a row.  ``each``: elements that a block reads at once.  ``blocks``: in all."""
 
     each: int
     blocks: int
 
 
 def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
-    """A block or a cluster for each row, or for several; several blocks for each row."""
+    """One block or cluster for one or more rows, or several blocks per row."""
     reduced, rank = schedule.reduced, schedule.rank
     tuning = schedule.target.tuning.rows
     blocks = tuning.split_blocks if reduced == 1 else tuning.split_blocks_pieces
@@ -51,7 +51,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
 
 
 def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
-    """Blocks of columns side by side; several blocks for the same ones."""
+    """One block, or several, for each tile of neighbouring columns."""
     tuning = schedule.target.tuning.columns
     spans = _Spans(schedule.threads * schedule.vectors, tuning.split_blocks)
     across = ceil_div(extent(schedule.reduced), schedule.rows)
@@ -61,7 +61,7 @@ def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
 
 
 def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
-    """Blocks of groups of columns that they keep."""
+    """One block for several groups of columns, which it keeps in registers."""
     across = ceil_div(extent(schedule.reduced), schedule.group)
     groups = product([across, *_others(schedule)])
     kind: FieldType = "long long" if schedule.index_bits == 64 else "unsigned int"
@@ -72,7 +72,7 @@ def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
 
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
-    """The dimensions along which the struct holds an operand's strides: of a row; down a column, then across."""
+    """The dimensions whose strides the struct holds for an operand: along the row; or down columns, then across."""
     kind, along = schedule.accesses[number].kind, tuple(range(schedule.reduced))
     if schedule.is_column:
         return (*(along if number in schedule.columnwise else ()), *((schedule.reduced,) if kind == "gather" else ()))
@@ -80,7 +80,7 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
 
 
 def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
-    """``tiles``: blocks that have rows of their own."""
+    """``tiles``: blocks with different rows."""
     reduced, rank = schedule.reduced, schedule.rank
     rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
     lets = [("rows", rows), ("width", width), ("tiles", tiles)]
@@ -110,7 +110,7 @@ def _field(schedule: RowSchedule, name: str, value: Expr, comment: str) -> Field
 
 
 def _strides(labels: Labels, dimensions: range, comment: str = "") -> list[Field]:
-    """Where rows begin."""
+    """The strides that give the offsets of rows."""
     return [
         Field(
             "long long",
@@ -130,7 +130,7 @@ def _steps(schedule: RowSchedule, labels: Labels, access: int, comment: str) -> 
 
 
 def _divisors(schedule: RowSchedule, places: str, units: list[Expr], of: str) -> list[Field]:
-    """What places and rows are divided by."""
+    """The divisors of places within a row, and of row numbers."""
     is_64bit, inner = schedule.index_bits == 64, range(schedule.reduced - 1)
     return [
         *divisor_fields([extent(d) for d in inner], is_64bit, places, "place_"),
@@ -139,12 +139,12 @@ def _divisors(schedule: RowSchedule, places: str, units: list[Expr], of: str) ->
 
 
 def _others(schedule: RowSchedule) -> list[Expr]:
-    """The kept dimensions but the fastest, which threads go across."""
+    """The extents of all kept dimensions but the fastest."""
     return [extent(d) for d in range(schedule.reduced + 1, schedule.rank)]
 
 
 def _column_fields(schedule: RowSchedule, labels: Labels, counted: Field, across: Expr) -> list[Field]:
-    """``counted``: what says whether a thread has columns; ``across``: what is counted off along the fastest one."""
+    """``counted``: the field that bounds column numbers.  ``across``: groups or blocks along the fastest kept axis."""
     reduced = schedule.reduced
     fields = _strides(labels, range(reduced + 1, schedule.rank), "of the other kept dimensions")
     fields += [_field(schedule, "height", Name("width"), "elements of a column"), counted]

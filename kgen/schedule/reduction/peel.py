@@ -1,8 +1,8 @@
-"""Rows that do not begin or end where groups do.
+"""Peeled rows: rows that do not begin or end at aligned addresses.
 
-Groups begin where one operand, the leader, is aligned.  The elements before and after, fewer than two groups, are taken
-one each by the threads that share a row.  Where operands are shifted out of aligned blocks, so many more go with them
-that the blocks around all groups lie within the row.
+Groups begin where one operand, the alignment anchor, is aligned.  The elements before and after them, fewer than two
+groups, are edge elements: each is one thread's work.  Where operands are shifted, more elements become edge elements,
+so that all aligned blocks that are loaded lie within the row.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence, Set
 
 from kgen.schedule.reduction.facts import RowFacts
 
-#: Bytes of the blocks that what all rows share is shifted out of, where caches keep it: no words to choose from.
+#: Bytes of the aligned blocks of shifted operands that all rows share.  These are in the cache, so short blocks do.
 CACHED_BLOCK_BYTES = 4
 
 
 def margins(group: int, shifted: Iterable[tuple[int, bool]]) -> tuple[int, int]:
-    """Elements at the start and at the end of a row that no group may have.
+    """How many elements at the start and at the end of a row must not be in a group.
 
-    ``shifted``: for each such operand, elements of a block, and whether rows begin with one.
+    ``shifted``: for each shifted operand, the elements of an aligned block, and whether rows begin at one.
     """
     blocks = list(shifted)
     start = 0 if all(whole for _, whole in blocks) else group
@@ -26,19 +26,20 @@ def margins(group: int, shifted: Iterable[tuple[int, bool]]) -> tuple[int, int]:
 
 
 def max_edge_elements(group: int, margins: tuple[int, int]) -> int:
-    """The most elements of a row that are in no group."""
+    """The most edge elements that a row can have."""
     return 2 * (group - 1) + sum(margins)
 
 
 def choose_anchor(facts: RowFacts, walking: Sequence[int], group: int) -> tuple[int | None, Set[int]]:
-    """The operand that decides where groups begin, and those whose rows are always aligned there as well.
+    """The alignment anchor, and the operands whose rows are always aligned where its rows are.
 
-    None where groups may begin where rows do.  ``walking``: the operands that are consecutive along a row; those that
-    most bytes go with decide.  Where extents are not known, only equal strides are alike.
+    The anchor is None where groups may begin where rows do.  ``walking``: the operands that are consecutive along a
+    row.  Those that are aligned alike and have the most bytes together win.  Where extents are not known, operands are
+    alike only if their strides are equal.
     """
 
     def place(i: int) -> tuple[int, ...]:
-        """Where rows begin, in elements, modulo a group."""
+        """The address and the outer strides, in elements, modulo a group: they give the alignment of all rows."""
         strides = facts.other_strides(i, 0)
         first = facts.addresses[i] // facts.itemsizes[i] % group
         return (first, *(s % group if facts.bounded else s for s in strides))

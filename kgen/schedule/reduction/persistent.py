@@ -1,4 +1,4 @@
-"""Persistent clusters: which operand that all rows share a block keeps in shared memory."""
+"""Persistent clusters: which of the operands that all rows share is kept in shared memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
 
-_LARGE_STATES = frozenset({"exp_sum", "logsumexp", "argmin", "argmax"})  # their states take more registers
+_LARGE_STATES = frozenset({"exp_sum", "logsumexp", "argmin", "argmax"})  # reductions whose states take more registers
 
 
 def choose_shared_operand(
     facts: RowFacts, accesses: Sequence[AccessSchedule], threads: int, cluster: int, each: int
 ) -> int | None:
-    """The access that blocks keep; None where clusters are not persistent.  ``each``: elements of a row that a thread
-    has.
+    """The access that blocks keep in shared memory; None where clusters are not persistent.  ``each``: elements of a
+    row per thread.
 
-    Clusters are persistent for one round of sums or extremes that weights take no part in.
+    Clusters are persistent only for one round of reductions with small states, which shared operands do not enter.
     """
     tuning, step = facts.tuning.persistent, facts.step
     if threads != tuning.threads or each > tuning.most_elements or facts.rounds != 1 or not _suits(step):
@@ -34,21 +34,21 @@ def choose_shared_operand(
 
 
 def _exchanged(step: ReductionStep, warps: int) -> int:
-    """Bytes that the warps of all blocks leave for each other: three numbers for each reduction, twice."""
+    """Bytes of the partials of all warps of a cluster, double-buffered: up to three numbers per reduction."""
     ops = step.kernel.ops
     sizes = [ops[op.args[0]].dtype.size for op in ops if isinstance(op.attr, Reduction)]
     return 2 * warps * sum(3 * max(size, 4) for size in sizes)
 
 
 def _suits(step: ReductionStep) -> bool:
-    """Whether states are small, and no place in a row is asked for."""
+    """Whether the states of reductions are small, and the program does not use ``index()``."""
     ops = step.kernel.ops
     roomy = any(isinstance(op.attr, Reduction) and op.attr.kind in _LARGE_STATES for op in ops)
     return not roomy and not any(op.name == "index" for op in ops)
 
 
 def _reduced(step: ReductionStep) -> set[int]:
-    """The accesses that reductions read."""
+    """The accesses that reductions depend on."""
     ops = step.kernel.ops
     needed: set[int] = set()
     found: set[int] = set()

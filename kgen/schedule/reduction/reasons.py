@@ -1,4 +1,4 @@
-"""Why rows are shared and kept as they are, in the words that ``explain`` has."""
+"""The reasons for the schedules of kernels with reductions, as text for ``explain``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *, plain: bool) -> tuple[str, ...]:
-    """How rows of ``width`` elements are worked on (None: of any number); ``plain``: in one round, one result a row."""
+    """How rows of ``width`` elements (None: any number) are processed.  ``plain``: one round, one result per row."""
     alone = schedule.threads == 1
     shared = "one thread takes a row" if alone else f"{schedule.threads} threads share a row"
     if schedule.cluster > 1:
@@ -44,7 +44,7 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
 
 
 def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: int) -> tuple[str, ...]:
-    """How columns of ``height`` elements, rows that are consecutive in memory, are kept."""
+    """How columns of ``height`` elements are kept in registers."""
     lanes, threads, group = schedule.block // schedule.threads, schedule.threads, schedule.group
     groups = f"groups of {group} columns" if group > 1 else "columns"
     share = f"{threads} threads share each" if threads > 1 else "a thread has each"
@@ -57,7 +57,7 @@ def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: 
 
 
 def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
-    """What is said of columns as well."""
+    """The reasons that rows and columns have in common."""
     split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
@@ -73,7 +73,7 @@ def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
 
 
 def _arithmetic(step: ReductionStep) -> tuple[str, ...]:
-    """Why there are fewer rounds than the program has, and where less than float32's last bit is asked for."""
+    """Why there are fewer rounds than in the program, and where exponentials need not be exact to float32's last bit."""
     found: list[str] = []
     if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
         found.append(

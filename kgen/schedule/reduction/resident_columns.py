@@ -1,5 +1,5 @@
 """Schedules of chains of reductions along a slow dimension, such as softmax over the channels of an NCHW image: a block
-keeps some columns (rows that are consecutive in memory) in registers.
+keeps some columns in registers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kgen.schedule.tuning import H200, Tuning
 
 @dataclass(frozen=True, slots=True)
 class ResidentMapping:
-    """A thread has ``group`` neighbouring columns, ``vectors`` elements of each; ``lanes`` threads go across, and
-    ``threads`` share each group.
+    """A thread takes ``group`` neighbouring columns and keeps ``vectors`` elements of each.  ``lanes`` threads take
+    neighbouring groups, and ``threads`` share each group.
     """
 
     group: int
@@ -32,11 +32,11 @@ class ResidentMapping:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What decides who shares columns of ``height`` elements.
+    """What the thread mapping of columns of ``height`` elements depends on.
 
-    ``group``: columns of a vector.  ``resident_bytes``: bytes of an element of all that is kept, ``smallest``: of its
-    smallest part; ``states``: of what a thread keeps of the reductions of a column.  ``ragged``: whether rows of
-    neighbouring columns begin between sectors.
+    ``group``: columns per vector.  ``resident_bytes``: bytes per element of all operands that are kept; ``smallest``:
+    bytes of their smallest element; ``states``: bytes of the states of one column's reductions in a thread.
+    ``ragged``: whether runs of neighbouring columns may begin within a sector.
     """
 
     height: int
@@ -49,7 +49,7 @@ class Demand:
 
 
 def map_columns(columns: Demand) -> ResidentMapping | None:
-    """How a block keeps some columns; None where it cannot."""
+    """The thread mapping of resident columns; None where none fits."""
     tuning, group, height = columns.tuning.resident_columns, columns.group, columns.height
     while group > 1 and group * columns.states > columns.tuning.columns.state_bytes:
         group //= 2
@@ -66,7 +66,7 @@ def map_columns(columns: Demand) -> ResidentMapping | None:
 
 
 def _threads(columns: Demand, size: int, most: int) -> int:
-    """Threads that share columns; each keeps ``most`` bytes or less, in parts of ``size``."""
+    """Threads that share columns.  Each keeps at most ``most`` bytes, ``size`` for each element of its columns."""
     tuning, height = columns.tuning.resident_columns, columns.height
     each = max(1, min(tuning.most_each, most // size), height if height * size <= tuning.alone_bytes else 0)
     threads = 1
@@ -78,19 +78,19 @@ def _threads(columns: Demand, size: int, most: int) -> int:
 
 
 def _left(lanes: int, threads: int, states: int) -> int:
-    """Bytes that threads, or warps whose threads share columns, leave for each other; ``states``: of a thread."""
+    """Bytes of partials in shared memory, from each thread or warp that shares columns.  ``states``: of one thread."""
     entries = 0 if threads == 1 else lanes * threads // WARP if lanes < WARP else threads
     return entries * lanes * states
 
 
 def _waste(height: int, threads: int) -> float:
-    """The share of elements that threads have room for in vain."""
+    """The fraction of register slots that stay unused, relative to ``height``."""
     return -height % threads / height
 
 
 def resident_columns(facts: RowFacts) -> Choice | None:
-    """The schedule of a kernel that keeps columns; None where rows do not lie so, or are too long."""
-    # Whether columns fit cannot be known where rows are of any length.
+    """The schedule of a kernel that keeps columns; None where rows are not columns, or are too long."""
+    # Where the length of columns is not known, they may not fit registers.
     found = resident_mapping(facts) if facts.along else None
     if found is None:
         return None
@@ -117,7 +117,7 @@ def resident_columns(facts: RowFacts) -> Choice | None:
 
 
 def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
-    """Who shares the columns of a kernel; None where it has none, or none that a block can keep."""
+    """The thread mapping of resident columns; None where rows are not columns, or a block cannot keep them."""
     if not _has_unit_stride_kept_axis(facts.space, facts.reduced):
         return None
     whole = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
@@ -132,13 +132,13 @@ def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
 
 
 def _has_unit_stride_kept_axis(space: IterationSpace, reduced: int) -> bool:
-    """Whether any operand has neighbouring rows side by side in memory."""
+    """Whether the first kept axis has stride 1 in some operand."""
     several = 0 < reduced < len(space.shape) and space.shape[reduced] > 1
     return several and any(strides[reduced] == 1 for strides in space.strides)
 
 
 def widest_group(facts: RowFacts, among: Sequence[int]) -> int:
-    """Columns of the widest vectors that all operands of ``among`` are aligned to."""
+    """Columns per vector: the widest vectors to which all operands of ``among`` are aligned."""
     group = max(1, facts.target.vector_bytes // max(facts.itemsizes[i] for i in among))
     lengths = [facts.space.shape[facts.reduced]]
     for i in among:

@@ -1,4 +1,4 @@
-"""Schedules of kernels that go along rows: how many threads share one, and whether they keep it in registers."""
+"""Schedules of kernels that reduce along rows: how many threads share a row, and whether they keep it in registers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def along_rows(facts: RowFacts) -> Choice:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The decisions, each made of those before it."""
+    """The decisions, each of which depends on those before it."""
 
     facts: RowFacts
     traversal: RowTraversal
 
     @cached_property
     def kept_bytes(self) -> int:
-        """Bytes of an element of all that threads keep of a row."""
+        """Bytes per element of all operands that threads keep in registers."""
         return self.facts.bytes_of(self.traversal.own)
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether more is read than L2 holds.  Rows that are slow by shared operands, which begin elsewhere in each,
-        would lose by what follows from that."""
+        """Whether more is read than L2 holds.  False for peeled rows with several shared operands: the decisions that
+        follow would make these slower."""
         facts = self.facts
         read, written = (facts.rows * facts.width * size for size in (self.kept_bytes, facts.bytes_written))
         light = self.traversal.anchor is None or self.traversal.weights < 2
@@ -50,9 +50,10 @@ class _Rows:
 
     @cached_property
     def mapping(self) -> ThreadMapping:
-        """Who shares a row.
+        """The thread mapping of rows.
 
-        More in flight for each exchange: layernorm of 2048 bfloat16 1.03 of a copy and not 1.00, of 8192 1.02 and 0.95.
+        Large inputs with several shared operands get half the threads, and so more loads in flight per exchange:
+        layernorm of 2048 bfloat16 1.03 of a copy, 1.00 without; of 8192 1.02, 0.95 without.
         """
         shared, group = mapping_of(self.facts, self.traversal), self.traversal.group
         kept = 2 * shared.vectors * group * self.kept_bytes
@@ -122,7 +123,7 @@ class _Rows:
 
 
 def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
-    """Who shares a row, as far as its length decides."""
+    """The thread mapping as far as the length of rows decides it."""
     flat, group, width, tuning = traversal.flat, traversal.group, facts.width, facts.tuning.rows
     if flat is not None:
         return ThreadMapping(flat.threads, flat.vectors, 1, flat.block, flat.rows_per_thread)
@@ -143,7 +144,7 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
 
 
 def _singles(facts: RowFacts, traversal: RowTraversal) -> int:
-    """Elements of a row that may be in no group: each goes to a thread."""
+    """Edge elements of a row, at most: each is one thread's work, so a row needs as many threads."""
     if traversal.anchor is None:
         return 1
     sizes = facts.itemsizes

@@ -1,4 +1,4 @@
-"""Kernels with reductions: their schedule, their space, and what a choice depends on."""
+"""The schedules of kernels with reductions, and properties of steps that the choice depends on."""
 
 from __future__ import annotations
 
@@ -15,33 +15,32 @@ from kgen.partition.trace import spread
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import WARP as WARP
 
-#: What a reduction keeps of a row, in numbers of its type.
+#: The numbers in the state of a reduction, where there are several.
 _NUMBERS = {"var": 3, "std": 3, "logsumexp": 2, "exp_sum": 2, "argmin": 2, "argmax": 2}
 
 _MOST = 2**31
 
-#: Elements below that number that a row ends before, where its places are counted in 32 bits: loops go that far beyond.
+#: Rows with 32-bit indices are shorter than ``_MOST`` by this much, because loop counters run beyond the last element.
 _ROOM = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class RowSchedule(Schedule):
-    """``threads`` of a block share a row.  ``vectors``: groups of elements that each of them keeps in registers; 0
-    where the row is read again for each round of reductions.  ``reduced``: dimensions of the space, the first ones,
-    that are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
-    it; the last to arrive merges their results.  ``cluster``: how many blocks share a row that they keep in registers,
-    and exchange through each other's shared memory.  ``rows_per_thread``: how many rows a thread takes one after the
-    other. ``shared_operand``: an access of which a block keeps in shared memory what all rows share, while clusters
-    take row after row. ``evict_last``: accesses of which L2 is told to evict last what is read; ``streaming_accesses``:
-    that caches drop first.
+    """``threads``: threads of a block that share a row.  ``vectors``: groups that each of them keeps in registers; 0
+    where the row is read again for each round of reductions.  ``reduced``: how many of the first dimensions of the
+    space are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
+    it; the last to finish merges their partials.  ``cluster``: how many blocks of a cluster share a row, which they
+    keep in registers, and exchange through shared memory.  ``rows_per_thread``: how many rows a thread takes, one
+    after the other.  ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
+    ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
 
-    In a column kernel a group is ``group`` rows that are consecutive in memory, ``threads`` of the block share it, and
-    each of them reads ``vectors`` of its elements before it uses them, or keeps them.  ``loops``: whether a thread may
-    have twice as many, or more.  ``columnwise``: accesses that move along columns.
+    In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
+    ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
+    such batches.  ``columnwise``: accesses that vary along columns.
     """
 
-    is_column: ClassVar[bool] = False  # whether threads go across rows that are consecutive in memory
-    keeps_columns: ClassVar[bool] = False  # and keep them in registers
+    is_column: ClassVar[bool] = False  # whether rows are columns: neighbouring threads take neighbouring rows
+    keeps_columns: ClassVar[bool] = False  # whether columns are kept in registers
 
     threads: int = WARP
     vectors: int = 0
@@ -57,25 +56,26 @@ class RowSchedule(Schedule):
 
     @property
     def row_threads(self) -> int:
-        """Threads that share a row, of all blocks."""
+        """Threads that share a row, in all blocks of the cluster."""
         return self.threads * self.cluster
 
     @property
     def rows(self) -> int:
-        """Rows of a block."""
+        """Rows per block."""
         rows = self.block // self.threads * self.rows_per_thread
         return rows * self.group if self.is_column else rows
 
     @property
     def resident(self) -> int:
-        """Elements of a row that there are registers for."""
+        """Elements of a row for which there are registers."""
         return self.row_threads * self.vectors * (1 if self.is_column else self.group)
 
     @property
     def fills(self) -> bool:
-        """Whether rows are so long that no thread's groups but its last one lie outside, and that is made use of.
+        """Whether all groups of a thread but its last one are known to lie within the row, so that only that one is
+        checked.
 
-        Fewer questions let the compiler read further ahead, which takes registers: none are left in longer rows.
+        With fewer checks, the compiler issues loads earlier, which takes registers: longer rows have none left.
         """
         most = self.target.tuning.rows.elements
         few = self.rows == 1 and self.anchor is None and self.vectors * self.group <= most
@@ -83,35 +83,35 @@ class RowSchedule(Schedule):
 
     @property
     def stages(self) -> bool:
-        """Whether rows go by way of shared memory."""
+        """Whether rows are staged through shared memory."""
         return any(t.kind == "staged" for t in self.accesses)
 
     @property
     def shifts(self) -> bool:
-        """Whether groups of some operand are shifted out of aligned blocks."""
+        """Whether some operand is shifted."""
         return any(t.kind == "shifted" for t in self.accesses)
 
     @property
     def residency_suffix(self) -> str:
-        """The part of a kernel's name that says whether rows are kept."""
+        """The part of a kernel's name that says whether rows are register-resident."""
         return f"regs{self.resident}" if self.vectors else "long"
 
     @property
     def kept(self) -> int:
-        """Dimensions that are kept."""
+        """How many dimensions are kept."""
         return self.rank - self.reduced
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSchedule(RowSchedule):
-    """``threads`` go down columns that lie side by side, each of which is read once."""
+    """Rows are columns; each is read once."""
 
     is_column = True
 
 
 @dataclass(frozen=True, slots=True)
 class ResidentColumnSchedule(ColumnSchedule):
-    """Columns are kept in registers."""
+    """Rows are columns that are kept in registers."""
 
     keeps_columns = True
 
@@ -127,11 +127,11 @@ def varying_accesses(step: ReductionStep) -> tuple[bool, ...]:
     return tuple((t.operand, t.axes) in varies for t in step.accesses)
 
 
-# --- what a choice depends on ---------------------------------------------------------------------------
+# --- properties of steps --------------------------------------------------------------------------------
 
 
 def is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], varies: Sequence[bool]) -> bool:
-    """Whether rows are numbered below 2^31, and places within a row, in bytes, too."""
+    """Whether row numbers, and byte offsets within a row, are below 2^31."""
     if math.prod(space.shape[reduced:]) >= _MOST or math.prod(space.shape[:reduced]) >= _MOST - _ROOM:
         return False
     for strides, size, moves in zip(space.strides, itemsizes, varies, strict=True):
@@ -142,14 +142,14 @@ def is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], vari
 
 
 def is_plain(step: ReductionStep) -> bool:
-    """Whether a kernel has one round of reductions, and then writes one element a row."""
+    """Whether a kernel has one round of reductions, and writes one element per row."""
     return max(step.phase()) == 1 and not any(
         op.name == "store" and step.varies_along_row(n) for n, op in enumerate(step.kernel.ops)
     )
 
 
 def state_bytes(step: ReductionStep) -> int:
-    """Bytes of what the reductions of a kernel keep of a row in a thread, at most."""
+    """Bytes of the states of all reductions of a kernel in one thread, at most."""
     return sum(
         _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)
         for op in step.kernel.ops

@@ -1,7 +1,7 @@
-"""Short rows that lie one after the other in memory.
+"""Staging of short, contiguous rows through shared memory.
 
-A block reads its rows flat, in aligned vectors, into shared memory; threads take their elements from there, and what
-they write for whole rows goes back the same way.
+A block copies all of its rows, in aligned vectors, into shared memory, and its threads read their elements from there.
+Outputs that vary along the row are written the same way.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kgen.schedule.target import WORD
 
 @dataclass(frozen=True, slots=True)
 class StagedRows:
-    """``operands`` go by way of shared memory.  ``anchor``: that by whose address threads find whole words; the rest is
-    as in :class:`~kgen.schedule.reduction.schedule.RowSchedule`."""
+    """``operands``: those that are staged.  ``anchor``: the one at whose addresses threads align words; the rest is as
+    in :class:`~kgen.schedule.reduction.schedule.RowSchedule`."""
 
     operands: Set[int]
     group: int
@@ -30,10 +30,10 @@ class StagedRows:
 
 
 def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | None:
-    """How rows go by way of shared memory, if they should.
+    """How rows are staged; None where they should not be.
 
-    ``walking``: the operands that are consecutive along a row.  All that whole rows are written of have to be staged,
-    since rows beyond the last one are computed as well.  ``group``: elements that fill a vector.
+    ``walking``: the operands that are consecutive along a row.  All outputs that vary along the row have to be staged,
+    because threads also compute rows beyond the last one.  ``group``: elements that fill a vector.
     """
     operands = frozenset(i for i in walking if _is_dense(facts.space, i))
     if not facts.written <= operands or not _pays(facts, operands, group):
@@ -53,7 +53,7 @@ def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | N
 
 
 def _pays(facts: RowFacts, operands: Set[int], vector: int) -> bool:
-    """Whether rows of these operands are so short, or lie so, that this is faster than reading them where they are."""
+    """Whether rows of these operands are so short, or so badly aligned, that staging is faster than direct access."""
     tuning, width = facts.tuning.staging, facts.space.shape[0]
     size = width * max((facts.itemsizes[i] for i in operands), default=0)
     if not 0 < size <= tuning.longest:
@@ -63,16 +63,16 @@ def _pays(facts: RowFacts, operands: Set[int], vector: int) -> bool:
 
 
 def _blocks(facts: RowFacts, operands: Set[int], threads: int, capacity: int) -> tuple[int, int] | None:
-    """Threads of a block, and rows that each takes; None where blocks would be too small.
+    """Threads per block, and rows per thread; None where blocks would be too small.
 
-    ``resident``: elements of a row that there is room for.
+    ``capacity``: elements for which a row has room.
     """
     tuning, width = facts.tuning.staging, facts.space.shape[0]
     whole = 16 // min(facts.itemsizes[i] for i in operands)  # so many rows are a multiple of 16 bytes
     block, rows_per_thread = tuning.block, 1
     while threads == 1 and 2 * rows_per_thread <= tuning.most_rows and 2 * rows_per_thread * width <= tuning.elements:
         rows_per_thread *= 2
-    # Where the number of rows is not known, there are many.
+    # Where the number of rows is not known, assume that there are many.
     if facts.bounded and facts.space.numel // width < tuning.enough_blocks * block * rows_per_thread:
         rows_per_thread = 1
     while block // threads * rows_per_thread * capacity * facts.bytes_of(frozenset(operands)) > tuning.shared_bytes:
@@ -81,6 +81,6 @@ def _blocks(facts: RowFacts, operands: Set[int], threads: int, capacity: int) ->
 
 
 def _is_dense(space: IterationSpace, operand: int) -> bool:
-    """Whether an operand's rows lie one after the other, in order, without gaps."""
+    """Whether an operand's rows are contiguous: in order, without gaps."""
     moved = [(n, s) for n, s in zip(space.shape, space.strides[operand], strict=True) if n > 1]
     return len(moved) > 1 and all(after == n * s for (n, s), (_, after) in pairwise(moved))

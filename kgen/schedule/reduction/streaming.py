@@ -1,4 +1,4 @@
-"""What caches are told to drop first: arrays that a kernel only reads, once."""
+"""Loads with the evict-first hint: operands that a kernel reads once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kgen.schedule.schedule import AccessSchedule
 def streaming_accesses(
     facts: RowFacts, accesses: Sequence[AccessSchedule], group: int, *, short: bool
 ) -> tuple[int, ...]:
-    """The accesses that are told so, where more is read than L2 could keep, and nothing as large is written.
+    """The accesses that get the hint, where more is read than L2 holds.  Callers check that nothing as large is written.
 
-    ``short``: whether rows are short: sums of 64 to 512 float32 1.08 to 1.12 of a copy, 1.03 to 1.08 without; others
-    gain 0.3%.  Less than 4 bytes an element only there (rows of 32768 bfloat16 0.98, 1.07 without), and nothing that L2
-    might hold (sums of 32 MiB take 1.8 times as long).
+    ``short``: whether rows are short.  These gain most (sums of 64 to 512 float32 1.08 to 1.12 of a copy, 1.03 to 1.08
+    without); others gain 0.3%.  Elements of less than 4 bytes get the hint only in short rows (rows of 32768 bfloat16
+    0.98, 1.07 without).  Arrays that L2 may hold never get it (sums of 32 MiB would take 1.8 times as long).
     """
     told = [
         i

@@ -1,4 +1,4 @@
-"""How the operands of a kernel move along its rows: which of them, in what groups, and where those begin."""
+"""How a kernel accesses its operands along rows: which vary along the row, in what groups, and where groups begin."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class RowTraversal:
 
     @cached_property
     def consecutive(self) -> tuple[int, ...]:
-        """The operands whose elements follow each other along rows."""
+        """The operands that are consecutive along the row."""
         return tuple(i for i in range(len(self.facts.varies)) if self.facts.is_consecutive(i))
 
     @cached_property
     def largest(self) -> int:
-        """Bytes of the largest element that rows have several of."""
+        """Bytes per element of the widest operand that varies along the row."""
         space, reduced = self.facts.space, range(self.facts.reduced)
         moving = [
             i
@@ -40,7 +40,8 @@ class RowTraversal:
     def vector(self) -> int:
         """Elements that fill the widest access; 1 where groups do not help.
 
-        Where rows lie across memory, what lies along them is the same for many: groups of it would not help.
+        They do not help where the operands that vary along all dimensions are strided along the row: the consecutive
+        ones are then the same for many rows.
         """
         varying = self.facts.varying(self.facts.reads)
         helps = self.consecutive and (not varying or any(i in self.consecutive for i in varying))
@@ -48,18 +49,18 @@ class RowTraversal:
 
     @cached_property
     def has_whole_vectors(self) -> bool:
-        """Whether rows are a number of the widest accesses."""
+        """Whether rows are a multiple of the widest access."""
         return self.vector > 1 and self.facts.width % self.vector == 0 and self.facts.reduced == 1
 
     @cached_property
     def flat(self) -> StagedRows | None:
-        """How rows go through shared memory, None where they do not."""
+        """How rows are staged through shared memory, None where they are not."""
         may = self.facts.along and self.facts.reduced == 1
         return stage(self.facts, self.consecutive, self.vector) if may else None
 
     @property
     def staged(self) -> Set[int]:
-        """The operands that go through shared memory."""
+        """The operands that are staged."""
         return frozenset() if self.flat is None else self.flat.operands
 
     @cached_property
@@ -74,12 +75,12 @@ class RowTraversal:
 
     @property
     def anchor(self) -> int | None:
-        """By whose addresses groups begin, None where they begin with rows."""
+        """The alignment anchor, None where groups begin where rows do."""
         return self._choose_anchor[0]
 
     @property
     def alike(self) -> Set[int]:
-        """The operands that are aligned where groups begin."""
+        """The operands that are aligned wherever the anchor is."""
         return self._choose_anchor[1]
 
     @cached_property
@@ -95,7 +96,7 @@ class RowTraversal:
 
     @cached_property
     def shifted(self) -> tuple[int, ...]:
-        """The operands that are shifted out of aligned blocks."""
+        """The operands that are shifted."""
         facts = self.facts
         long = not facts.along or facts.width >= facts.tuning.rows.shortest_shifted
         if self.anchor is None or self.flat is not None or not long:
@@ -105,20 +106,20 @@ class RowTraversal:
 
     @cached_property
     def patterns(self) -> Mapping[int, int | None]:
-        """The stride pattern that says where an operand's rows begin, None where all begin at one place."""
+        """The stride pattern that gives the offsets of an operand's rows, None where all rows share it."""
         strided = [i for i in range(len(self.facts.varies)) if i not in self.staged]
         return dict(zip(strided, stride_patterns(self.facts.kept, strided)[1], strict=True))
 
     @cached_property
     def own(self) -> tuple[int, ...]:
-        """What is read along rows and that no two rows share, or that all do: it is read where it is needed."""
+        """The operands that are read along rows, without those that all rows share.  If all are shared, all of them."""
         several = any(p is not None for p in self.patterns.values())
         read = self.facts.reads
         return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None or not several)
 
     @cached_property
     def aligned(self) -> Set[int]:
-        """The operands whose every row begins at one aligned place, while others' rows do not."""
+        """The aligned operands that all rows share, where other operands differ from row to row."""
         several = any(p is not None for p in self.patterns.values())
         numbers = range(len(self.facts.varies))
         return frozenset(
