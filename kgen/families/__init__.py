@@ -68,12 +68,12 @@ def family_of(schedule: Schedule) -> Family[Any, Any]:
 
 @lru_cache(maxsize=1024)
 def rule_of(schedule: Schedule) -> Rule:
-    """How kernels of a schedule are launched."""
+    """The launch rule of a schedule."""
     return family_of(schedule).launch(schedule, Labels.numbered(schedule))
 
 
 def launch_of(schedule: Schedule, space: IterationSpace) -> Launch:
-    """What a launch over ``space`` passes besides pointers."""
+    """The grid, block and arguments other than pointers of a launch over ``space``."""
     return rule_of(schedule).launch(space)
 
 

@@ -129,7 +129,7 @@ class Tracer:
         return KernelSpace(tuple(dim for _, dim in walked), reduced)
 
     def alone(self, sink: int, *, separate: bool = False) -> Trace:
-        """A kernel for one sink.  ``separate``: with all its reductions in other kernels."""
+        """The trace of a kernel for one sink.  ``separate``: with all its reductions in other kernels."""
         op = self.ops[sink]
         if op.name == "reduce":
             return self.run(self.rows(sink), [sink])
@@ -148,7 +148,7 @@ class Tracer:
         return flat
 
     def run(self, space: KernelSpace, sinks: Iterable[int]) -> Trace:
-        """Everything that these sinks need, the last ops first, so that each is seen after all that use it."""
+        """Everything that these sinks depend on.  Ops are visited in reverse order, so each comes after all of its users."""
         found = Trace(space)
         queue: list[int] = []
         ends: set[tuple[int, AxisMap]] = set()

@@ -133,7 +133,7 @@ class Persistent:
 class Columns:
     """Kernels that reduce a slow dimension: neighbouring threads take neighbouring columns."""
 
-    #: Threads of a block.
+    #: Threads per block.
     block: int = 256
     #: With fewer columns than this, another family is faster.
     fewest: int = 16
@@ -188,7 +188,7 @@ class ResidentColumns:
     waste: float = 0.08
     #: But only if each thread then keeps no more than so many bytes.
     waste_bytes: int = 192
-    #: Threads of a block, at least and at most.
+    #: Threads per block, at least and at most.
     smallest_block: int = 64
     largest_block: int = 512
     #: Bytes of shared memory per block, for partials that its threads exchange.

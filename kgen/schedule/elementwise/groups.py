@@ -62,7 +62,7 @@ class Grouping:
         return ("shifted" if shifts and reads_only and is_shifted(itemsize, self.group) else kind), itemsize
 
     def _is_aligned(self, access: int) -> bool:
-        """Whether every row of an access begins where a group can."""
+        """Whether every row of an access begins at the aligned address of a group."""
         return self._phase(access) == 0 and self._is_even(access)
 
     def _begins_like(self, access: int, anchor: int) -> bool:

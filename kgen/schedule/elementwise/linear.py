@@ -27,7 +27,7 @@ def contiguous(facts: Facts) -> Choice | None:
 
 
 def flat(facts: Facts) -> Choice | None:
-    """Dense outputs, and rows that are short or no multiple of a group.  Strided operands are read element by element."""
+    """Dense outputs, in rows that are short or no multiple of a group.  Strided operands are read one by one."""
     dense = all(c is LayoutKind.CONTIGUOUS for c, t in zip(facts.classes, facts.step.accesses, strict=True) if t.writes)
     width, group, shortest = facts.space.shape[0], facts.group, facts.tuning.elementwise.shortest_row
     if not dense or (width >= shortest and width % group == 0) or _shifts_long_rows(facts, group):

@@ -73,7 +73,7 @@ def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
 
 
 def _arithmetic(step: ReductionStep) -> tuple[str, ...]:
-    """Why there are fewer rounds than in the program, and where exponentials need not be exact to float32's last bit."""
+    """Why there are fewer rounds than in the program, and where exponentials may be less exact than float32."""
     found: list[str] = []
     if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
         found.append(

@@ -68,7 +68,7 @@ def _blocks(facts: RowFacts, operands: Set[int], threads: int, capacity: int) ->
     ``capacity``: elements for which a row has room.
     """
     tuning, width = facts.tuning.staging, facts.space.shape[0]
-    whole = 16 // min(facts.itemsizes[i] for i in operands)  # so many rows are a multiple of 16 bytes
+    whole = 16 // min(facts.itemsizes[i] for i in operands)  # a multiple of this many rows is a multiple of 16 bytes
     block, rows_per_thread = tuning.block, 1
     while threads == 1 and 2 * rows_per_thread <= tuning.most_rows and 2 * rows_per_thread * width <= tuning.elements:
         rows_per_thread *= 2

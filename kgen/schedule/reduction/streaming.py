@@ -11,7 +11,7 @@ from kgen.schedule.schedule import AccessSchedule
 def streaming_accesses(
     facts: RowFacts, accesses: Sequence[AccessSchedule], group: int, *, short: bool
 ) -> tuple[int, ...]:
-    """The accesses that get the hint, where more is read than L2 holds.  Callers check that nothing as large is written.
+    """The accesses that get the hint, where more is read than L2 holds.  Callers check that no rows are written.
 
     ``short``: whether rows are short.  These gain most (sums of 64 to 512 float32 1.08 to 1.12 of a copy, 1.03 to 1.08
     without); others gain 0.3%.  Elements of less than 4 bytes get the hint only in short rows (rows of 32768 bfloat16

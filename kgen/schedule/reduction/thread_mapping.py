@@ -87,7 +87,7 @@ def threads_for_few_vectors(count: int, most: int = H200.rows.most_sharing_few) 
 
 
 def threads_for_two_vectors(count: int) -> int | None:
-    """Threads that share a row of ``count`` vectors, two each, with few idle lanes; None where no number fits.
+    """Threads that share a row of ``count`` vectors, two each, with few idle lanes; None where none fits.
 
     For kernels that write as much as they read: with less work per thread, the load is balanced better (256 bfloat16:
     1.03 of a copy, 1.01 with four vectors each).  Where less is written, four vectors are better (sum: 0.81, 1.06).
@@ -96,7 +96,7 @@ def threads_for_two_vectors(count: int) -> int | None:
 
 
 def map_row(row: Demand) -> ThreadMapping:
-    """The mapping with the fewest threads that can keep a row; where none can, many threads read it again each round."""
+    """The mapping with the fewest threads that can keep a row; where none can, rows are read again."""
     tuning = row.tuning
     if not row.along:
         return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)

@@ -128,7 +128,7 @@ class RowTraversal:
 
     @property
     def weights(self) -> int:
-        """How many operands all rows share."""
+        """How many operands are shared by all rows."""
         return len(self.facts.reads) - len(self.own)
 
     def accesses(self) -> tuple[AccessSchedule, ...]:
@@ -150,7 +150,7 @@ class RowTraversal:
         return ("gather" if self.facts.varies[access] else "row"), 0
 
     def _is_aligned(self, access: int) -> bool:
-        """Whether every row of an operand begins where a group can."""
+        """Whether every row of an operand begins at the aligned address of a group."""
         size = self.facts.itemsizes[access]
         full, outer = self.group * size, self.facts.other_strides(access, 0)
         return self.facts.addresses[access] % full == 0 and all(s * size % full == 0 for s in outer)
