@@ -148,7 +148,7 @@ class Tracer:
         return flat
 
     def run(self, space: KernelSpace, sinks: Iterable[int]) -> Trace:
-        """Everything that these sinks depend on.  Ops are visited in reverse order, so each comes after all of its users."""
+        """Everything that these sinks depend on.  Ops are visited last to first: each after its users."""
         found = Trace(space)
         queue: list[int] = []
         ends: set[tuple[int, AxisMap]] = set()

@@ -77,7 +77,8 @@ def threads_for_few_vectors(count: int, most: int = H200.rows.most_sharing_few) 
     """Threads that share a row of ``count`` vectors, and vectors per thread; None for longer rows.
 
     As few idle lanes as possible, then as few vectors per thread, at least two: neighbouring threads then read
-    neighbouring memory (rows of 32 bfloat16: 1.00 of a copy with 2 threads, 0.66 with one; of 72: 0.73 with 8 threads of 2).
+    neighbouring memory (rows of 32 bfloat16: 1.00 of a copy with 2 threads, 0.66 with one; of 72: 0.73 with 8 threads
+    of 2).
     """
     if count <= 2:
         return count, 1
@@ -96,7 +97,7 @@ def threads_for_two_vectors(count: int) -> int | None:
 
 
 def map_row(row: Demand) -> ThreadMapping:
-    """The mapping with the fewest threads that can keep a row; where none can, rows are read again."""
+    """The mapping with the fewest threads that can keep a row; where none can, rows are read again for each round."""
     tuning = row.tuning
     if not row.along:
         return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)
