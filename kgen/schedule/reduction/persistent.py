@@ -34,7 +34,7 @@ def choose_shared_operand(
 
 
 def _exchanged(step: ReductionStep, warps: int) -> int:
-    """Bytes of the partials of all warps of a cluster, double-buffered: up to three numbers per reduction."""
+    """Bytes of the partials of all warps of a cluster: up to three numbers per reduction, in two copies."""
     ops = step.kernel.ops
     sizes = [ops[op.args[0]].dtype.size for op in ops if isinstance(op.attr, Reduction)]
     return 2 * warps * sum(3 * max(size, 4) for size in sizes)
