@@ -116,7 +116,8 @@ struct argmax_columns_columns_split_layout {
 
 // 64 columns a block: 16 threads across, 16 down each column; several blocks share a column.
 // Launch: (ceil(columns / 64), ceil(height / span)) blocks of 256 threads; `span`: any.
-// Memory: gridDim.x * gridDim.y * 64 of each `*_of_blocks`; `arrived` counts for each blockIdx.x, 0 before and after.
+// Memory: gridDim.x * gridDim.y * 64 of each `*_block_partials`.
+// Memory: `arrived`, a counter for each blockIdx.x, 0 before and after.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for at, top and x.
 // Columns are a multiple of 4.

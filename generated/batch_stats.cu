@@ -43,8 +43,8 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
+    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -119,7 +119,7 @@ struct batch_stats_reduce_long_split_layout {
 
 // Rows of any length, each shared by several blocks: 1024 threads a row and block.
 // Launch: (rows, ceil(width / span)) blocks of 1024 threads; `span`: any multiple of 4.
-// Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.
+// Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for image.
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.

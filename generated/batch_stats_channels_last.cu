@@ -81,8 +81,8 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
+    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -186,7 +186,8 @@ struct batch_stats_channels_last_columns_split_layout {
 
 // 32 columns a block: 8 threads across, 32 down each column; several blocks share a column.
 // Launch: (ceil(columns / 32), ceil(height / span)) blocks of 256 threads; `span`: any.
-// Memory: gridDim.x * gridDim.y * 32 of each `*_of_blocks`; `arrived` counts for each blockIdx.x, 0 before and after.
+// Memory: gridDim.x * gridDim.y * 32 of each `*_block_partials`.
+// Memory: `arrived`, a counter for each blockIdx.x, 0 before and after.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for mu, sigma2 and image.
 // Columns are a multiple of 4.

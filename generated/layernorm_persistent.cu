@@ -177,8 +177,8 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
+    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -296,7 +296,7 @@ struct layernorm_persistent_reduce_regs131072_persistent_layout {
 
 // Rows of 114689 to 131072 elements, kept in registers: a cluster of 8 blocks a row (sm_90 and CUDA 12.1, or later).
 // Launch: 8 blocks of 256 threads for each cluster; `next_row_counter` is 0.
-// Bound: 3 blocks an SM, so that what they keep leaves some cache for the rest.
+// Bound: 3 blocks an SM, which leaves L1 room for the other operands.
 // Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y, x, weight and bias.

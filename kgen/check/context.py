@@ -12,7 +12,7 @@ from kgen.check.promotion import promote
 from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
 from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
-from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, FLOAT32, DType, Kind
+from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, DType, Kind
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
 from kgen.source import Span
@@ -389,11 +389,6 @@ class Context:
     def const(self, value: bool | int | float, dtype: DType, span: Span, shape: Shape = ()) -> Typed:
         held = dtype.compute
         return Typed(dtype, self.builder.add(Op("const", (), held, shape, to_bits(value, held))), shape, span)
-
-
-def lift(dtype: DType) -> DType:
-    """The dtype of ``/`` and of float functions: float32 for integers and bool."""
-    return dtype if dtype.kind >= Kind.FLOAT else FLOAT32
 
 
 def _cast_to_write(a: DType, b: DType) -> str:

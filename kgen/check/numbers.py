@@ -9,7 +9,8 @@ from typing import Any
 
 from kgen import literals
 from kgen.check import operators
-from kgen.check.context import Context, lift
+from kgen.check.context import Context
+from kgen.check.promotion import lift
 from kgen.check.scope import Scope
 from kgen.check.values import Literal, Typed, Value, Weak
 from kgen.dtypes import FLOAT32, Kind

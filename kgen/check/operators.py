@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from kgen import literals
 from kgen.check.complex import complex_binary, complex_function
-from kgen.check.context import Context, lift
-from kgen.check.promotion import promote
+from kgen.check.context import Context
+from kgen.check.promotion import lift, promote
 from kgen.check.values import Deferred, Literal, Typed, Value, Weak
 from kgen.check.weak import fits
 from kgen.dtypes import BOOL, INT64, UINT64, DType, Kind

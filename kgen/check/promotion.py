@@ -45,3 +45,8 @@ def _promote_floats(wide: DType, narrow: DType) -> DType | None:
     if wide.size > narrow.size:
         return wide
     return FLOAT32 if wide.size == 2 else None  # float16 with bfloat16; the two fp8 formats
+
+
+def lift(dtype: DType) -> DType:
+    """The dtype of ``/`` and of float functions: float32 for integers and bool."""
+    return dtype if dtype.kind >= Kind.FLOAT else FLOAT32

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kgen.check.context import Context, lift
+from kgen.check.context import Context
 from kgen.check.operators import condition
+from kgen.check.promotion import lift
 from kgen.check.shapes import axes, keyword
 from kgen.check.values import Typed, Value
 from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType

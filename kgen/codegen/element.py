@@ -80,6 +80,7 @@ class Writer:
     shown: Statement | None = None
     wanted: frozenset[int] = frozenset()
 
+    # branches: reads, values and writes become parameters, each with its conditions
     def declare(self) -> tuple[Argument, ...]:
         """Parameters for what the ops read, then references for what they write."""
         kernel = self.step.kernel
@@ -127,6 +128,7 @@ class Writer:
         self.exprs[number] = Expr(name, PRIMARY)
         return Argument(op.name, op.attr, f"const {register_type(INT64)} {name}")
 
+    # branches: an expression is inlined, named or stored
     def write(self, selected: Sequence[int] | None = None) -> None:
         """Write the lines of the selected ops, given in order; of all ops by default."""
         kernel = self.step.kernel

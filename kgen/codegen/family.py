@@ -70,9 +70,8 @@ class Parameters:
             accesses = zip(step.accesses, schedule.accesses, strict=True)
             restrict = "__restrict__ " if all(s.restrict for t, s in accesses if t.operand == number) else ""
             const = "" if number in written else "const "
-            kind = "buffer" if operand.role == "buffer" else "pointer"
             declaration = f"{const}{storage_type(operand.dtype)}* {restrict}{names.pointer(operand.name)}"
-            found.add(Parameter("buffer" if kind == "buffer" else "pointer", number), declaration)
+            found.add(Parameter("buffer" if operand.role == "buffer" else "pointer", number), declaration)
         return found
 
 

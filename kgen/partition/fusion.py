@@ -196,8 +196,8 @@ class _Placement:
     """The kernels in order, indexed by space and operand.  Operands that one unit reads together are linked: they count
     as one for all units (union-find)."""
 
-    def __init__(self, sharer: Fuser, units: Sequence[Unit]) -> None:
-        self.sharer = sharer
+    def __init__(self, fuser: Fuser, units: Sequence[Unit]) -> None:
+        self.fuser = fuser
         self.kernels: list[FusedKernel] = []
         self.latest: dict[FusionKey, int] = {}  # -> kernel
         self.linked: dict[FusionKey, FusionKey] = {}
@@ -254,7 +254,7 @@ class _Placement:
         if found is None:
             return None
         kernel, trace = found
-        chained, updated = self.sharer.tracer.chained, self.sharer.updated
+        chained, updated = self.fuser.tracer.chained, self.fuser.updated
         if not chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
             return None  # one kernel would compute a reduction and use its result
         mine = {o: axes for o, axes in trace.writes.items() if o in updated}
@@ -264,7 +264,7 @@ class _Placement:
 
     def _in_one_space(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
         """Both in one space: that of the one with reductions, if only one has any; None if spaces differ otherwise."""
-        tracer, trace = self.sharer.tracer, unit.trace
+        tracer, trace = self.fuser.tracer, unit.trace
         if trace.space == kernel.space:
             return kernel, trace
         flat = kernel.space.reduced is None

@@ -10,8 +10,9 @@ from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.reduction.context import Call, Stored
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
-from kgen.codegen.reduction.sections import Parts, Section, access_of, kept_name, label_of, write_section
+from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
 from kgen.ir.graph import Op
 

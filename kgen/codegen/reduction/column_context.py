@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.codegen.context import LayoutContext
-from kgen.codegen.reduction.context import Call, Declared, Part, Read, Stored, Value
+from kgen.codegen.reduction.context import Call, Declared, IndexTypes, Part, Read, Stored, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ReadContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnContext:
+class ColumnContext(IndexTypes):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
     A thread has ``group`` columns, from ``column`` on.  ``reads``: batches of elements, the largest first (in a loop if
@@ -79,14 +79,6 @@ class ColumnContext:
     results: tuple[Value, ...]
     result_lines: tuple[str, ...]
     result_packs: tuple[Stored, ...]
-
-    @property
-    def signed(self) -> str:
-        return "long long" if self.is_64bit else "int"
-
-    @property
-    def index(self) -> str:
-        return "long long" if self.is_64bit else "unsigned int"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +112,7 @@ class HeldFinal:
 
 
 @dataclass(frozen=True, slots=True)
-class ResidentContext:
+class ResidentContext(IndexTypes):
     """A kernel with register-resident columns.
 
     ``checks_last``: rounds check only a thread's last element of each column against the column's end; loads check all.
@@ -162,11 +154,3 @@ class ResidentContext:
     final: HeldFinal | None
     store_packs: tuple[Stored, ...]
     stores: tuple[str, ...]
-
-    @property
-    def signed(self) -> str:
-        return "long long" if self.is_64bit else "int"
-
-    @property
-    def index(self) -> str:
-        return "long long" if self.is_64bit else "unsigned int"

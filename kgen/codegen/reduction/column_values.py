@@ -9,8 +9,9 @@ from kgen.codegen import names
 from kgen.codegen.element import PRIMARY
 from kgen.codegen.reduction.context import Stored, Value
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces
-from kgen.codegen.reduction.sections import Parts, RowWriter, access_of
+from kgen.codegen.reduction.sections import RowWriter, access_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 

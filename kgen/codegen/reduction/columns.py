@@ -18,8 +18,9 @@ from kgen.codegen.reduction.column_values import alignments, load_one, store_one
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
-from kgen.codegen.reduction.sections import Parts, RowWriter
+from kgen.codegen.reduction.sections import RowWriter
 from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -226,8 +227,8 @@ class ColumnKernel:
             text += [
                 f"Launch: (ceil(columns / {schedule.rows}){others}, ceil(height / span)) blocks of {schedule.block} "
                 "threads; `span`: any.",
-                f"Memory: gridDim.x * gridDim.y * {schedule.rows} of each `*_of_blocks`; `arrived` counts for each "
-                "blockIdx.x, 0 before and after.",
+                f"Memory: gridDim.x * gridDim.y * {schedule.rows} of each `*_block_partials`.",
+                "Memory: `arrived`, a counter for each blockIdx.x, 0 before and after.",
             ]
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")

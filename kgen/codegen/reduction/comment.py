@@ -9,6 +9,7 @@ from kgen.codegen.reduction.staging import staged_operands
 from kgen.schedule.reduction.schedule import RowSchedule
 
 
+# branches: one for each fact that the comment states
 def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[str, ...]:
     """What the kernel does, how it is launched, and what it requires of its operands.
 
@@ -38,7 +39,8 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
     if schedule.split:
         multiple = f"any multiple of {schedule.group}" if schedule.group > 1 else "any"
         launch = f"Launch: (rows, ceil(width / span)) blocks of {schedule.block} threads; `span`: {multiple}."
-        memory = ("Memory: rows * gridDim.y of each `*_of_blocks`; `arrived` counts for each row, 0 before and after.",)
+        partials = "rows * gridDim.y of each `*_block_partials`"
+        memory = (f"Memory: {partials}; `arrived` counts for each row, 0 before and after.",)
     if schedule.rows > 1:
         launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
     launches = _cluster_launch(schedule) if schedule.cluster > 1 else (launch, *memory)
@@ -66,6 +68,6 @@ def _cluster_launch(schedule: RowSchedule) -> tuple[str, ...]:
     blocks_per_sm = schedule.target.tuning.persistent.blocks_per_sm
     return (
         f"Launch: {blocks} for each cluster; `next_row_counter` is 0.",
-        f"Bound: {blocks_per_sm} blocks an SM, so that what they keep leaves some cache for the rest.",
+        f"Bound: {blocks_per_sm} blocks an SM, which leaves L1 room for the other operands.",
         "Clusters: as many as fit the device (cudaOccupancyMaxActiveClusters), but no more than n, of rows.",
     )

@@ -7,6 +7,21 @@ from dataclasses import dataclass
 from kgen.codegen.context import LayoutContext
 
 
+class IndexTypes:
+    """The C types of a kernel's indices."""
+
+    __slots__ = ()
+    is_64bit: bool
+
+    @property
+    def signed(self) -> str:
+        return "long long" if self.is_64bit else "int"
+
+    @property
+    def index(self) -> str:
+        return "long long" if self.is_64bit else "unsigned int"
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A ``const`` variable of a thread.  ``code``: its expression, in several lines if it is long."""
@@ -238,7 +253,7 @@ class Persistent:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsContext:
+class RowsContext(IndexTypes):
     """A kernel that goes along rows, which are register-resident or walked in a loop.
 
     ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
@@ -286,14 +301,6 @@ class RowsContext:
     rounds: tuple[Round, ...]
     final: Final | None
     stores: tuple[str, ...]
-
-    @property
-    def signed(self) -> str:
-        return "long long" if self.is_64bit else "int"
-
-    @property
-    def index(self) -> str:
-        return "long long" if self.is_64bit else "unsigned int"
 
     @property
     def met(self) -> tuple[Round, ...]:

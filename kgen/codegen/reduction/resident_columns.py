@@ -27,9 +27,10 @@ from kgen.codegen.reduction.columns import column_state
 from kgen.codegen.reduction.context import Read, Stored
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
-from kgen.codegen.reduction.sections import Parts, access_of, label_of
+from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type

@@ -13,11 +13,12 @@ from kgen.codegen.reduction.comment import row_comment
 from kgen.codegen.reduction.context import Declared, Division, Final, Persistent, Round, RowsContext, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.peel import Singles
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
-from kgen.codegen.reduction.sections import Parts, RowWriter, access_of
+from kgen.codegen.reduction.sections import RowWriter, access_of
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import Expr, register_type

@@ -22,8 +22,8 @@ struct Moments {
         merge(group);
     }
 
-    // Two sets of elements as one (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so that several sets can be on their way from memory.  Infinite means meet as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
+    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;

@@ -1,4 +1,4 @@
-"""Generated texts declare no integer that nothing reads: coordinates, row numbers and the like."""
+"""Generated texts declare no integer that nothing reads, and their comments name what is there."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _DECLARED = re.compile(
     r"( +)const (?:unsigned int|int|long long|bool) (\w+) = (?!.*(?:atomic|shfl|\+\+|, \w+ = ))[^;]*;(?: *//.*)?"
 )
 _COMMENT = re.compile(r"//.*")
+_ABOUT_LAUNCH = re.compile(r"^// (?:Launch|Memory|Bound): .*", re.MULTILINE)
 
 TEXT = """\
 {
@@ -71,6 +72,25 @@ def test_generated(case: Case) -> None:
     assert not unread(case.path.read_text(encoding="utf-8"))
 
 
+def misnamed(text: str) -> list[str]:
+    """What comments on memory and launch put in backquotes, and no identifier of the code has or ends with."""
+    names = [name for line in _ABOUT_LAUNCH.findall(text) for name in re.findall(r"`\*?(\w+)`", line)]
+    code = _COMMENT.sub("", text)
+    return [name for name in names if not re.search(rf"{name}\b", code)]
+
+
+def test_misnamed() -> None:
+    text = (
+        "// Launch: `span`: any.\n// Memory: `*_partials`, `arrived`.\nvoid k(float* sum_partials, int span) // arrived"
+    )
+    assert misnamed(text) == ["arrived"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_comments_name_what_is_there(case: Case) -> None:
+    assert not misnamed(case.path.read_text(encoding="utf-8"))
+
+
 def _texts(seed: int) -> list[str]:
     """Of a random program without reductions, and of one with them."""
     found: list[str] = []
@@ -94,4 +114,4 @@ def test_random_programs() -> None:
     """Refused programs have no text; most have one."""
     texts = [text for seed in range(60) for text in _texts(seed)]
     assert len(texts) > 100
-    assert not {name: text for text in texts for name in unread(text)}
+    assert not {name: text for text in texts for name in unread(text) + misnamed(text)}

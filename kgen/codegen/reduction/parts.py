@@ -1,0 +1,169 @@
+"""Which part of a kernel with reductions computes each op of a step: a round, the elements, or once a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+
+from kgen.dtypes import FLOAT32
+from kgen.ir.graph import Graph, Op
+from kgen.ir.ops import OPS
+from kgen.partition.cut import ReductionStep
+from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
+
+#: Ops that are written where they are used, in every section.
+_LEAVES = frozenset({"const", "scalar", "size"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which section each op belongs to.
+
+    ``rounds``: the reductions of each round.  ``varies``: whether an op varies along the row.  ``common``: uniform ops
+    that rounds or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common
+    ops that elements are divided by; ``wholes``: divisors that are the sum of their dividends, as in softmax.
+    ``terms``: exponentials that are only summed.  ``raised``: exponentials that are scaled by 2^24, for 16-bit
+    quotients.
+    """
+
+    step: ReductionStep
+    rounds: tuple[tuple[int, ...], ...]
+    phase: tuple[int, ...]
+    varies: tuple[bool, ...]
+    common: frozenset[int]
+    wide_stores: tuple[int, ...]
+    row_stores: tuple[int, ...]
+    divisors: frozenset[int]
+    wholes: frozenset[int]
+    terms: frozenset[int]
+    raised: frozenset[int]
+
+    @staticmethod
+    def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
+        """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element."""
+        ops = step.kernel.ops
+        phase = step.phase()
+        varies = _computed_per_element(step) if is_column else tuple(map(step.varies_along_row, range(len(ops))))
+        rounds = tuple(_reductions(ops, phase, p) for p in range(1, max(phase) + 1))
+        needed = _needed_once_a_row(ops, varies)
+        stores = [n for n, op in enumerate(ops) if op.name == "store"]
+        divisors = frozenset() if is_column else _divisors(ops, varies, needed)
+        wholes = frozenset(n for n in divisors if _divides_by_sum(step.kernel, n))
+        none = frozenset[int]()
+        terms, raised = (none, none) if is_column else approximable_exponentials(step.kernel)
+        return Parts(
+            step, rounds, phase, varies, needed,
+            tuple(n for n in stores if varies[n]), tuple(n for n in stores if not varies[n]),
+            divisors, wholes, terms, raised,
+        )  # fmt: skip
+
+    def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
+        """The ops of one element that ``sinks`` need, with ``sinks``, in order, except those that are ``given``."""
+        ops = self.step.kernel.ops
+        found = set(sinks)
+        stack = list(found)
+        while stack:
+            for a in ops[stack.pop()].args:
+                if a not in found and a not in given and (self.varies[a] or ops[a].name in _LEAVES):
+                    found.add(a)
+                    stack.append(a)
+        return sorted(found)
+
+    def kept(self, sections: Sequence[Sequence[int]]) -> dict[int, int]:
+        """Values of an element that later sections need again, and the number of the section that computes each.
+
+        Only values that take more than a few instructions are kept.  ``sections``: the sinks of each.
+        """
+        ops = self.step.kernel.ops
+        found: dict[int, int] = {}
+        for later in range(1, len(sections)):
+            known = {n: s for s in range(later - 1, -1, -1) for n in self.behind(sections[s])}
+            mine = self.behind(sections[later], set(found))
+            for n in mine:
+                for a in ops[n].args:
+                    edge = a in known and (n not in known or ops[n].name == "store")
+                    if edge and self.varies[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
+                        found[a] = known[a]
+        return found
+
+    def is_raised_share(self, number: int, by: int) -> bool:
+        """Whether op ``number`` divides a ``raised`` exponential by op ``by``."""
+        op = self.step.kernel.ops[number]
+        return is_division(op, by) and op.args[0] in self.raised
+
+    def inverted(self, number: int, value: str) -> str:
+        """The text of a divisor's reciprocal; ``value``: the divisor's name."""
+        raised = any(self.is_raised_share(i, number) for i in range(len(self.step.kernel.ops)))
+        whole = f"{'0x1p-24f' if raised else '1.0f'} / {value}"
+        return whole if number in self.wholes else f"reciprocal({value})"
+
+    def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
+        """Whether computing the op for an element takes more than a few instructions."""
+        found = set(self.behind([number], given)) - self.terms - self.raised
+        return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in found)
+
+    def of_row(self, phase: int) -> list[int]:
+        """The ops that all threads compute once a row after round ``phase``."""
+        ops = self.step.kernel.ops
+        apart = {"load", "reduce", *_LEAVES}
+        found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in apart}
+        return sorted(found | self._leaves(found))
+
+    def last(self) -> list[int]:
+        """The stores of one element a row, and the ops that only these need."""
+        ops = self.step.kernel.ops
+        found: set[int] = set()
+        stack = list(self.row_stores)
+        while stack:
+            n = stack.pop()
+            if n not in found and n not in self.common and ops[n].name != "reduce":
+                found.add(n)
+                stack.extend(ops[n].args)
+        return sorted(found | self._leaves(found))
+
+    def _leaves(self, numbers: Iterable[int]) -> set[int]:
+        ops = self.step.kernel.ops
+        return {a for n in numbers for a in ops[n].args if ops[a].name in _LEAVES}
+
+
+def _computed_per_element(step: ReductionStep) -> tuple[bool, ...]:
+    """For each op, whether a reduction needs it: a thread with several rows computes all of these for each element."""
+    ops = step.kernel.ops
+    inner = [op.name == "reduce" for op in ops]
+    for n in range(len(ops) - 1, -1, -1):
+        if inner[n]:
+            for a in ops[n].args:
+                inner[a] = True
+    return tuple(i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True))
+
+
+def _reductions(ops: Sequence[Op], phase: Sequence[int], p: int) -> tuple[int, ...]:
+    """The reductions of round ``p``."""
+    return tuple(n for n, op in enumerate(ops) if op.name == "reduce" and phase[n] == p)
+
+
+def _divides_by_sum(graph: Graph, by: int) -> bool:
+    """Whether each division by op ``by`` is a quotient by a sum."""
+    return all(is_quotient_by_sum(graph, op) for op in graph.ops if is_division(op, by))
+
+
+def _divisors(ops: Sequence[Op], varies: Sequence[bool], needed: Set[int]) -> frozenset[int]:
+    """The values of a row by which elements are divided."""
+    divides = {n for n in needed for i, op in enumerate(ops) if varies[i] and is_division(op, n)}
+    return frozenset(n for n in divides if ops[n].name not in _LEAVES)
+
+
+def _needed_once_a_row(ops: Sequence[Op], varies: Sequence[bool]) -> frozenset[int]:
+    """The ops that are the same for all elements of a row, and that elements or reductions need."""
+    needed: set[int] = set()
+    for n, op in enumerate(ops):
+        if varies[n] or op.name == "reduce":
+            needed |= {a for a in op.args if not varies[a]}
+    for n in range(len(ops) - 1, -1, -1):
+        if n in needed and ops[n].name != "reduce":
+            needed |= {a for a in ops[n].args if not varies[a]}
+    return frozenset(needed)
+
+
+def is_division(op: Op, by: int) -> bool:
+    return op.name == "div" and op.args[1] == by and op.dtype is FLOAT32
