@@ -29,6 +29,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 adam_bf16_gradient_element(const __nv_bfloat16 g_v,
@@ -76,6 +86,7 @@ adam_bf16_gradient_contiguous(const __nv_bfloat16* __restrict__ g_ptr,
                               const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto p_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(p_ptr + i);
         const auto m_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(m_ptr + i);
@@ -121,6 +132,7 @@ adam_bf16_gradient_contiguous_64bit(const __nv_bfloat16* __restrict__ g_ptr,
                                     const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto p_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(p_ptr + i);
         const auto m_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(m_ptr + i);

@@ -18,6 +18,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // What no element of a type is below: -inf, or the least integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
@@ -127,6 +137,7 @@ argmax_reduce_regs1024(const float* __restrict__ x_ptr,
     const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
     const float* const x_row = x_ptr + row * layout.x_stride[0];
+    wait_for_earlier_kernels();
 
     Pack<float, 4, 16> x_vec[8];
     #pragma unroll

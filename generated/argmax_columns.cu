@@ -19,6 +19,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // What no element of a type is below: -inf, or the least integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
@@ -140,6 +150,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     const float* const x_column = x_ptr + column;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
+    wait_for_earlier_kernels();
 
     __shared__ ArgMax<float, int> argmax_shared[1024];
     __shared__ Max<float> max_shared[1024];

@@ -17,6 +17,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = a * x + y
 static __device__ __forceinline__ void
 axpy_f64_element(const double x_v, const double y_v, const float a_v, double& out_v)
@@ -36,6 +46,7 @@ axpy_f64_contiguous(const double* __restrict__ x_ptr,
                     const unsigned int n)
 {
     const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(y_ptr + i);
@@ -64,6 +75,7 @@ axpy_f64_contiguous_64bit(const double* __restrict__ x_ptr,
                           const long long n)
 {
     const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
+    wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(y_ptr + i);

@@ -17,6 +17,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = a * x + y
 static __device__ __forceinline__ void
 axpy_fast_element(const float x_v, const float y_v, const float a_v, float& out_v)
@@ -36,6 +46,7 @@ axpy_fast_contiguous(const float* __restrict__ x_ptr,
                      const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + i);
@@ -64,6 +75,7 @@ axpy_fast_contiguous_64bit(const float* __restrict__ x_ptr,
                            const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + i);

@@ -18,6 +18,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = a * x + y
 static __device__ __forceinline__ void
 axpy_large_strided_element(const float x_v, const float y_v, const float a_v, float& out_v)
@@ -53,6 +63,7 @@ axpy_large_strided_tiled_2d_64bit(const float* __restrict__ x_ptr,
     const long long c1 = q0;
     const long long p_first = 64 * c0;  // where this block's tile begins, along the fastest dimension
     const long long q_first = 64 * c1;  // and along the second
+    wait_for_earlier_kernels();
     const int row = threadIdx.x / 16;
     const int slot = threadIdx.x % 16;
     const long long i = p_first + 4 * slot;

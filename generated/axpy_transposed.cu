@@ -18,6 +18,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = a * x + y
 static __device__ __forceinline__ void
 axpy_transposed_element(const float x_v, const float y_v, const float a_v, float& out_v)
@@ -56,6 +66,7 @@ axpy_transposed_tiled_2d(const float* __restrict__ x_ptr,
     const int c1 = (int)q0;
     const int p_first = 64 * c0;  // where this block's tile begins, along the fastest dimension
     const int q_first = 64 * c1;  // and along the second
+    wait_for_earlier_kernels();
     const int row = threadIdx.x / 16;
     const int slot = threadIdx.x % 16;
     const int i = p_first + 4 * slot;

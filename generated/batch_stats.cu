@@ -19,6 +19,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // How many elements there are, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
@@ -137,6 +147,7 @@ batch_stats_reduce_long_split(const float* __restrict__ image_ptr,
     const float* const image_row = image_ptr + row * layout.image_stride[0];
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
+    wait_for_earlier_kernels();
 
     __shared__ Moments<float> var_warp_partials[32];
     auto var_acc = Moments<float>::identity();

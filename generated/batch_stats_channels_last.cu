@@ -19,6 +19,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
@@ -210,6 +220,7 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     const float* const image_column = image_ptr + column;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
     const int last = first + min(layout.span, layout.height - first);
+    wait_for_earlier_kernels();
 
     __shared__ Sum<float> mean_shared[1024];
     __shared__ Moments<float> var_shared[1024];

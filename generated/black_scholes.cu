@@ -28,6 +28,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 black_scholes_element(const double spot_v,
@@ -70,6 +80,7 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
                          const unsigned int n)
 {
     const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
         const auto strike_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(strike_ptr + i);
@@ -106,6 +117,7 @@ black_scholes_contiguous_64bit(const double* __restrict__ spot_ptr,
                                const long long n)
 {
     const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
+    wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
         const auto strike_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(strike_ptr + i);

@@ -20,6 +20,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 blend_element(const __nv_bfloat16 over_v,
@@ -46,6 +56,7 @@ blend_contiguous(const __nv_bfloat16* __restrict__ over_ptr,
                  const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
         const auto under_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(under_ptr + i);
@@ -75,6 +86,7 @@ blend_contiguous_64bit(const __nv_bfloat16* __restrict__ over_ptr,
                        const long long n)
 {
     const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
         const auto under_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(under_ptr + i);

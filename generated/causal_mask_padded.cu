@@ -18,6 +18,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = index(-1) <= index(-2) ? scores * scale : -inf
 static __device__ __forceinline__ void
 causal_mask_padded_element(const float scores_v,
@@ -63,6 +73,7 @@ causal_mask_padded_rows_3d(const float* __restrict__ scores_ptr,
     const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1];
     const int scores_at = c1 * layout.scores_stride[0] + c2 * layout.scores_stride[1];
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
+    wait_for_earlier_kernels();
     if (layout.width - i >= 4) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + scores_at + i);
         Pack<float, 4, 16> out_vec;

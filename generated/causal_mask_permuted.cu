@@ -18,6 +18,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = index(-1) <= index(-2) ? scores * scale : -inf
 static __device__ __forceinline__ void
 causal_mask_permuted_element(const float scores_v,
@@ -48,6 +58,7 @@ causal_mask_permuted_contiguous(const float* __restrict__ scores_ptr,
                                 const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;

@@ -17,6 +17,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
@@ -77,6 +87,7 @@ cosine_reduce_regs256(const float* __restrict__ a_ptr,
     const int width = live ? layout.width : 0;
     const float* const a_row = a_ptr + row * layout.a_stride[0];
     const float* const b_row = b_ptr + row * layout.a_stride[0];
+    wait_for_earlier_kernels();
 
     Pack<float, 4, 16> a_vec[4];
     Pack<float, 4, 16> b_vec[4];

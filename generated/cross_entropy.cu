@@ -20,6 +20,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -209,6 +219,7 @@ cross_entropy_reduce_long(const float* __restrict__ logits_ptr,
     const unsigned int row = blockIdx.x;
     float* const log_p_row = log_p_ptr + row * layout.log_p_stride[0];
     const float* const logits_row = logits_ptr + row * layout.log_p_stride[0];
+    wait_for_earlier_kernels();
     const long long label_v = label_ptr[row * layout.loss_stride[0]];
 
     __shared__ LogSum<float> total_warp_partials[16];

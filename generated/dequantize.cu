@@ -19,6 +19,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out: half = cast<float>(q) * scale
 static __device__ __forceinline__ void
 dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
@@ -37,6 +47,7 @@ dequantize_contiguous(const signed char* __restrict__ q_ptr,
                       const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
         const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
@@ -64,6 +75,7 @@ dequantize_contiguous_64bit(const signed char* __restrict__ q_ptr,
                             const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
         const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);

@@ -20,6 +20,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out: half = cast<float>(q) * scale
 static __device__ __forceinline__ void
 dequantize_rows_element(const signed char q_v, const float scale_v, __half& out_v)
@@ -49,6 +59,7 @@ dequantize_rows_flat_2d(const signed char* __restrict__ q_ptr,
                         const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;

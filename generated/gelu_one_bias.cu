@@ -18,6 +18,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The standard normal distribution function: exp(-t * t / 2), with the rounding of t * t made good, times a function of
 // u = t / (t + 16 / 7) for the tail below -t.
 static __device__ __forceinline__ float normal_cdf(float x)
@@ -70,6 +80,7 @@ gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
                          const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const float bias_v = bias_ptr[0];

@@ -20,6 +20,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The standard normal distribution function: exp(-t * t / 2), with the rounding of t * t made good, times a function of
 // u = t / (t + 16 / 7) for the tail below -t.
 static __device__ __forceinline__ float normal_cdf(float x)
@@ -90,6 +100,7 @@ gelu_rows_rows_2d(const __half* __restrict__ x_ptr,
     const int c1 = (int)q0;
     const int y_at = c1 * layout.y_stride[0];
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
         const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + y_at + i);
         const auto bias_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(bias_ptr + i);

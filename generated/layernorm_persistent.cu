@@ -23,6 +23,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
 // fold it.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
@@ -322,6 +332,7 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* __restric
         mbarrier_init_expect(arrived[1], 64 * sizeof(Moments<float>) + sizeof(next_row_smem[0]));
     }
     __cluster_barrier_arrive_relaxed();
+    wait_for_earlier_kernels();
     // An operand that all rows share.  Each thread reads back only what it stored.
     __shared__ Pack<__nv_bfloat16, 8, 16> weight_smem[8][256];
     #pragma unroll

@@ -20,6 +20,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = a * b + cast<float>(c)
 static __device__ __forceinline__ void
 mixed_slices_element(const float a_v, const __half b_v, const int c_v, float& out_v)
@@ -62,6 +72,7 @@ mixed_slices_rows_2d(const float* __restrict__ a_ptr,
     const int out_at = c1 * layout.out_stride[0];
     const int a_at = c1 * layout.a_stride[0];
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
+    wait_for_earlier_kernels();
     if (layout.width - i >= 4) {
         const auto b_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(b_ptr + out_at + i);
         const auto c_vec = *reinterpret_cast<const Pack<int, 4, 16>*>(c_ptr + out_at + i);

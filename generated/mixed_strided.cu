@@ -10,6 +10,16 @@
 // Layout: strided, up to 3 dimensions after merging.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = a * b + cast<float>(c)
 static __device__ __forceinline__ void
 mixed_strided_element(const float a_v, const float b_v, const long long c_v, float& out_v)
@@ -46,6 +56,7 @@ mixed_strided_strided_1d(const float* __restrict__ a_ptr,
     const int a_at = c0 * layout.a_stride[0];
     const int b_at = c0 * layout.b_stride[0];
     const int c_at = c0 * layout.c_stride[0];
+wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
 }
 
@@ -83,6 +94,7 @@ mixed_strided_strided_2d(const float* __restrict__ a_ptr,
     const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1];
     const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1];
     const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1];
+wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
 }
 
@@ -123,6 +135,7 @@ mixed_strided_strided_3d(const float* __restrict__ a_ptr,
     const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
     const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
     const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
+wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
 }
 
@@ -160,5 +173,6 @@ mixed_strided_strided_3d_64bit(const float* __restrict__ a_ptr,
     const long long a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
     const long long b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
     const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
+wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
 }

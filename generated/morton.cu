@@ -23,6 +23,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: code = spread(cast<u32>(x)) | spread(cast<u32>(y)) << 1
 static __device__ __forceinline__ void
 morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int& code_v)
@@ -49,6 +59,7 @@ morton_contiguous(const unsigned short* __restrict__ x_ptr,
                   const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(y_ptr + i);
@@ -76,6 +87,7 @@ morton_contiguous_64bit(const unsigned short* __restrict__ x_ptr,
                         const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(y_ptr + i);

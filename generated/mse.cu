@@ -19,6 +19,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
@@ -92,6 +102,7 @@ mse_reduce_long_split(const float* __restrict__ predicted_ptr,
     const unsigned int row = blockIdx.x;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
+    wait_for_earlier_kernels();
 
     __shared__ Sum<float> mean_warp_partials[32];
     auto mean_sum = CompensatedSum<float>::identity();

@@ -22,6 +22,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 normalize_channels_last_element(const unsigned char image_v,
@@ -58,6 +68,7 @@ normalize_channels_last_flat_2d(const unsigned char* __restrict__ image_ptr,
                                 const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + i);
         Pack<__half, 8, 16> out_vec;

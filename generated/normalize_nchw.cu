@@ -22,6 +22,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 normalize_nchw_element(const unsigned char image_v,
@@ -71,6 +81,7 @@ normalize_nchw_rows_3d(const unsigned char* __restrict__ image_ptr,
     const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1];
     const int mu_at = c1 * layout.mu_stride[0] + c2 * layout.mu_stride[1];
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
         const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + out_at + i);
         const float mu_v = mu_ptr[mu_at];

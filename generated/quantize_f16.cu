@@ -22,6 +22,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 quantize_f16_element(const __half x_v,
@@ -49,6 +59,7 @@ quantize_f16_contiguous(const __half* __restrict__ x_ptr,
                         const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + i);
         Pack<signed char, 8, 8> as_int8_vec;
@@ -78,6 +89,7 @@ quantize_f16_contiguous_64bit(const __half* __restrict__ x_ptr,
                               const long long n)
 {
     const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + i);
         Pack<signed char, 8, 8> as_int8_vec;

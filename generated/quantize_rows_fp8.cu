@@ -21,6 +21,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
 // fold it.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
@@ -154,6 +164,7 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
     const unsigned int row = blockIdx.x;
     __nv_fp8_e4m3* const q_row = q_ptr + row * layout.q_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.q_stride[0];
+    wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
     #pragma unroll

@@ -22,6 +22,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
 // of them are the result.
 template <int Count, int Block, int Unit>
@@ -167,6 +177,7 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int e = thread < head ? thread : end + thread - head;
     const unsigned int weight_misalignment = reinterpret_cast<unsigned long long>(weight_ptr + head) % 4;  // bytes
     const __nv_bfloat16* const weight_aligned = weight_ptr - weight_misalignment / 2;
+    wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
     __nv_bfloat16 x_in;

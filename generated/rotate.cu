@@ -16,6 +16,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = z * complex(cos(theta), sin(theta))
 static __device__ __forceinline__ void
 rotate_element(const float2 z_v, const float theta_v, float2& out_v)
@@ -36,6 +46,7 @@ rotate_contiguous(const float2* __restrict__ z_ptr,
                   const unsigned int n)
 {
     const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
         const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);
@@ -63,6 +74,7 @@ rotate_contiguous_64bit(const float2* __restrict__ z_ptr,
                         const long long n)
 {
     const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
+    wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
         const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);

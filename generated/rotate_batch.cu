@@ -17,6 +17,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = z * complex(cos(theta), sin(theta))
 static __device__ __forceinline__ void
 rotate_batch_element(const float2 z_v, const float theta_v, float2& out_v)
@@ -56,6 +66,7 @@ rotate_batch_rows_2d(const float2* __restrict__ z_ptr,
     const int c1 = (int)q0;
     const int out_at = c1 * layout.out_stride[0];
     const int i = 2 * c0;  // the first of this thread's 2 elements of the row
+    wait_for_earlier_kernels();
     if (layout.width - i >= 2) {
         const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + out_at + i);
         const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);

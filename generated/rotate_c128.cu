@@ -10,6 +10,16 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element: out = z * complex(cos(theta), sin(theta))
 static __device__ __forceinline__ void
 rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
@@ -32,6 +42,7 @@ rotate_c128_contiguous(const double2* __restrict__ z_ptr,
     if (i >= n) {
         return;
     }
+    wait_for_earlier_kernels();
     rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
 }
 
@@ -48,5 +59,6 @@ rotate_c128_contiguous_64bit(const double2* __restrict__ z_ptr,
     if (i >= n) {
         return;
     }
+    wait_for_earlier_kernels();
     rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
 }

@@ -19,6 +19,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -132,6 +142,7 @@ softmax_reduce_regs1024(const float* __restrict__ x_ptr,
     const unsigned int row = blockIdx.x;
     float* const y_row = y_ptr + row * layout.y_stride[0];
     const float* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
 
     Pack<float, 4, 16> x_vec[2];
     float e_kept[2][4];

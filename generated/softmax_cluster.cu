@@ -24,6 +24,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
 // fold it.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
@@ -348,6 +358,7 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* __restrict__ x_pt
         mbarrier_init_expect(arrived, 64 * sizeof(LogSum<float>));
     }
     __cluster_barrier_arrive_relaxed();
+    wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[8];
     #pragma unroll

@@ -24,6 +24,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
 // fold it.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
@@ -199,6 +209,7 @@ softmax_long_reduce_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int end = layout.width - (layout.width - head) % 8;
     const int edges = head + layout.width - end;
     const int e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
 
     __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();

@@ -23,6 +23,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
 // fold it.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
@@ -206,6 +216,7 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int end = width - (width - head) % 8;
     const int edges = head + width - end;
     const int e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
     __nv_bfloat16 x_in;

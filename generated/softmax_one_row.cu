@@ -26,6 +26,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -171,6 +181,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* __restrict__ x_ptr,
     const unsigned int row = blockIdx.x;
     const int first = blockIdx.y * layout.span;  // of what this block takes of the row
     const int last = first + min(layout.span, layout.width - first);
+    wait_for_earlier_kernels();
 
     __shared__ LogSum<float> exp_sum_warp_partials[32];
     auto exp_sum_acc = LogSum<float>::identity();
@@ -237,6 +248,7 @@ softmax_one_row_y_contiguous(const float* __restrict__ x_ptr,
                              const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const float m_buffer_v = m_buffer_ptr[0];

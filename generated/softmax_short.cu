@@ -17,6 +17,16 @@
 
 #include <cuda_bf16.h>
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The greater of a and b; a NaN wins, and -0.0 is below +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
@@ -193,6 +203,7 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* __restrict__ x_ptr,
     alignas(16) __shared__ __nv_bfloat16 x_shared[7168];
     const unsigned int first_row = blockIdx.x * 1024u;  // of this block
     const int elements = (int)min(1024u, n - first_row) * layout.width;  // of this block's rows
+    wait_for_earlier_kernels();
     load_rows<256, 4, uint4>(x_shared, x_ptr + (long long)first_row * layout.width, elements, 1024 * 7);
     __syncthreads();
 

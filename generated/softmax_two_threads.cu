@@ -23,6 +23,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
 // fold it.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
@@ -228,6 +238,7 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* __restrict__ x_ptr
     alignas(16) __shared__ __nv_bfloat16 x_shared[8704];
     const unsigned int first_row = blockIdx.x * 128u;  // of this block
     const int elements = (int)min(128u, n - first_row) * layout.width;  // of this block's rows
+    wait_for_earlier_kernels();
     load_rows<256, 5, uint4>(x_shared, x_ptr + (long long)first_row * layout.width, elements, 128 * layout.width);
     __syncthreads();
 

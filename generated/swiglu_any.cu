@@ -22,6 +22,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
 // of them are the result.
 template <int Count, int Block, int Unit>
@@ -95,6 +105,7 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
                       const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_ptr + i);
@@ -127,6 +138,7 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
     // Groups begin where the output is aligned; the first may begin before the first element.
     const int before = (int)(reinterpret_cast<unsigned long long>(out_ptr) / 4 % 4);
     const int i = 4 * (int)(blockIdx.x * 256u + threadIdx.x) - before;  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i >= 4 && i + 8 <= n) {  // aligned blocks around a group lie inside as well
         const auto gate_vec = load_unaligned<__half, 4>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 4>*>(up_ptr + i);
@@ -155,6 +167,7 @@ swiglu_any_contiguous_64bit(const __half* __restrict__ gate_ptr,
                             const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_ptr + i);
@@ -198,6 +211,7 @@ swiglu_any_strided_1d(const __half* __restrict__ gate_ptr,
     const int out_at = c0 * layout.out_stride[0];
     const int gate_at = c0 * layout.gate_stride[0];
     const int up_at = c0 * layout.up_stride[0];
+wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
 }
 
@@ -233,6 +247,7 @@ swiglu_any_strided_2d(const __half* __restrict__ gate_ptr,
     const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
     const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
     const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
+wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
 }
 
@@ -272,6 +287,7 @@ swiglu_any_strided_3d(const __half* __restrict__ gate_ptr,
     const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
                       + c2 * layout.gate_stride[2];
     const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
+wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
 }
 
@@ -314,6 +330,7 @@ swiglu_any_strided_4d(const __half* __restrict__ gate_ptr,
                       + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
     const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
                     + c3 * layout.up_stride[3];
+wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
 }
 
@@ -353,5 +370,6 @@ swiglu_any_strided_4d_64bit(const __half* __restrict__ gate_ptr,
                             + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
     const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
                           + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
+wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
 }

@@ -22,6 +22,16 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
+// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // One element.
 static __device__ __forceinline__ void
 swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, __half& out_v)
@@ -45,6 +55,7 @@ swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
                       const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(up_ptr + i);
@@ -73,6 +84,7 @@ swiglu_f16_contiguous_64bit(const __half* __restrict__ gate_ptr,
                             const long long n)
 {
     const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(up_ptr + i);

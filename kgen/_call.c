@@ -74,7 +74,7 @@ typedef struct { int offset; unsigned long long start; } Shared;
 typedef struct {
     uint64_t function;
     unsigned grid[3], block[3], shared, threads;
-    Attribute attributes[2];
+    Attribute attributes[3];
     unsigned count;
     int first, parameters; /* into offsets */
 } Kernel;
@@ -712,12 +712,12 @@ static int kernels(Call *self, PyObject *sequence) {
         Kernel *k = &self->kernels[i];
         unsigned long long function;
         unsigned c[3];
-        int together;
+        int together, pdl;
         Py_ssize_t count;
         PyObject *offsets, *one = entry(sequence, i);
-        if (!one || !PyArg_ParseTuple(one, "K(III)(III)II(III)pO!", &function, &k->grid[0], &k->grid[1],
+        if (!one || !PyArg_ParseTuple(one, "K(III)(III)II(III)ppO!", &function, &k->grid[0], &k->grid[1],
                               &k->grid[2], &k->block[0], &k->block[1], &k->block[2], &k->shared, &k->threads, &c[0], &c[1],
-                              &c[2], &together, &PyTuple_Type, &offsets))
+                              &c[2], &together, &pdl, &PyTuple_Type, &offsets))
             return -1;
         k->function = function;
         k->first = (int)used;
@@ -732,6 +732,11 @@ static int kernels(Call *self, PyObject *sequence) {
         if (together) {
             Attribute *a = &k->attributes[k->count++];
             a->id = 2; /* CU_LAUNCH_ATTRIBUTE_COOPERATIVE */
+            a->value.flag = 1;
+        }
+        if (pdl) {
+            Attribute *a = &k->attributes[k->count++];
+            a->id = 6; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
             a->value.flag = 1;
         }
     }

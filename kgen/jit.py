@@ -35,12 +35,15 @@ def jit(
     name: str | None = None,
     fmad: bool = True,
     fast: bool = False,
+    pdl: bool = True,
 ) -> Kernel:
     """Compile a program, given as text or as the ``path`` of a ``.k`` file, into a callable.
 
     ``device``: ``"cuda"``, ``"cuda:1"``, ``"cpu"`` or None (the arrays' own; NumPy arrays go to a GPU if there is
     one, else to the CPU).  ``name``: what kernels are called in profilers, an identifier.  ``fmad=False`` forbids
     contraction to fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
+    ``pdl=False`` forbids a call's first kernel to start before the kernel ahead of it in the stream is complete
+    (programmatic dependent launch, on sm_90 and later); results are the same.
 
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text, and warns (:class:`~kgen.LintWarning`)
     of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
@@ -56,7 +59,7 @@ def jit(
         raise error("bad-call", f"a program is a str, not {type(text).__name__}", "path= takes the path of a file")
     if path is not None and not isinstance(path, str | os.PathLike):
         raise error("bad-call", f"path= is the path of a file, not {type(path).__name__}", 'such as path="expr.k"')
-    for option, value in (("fmad", fmad), ("fast", fast)):
+    for option, value in (("fmad", fmad), ("fast", fast), ("pdl", pdl)):
         if not isinstance(value, bool):
             raise error("bad-call", f"{option}= is True or False, not {shown(value)}")
     if fast and not fmad:
@@ -71,7 +74,7 @@ def jit(
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = pipeline.load(text)
     base = default_base(program) if name is None else named_base(name)
-    kernel = _made(program, base, device, Options(fmad, fast))
+    kernel = _made(program, base, device, Options(fmad, fast, pdl))
     kernel._engine.lowering.warn(program.lints)
     return kernel
 

@@ -1,4 +1,4 @@
-"""How the text of a program may be compiled."""
+"""How a program may be compiled and launched."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How floating-point text may be compiled."""
+    """``fmad``, ``fast``: how floating-point text may be compiled.
+
+    ``pdl``: whether a call's first kernel may start before the kernel ahead of it in the stream is complete.
+    """
 
     fmad: bool = True
     fast: bool = False
+    pdl: bool = True
 
     @property
     def nvrtc_flags(self) -> tuple[str, ...]:

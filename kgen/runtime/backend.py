@@ -35,7 +35,7 @@ class HostBackend:
 
         kernels = [e.name for e in module.entries]
         loaded = CpuModule.load(module.text, kernels, name=f"{name}.cu")
-        return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded)
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded, options.pdl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class CudaBackend:
         loaded = CudaModule.load(cubin, self.device.index)
         for entry in module.entries:
             loaded.load_kernel(entry.name)
-        return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded)
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded, options.pdl)
 
 
 def default_backend(wanted: str | None) -> HostBackend | CudaBackend:

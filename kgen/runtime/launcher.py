@@ -30,7 +30,7 @@ class Module(Protocol):
     @property
     def start(self) -> Any: ...
 
-    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]: ...
+    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int, pdl: bool) -> tuple[Any, ...]: ...
 
     @staticmethod
     def status(result: Any) -> Any: ...
@@ -46,18 +46,24 @@ class Module(Protocol):
 
     def is_capturing(self, stream: int) -> bool: ...
 
-    def native_launch(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
-        """The code's address, grid, block, shared bytes, OS threads, cluster, and whether it is cooperative."""
+    def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
+        """The code's address, grid, block, shared bytes, OS threads, cluster, whether it is cooperative, and whether it
+        may start before the kernel ahead of it in the stream is complete.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedKernels:
-    """Compiled kernels, loaded on a device."""
+    """Compiled kernels, loaded on a device.
+
+    ``pdl``: whether the first one of a call may start before the kernel ahead of it in the stream is complete.
+    """
 
     entries: tuple[Entry, ...]
     signature: Signature
     module: Module
+    pdl: bool
 
 
 class ParameterBuffer(NamedTuple):
@@ -87,6 +93,8 @@ class Launcher:
     ) -> None:
         """``kernels``: those with elements to compute, in order; without any, ``loaded`` is None."""
         self.module: Any = loaded.module if loaded else None
+        # The kernels of one call always start early after each other.
+        self._pdl = tuple(number > 0 or (loaded is not None and loaded.pdl) for number in range(len(kernels)))
         self.signature = loaded.signature if loaded else Signature(())
         self.entries = tuple(entry for entry, _ in kernels)
         self.names = tuple(entry.name for entry in self.entries)
@@ -119,8 +127,8 @@ class Launcher:
         scratch = self.module.scratch(self._layout.scratch) if self.has_scratch else None
         memory = self._layout.memory(scratch.address if scratch is not None else 0)
         launches = tuple(
-            self.module.launch_arguments(name, launch, address, stream)
-            for name, launch, address in zip(self.names, self._launches, memory.addresses, strict=True)
+            self.module.launch_arguments(name, launch, address, stream, pdl)
+            for name, launch, address, pdl in zip(self.names, self._launches, memory.addresses, self._pdl, strict=True)
         )
         return ParameterBuffer(memory.buffer, launches, memory, scratch, is_captured)
 
@@ -180,8 +188,8 @@ class Launcher:
     def native_kernels(self) -> tuple[tuple[Any, ...], ...]:
         """The launches for ``kgen/_call.c``, each with the offsets of its parameters in the image."""
         return tuple(
-            (*self.module.native_launch(name, launch), table)
-            for name, launch, table in zip(self.names, self._launches, self._layout.tables, strict=True)
+            (*self.module.native_launch(name, launch, pdl), table)
+            for name, launch, pdl, table in zip(self.names, self._launches, self._pdl, self._layout.tables, strict=True)
         )
 
     def native_scratch(self) -> tuple[Any, ...] | None:

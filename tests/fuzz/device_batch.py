@@ -72,7 +72,7 @@ def collecting(batch: DeviceBatch) -> Iterator[None]:
     def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         batch.texts[module.text] = options, tuple(e.name for e in module.entries)
         deferred: Any = Deferred(lambda: batch.modules.get(module.text))
-        return LoadedKernels(module.entries, Signature.of(module.entries, steps), deferred)
+        return LoadedKernels(module.entries, Signature.of(module.entries, steps), deferred, options.pdl)
 
     with mock.patch.object(CudaBackend, "load", load):
         yield
@@ -85,7 +85,9 @@ def running(batch: DeviceBatch) -> Iterator[None]:
     def load(self: CudaBackend, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         if module.text not in batch.texts:
             return _load(self, module, steps, name, options)
-        return LoadedKernels(module.entries, Signature.of(module.entries, steps), batch.modules[module.text])
+        return LoadedKernels(
+            module.entries, Signature.of(module.entries, steps), batch.modules[module.text], options.pdl
+        )
 
     with mock.patch.object(CudaBackend, "load", load):
         yield

@@ -58,11 +58,13 @@ ONCE = """    const {{ k.index }} i = {{ k.first }};
         return;
     }
 {{ coordinates.offsets_at(k.layout, k.offsets, 'i', 4) -}}
+    wait_for_earlier_kernels();
 {% for line in k.direct_at_i %}
     {{ line }}
 {% endfor %}
 """
-LOOP = """    for ({{ k.index }} i = {{ k.first }}; i < n; i += gridDim.x * {{ k.block }}u) {
+LOOP = """    wait_for_earlier_kernels();
+    for ({{ k.index }} i = {{ k.first }}; i < n; i += gridDim.x * {{ k.block }}u) {
 {{ coordinates.offsets_at(k.layout, k.offsets, 'i', 8) -}}
 {% for line in k.direct_at_i %}
         {{ line }}

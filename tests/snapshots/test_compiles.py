@@ -62,6 +62,24 @@ def test_nvrtc(case: Case, every: bool) -> None:
             assert stack == "0" or LOCAL_MEMORY.search(text), f"{arch}: {log}"
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_kernels_wait_before_they_access_memory(case: Case) -> None:
+    """From sm_90 on, kernels let the next one start, and wait for those before them ahead of every global access."""
+    text = case.path.read_text(encoding="utf-8")
+    ptx = nvrtc.build(text, "ptx", name=case.path.name, options=options(case, "compute_90"))[0].decode()
+    kernels = ptx.split(".visible .entry")[1:]
+    assert len(kernels) == text.count('extern "C" __global__')
+    for kernel in kernels:
+        before, wait, after = kernel.partition("griddepcontrol.wait;")
+        assert wait
+        assert "griddepcontrol.launch_dependents;" in before
+        assert not re.search(r"\b(ld|st|atom|red|call)\b(?!\.(param|shared))", before)
+        assert re.search(r"\bst\b", after)
+    if case.oldest < 90:
+        older = nvrtc.build(text, "ptx", name=case.path.name, options=options(case, "compute_80"))[0].decode()
+        assert "griddepcontrol" not in older
+
+
 def packs(text: str) -> Counter[tuple[str, int]]:
     """The accesses by pack of a text: loads and stores by their bytes."""
     found: Counter[tuple[str, int]] = Counter()

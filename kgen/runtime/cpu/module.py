@@ -59,14 +59,14 @@ class CpuModule:
         scheduler = _load_scheduler(recipe.needs)
         return cls(scheduler, _load_library(recipe), kernels, _shares_static(sanitize))
 
-    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
+    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int, pdl: bool) -> tuple[Any, ...]:
         """The arguments of :meth:`start` for a launch, which can be reused."""
         threads = 1 if self._one_os_thread else 0
         return self._entries[kernel], *launch.grid, *launch.block, 1, 1, 1, 0, params, threads, False
 
-    def native_launch(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
+    def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
         address = ctypes.cast(self._entries[kernel], ctypes.c_void_p).value  # type: ignore[arg-type]
-        return address, launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False
+        return address, launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False, False
 
     @staticmethod
     def start(entry: Callable[..., Any], *arguments: Any) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgen.runtime.cuda.context import on, primary
+from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import (
     INVALID_CONTEXT,
     INVALID_HANDLE,
@@ -31,6 +32,7 @@ Dim3 = tuple[int, int, int]
 
 _DEFAULT_SHARED = 48 * 1024  # more dynamic shared memory has to be requested
 _PORTABLE_CLUSTER = 8
+_PDL_SINCE = (9, 0)  # the first devices with programmatic dependent launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class CudaModule:
         self._functions: dict[str, Any] = {}
         self._shared: dict[str, int] = {}
         self._active_clusters: dict[str, int] = {}  # clusters that the device has room for
+        self._has_pdl = device_info(device).capability >= _PDL_SINCE
 
     @classmethod
     def load(cls, cubin: bytes, device: int) -> CudaModule:
@@ -86,15 +89,17 @@ class CudaModule:
                 max_threads=attribute("MAX_THREADS_PER_BLOCK"),
             )
 
-    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int) -> tuple[Any, ...]:
+    def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int, pdl: bool) -> tuple[Any, ...]:
         """The arguments of :attr:`start` for a launch, which can be reused."""
-        return self._arguments(kernel, self._grid(kernel, launch), launch.block, params, 0, stream, (1, 1, 1), False)
+        config = _config(self._driver, self._grid(kernel, launch), launch.block, stream, pdl=pdl and self._has_pdl)
+        return config, self._function(kernel), params, 0
 
     status_source = "{result}[0]"
     resize_source = "{launch}[0].gridDimX = {blocks}"
 
-    def native_launch(self, kernel: str, launch: Launch) -> tuple[Any, ...]:
-        return int(self._function(kernel)), self._grid(kernel, launch), launch.block, 0, 0, (1, 1, 1), False
+    def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
+        grid = self._grid(kernel, launch)
+        return int(self._function(kernel)), grid, launch.block, 0, 0, (1, 1, 1), False, pdl and self._has_pdl
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
@@ -104,9 +109,7 @@ class CudaModule:
         if found is None:
             driver = self._driver
             many = (1024 * launch.persistent_cluster, 1, 1)
-            config = _config(
-                driver, many, launch.block, 0, driver.CUstream(0), (launch.persistent_cluster, 1, 1), False
-            )
+            config = _config(driver, many, launch.block, 0, cluster=(launch.persistent_cluster, 1, 1))
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)
@@ -157,24 +160,17 @@ class CudaModule:
         ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``, ``stream`` a raw handle (0: the legacy
         default stream), ``grid`` counts blocks, also with a cluster.
         """
-        arguments = self._arguments(kernel, grid, block, params, shared, stream, cluster, cooperative)
-        status = self.start(*arguments)[0]
-        if status:
-            self.recover(kernel, arguments, status)
-
-    # many: the parameters of cuLaunchKernelEx
-    def _arguments(
-        self, kernel: str, grid: Dim3, block: Dim3, params: int, shared: int, stream: int, cluster: Dim3, together: bool
-    ) -> tuple[Any, ...]:
-        driver = self._driver
         function = self._function(kernel)
         if shared > _DEFAULT_SHARED and shared > self._shared.get(kernel, 0):
             self._allow(kernel, function, "MAX_DYNAMIC_SHARED_SIZE_BYTES", shared)
             self._shared[kernel] = shared
         if cluster[0] * cluster[1] * cluster[2] > _PORTABLE_CLUSTER:
             self._allow(kernel, function, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
-        config = _config(driver, grid, block, shared, driver.CUstream(stream), cluster, together)
-        return config, function, params, 0
+        config = _config(self._driver, grid, block, stream, shared=shared, cluster=cluster, cooperative=cooperative)
+        arguments = (config, function, params, 0)
+        status = self.start(*arguments)[0]
+        if status:
+            self.recover(kernel, arguments, status)
 
     def _function(self, kernel: str) -> Any:
         function = self._functions.get(kernel)
@@ -191,22 +187,38 @@ class CudaModule:
             check("cuFuncSetAttribute", driver.cuFuncSetAttribute(function, kind, value))
 
 
-def _config(driver: Any, grid: Dim3, block: Dim3, shared: int, stream: Any, cluster: Dim3, together: bool) -> Any:
+# many: the parameters of cuLaunchKernelEx
+def _config(
+    driver: Any,
+    grid: Dim3,
+    block: Dim3,
+    stream: int,
+    *,
+    shared: int = 0,
+    cluster: Dim3 = (1, 1, 1),
+    cooperative: bool = False,
+    pdl: bool = False,
+) -> Any:
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = grid
     config.blockDimX, config.blockDimY, config.blockDimZ = block
     config.sharedMemBytes = shared
-    config.hStream = stream
+    config.hStream = driver.CUstream(stream)
     attributes = []
     if cluster != (1, 1, 1):
         one = driver.CUlaunchAttribute()
         one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         one.value.clusterDim.x, one.value.clusterDim.y, one.value.clusterDim.z = cluster
         attributes.append(one)
-    if together:
+    if cooperative:
         one = driver.CUlaunchAttribute()
         one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
         one.value.cooperative = 1
+        attributes.append(one)
+    if pdl:
+        one = driver.CUlaunchAttribute()
+        one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        one.value.programmaticStreamSerializationAllowed = 1
         attributes.append(one)
     config.attrs = attributes
     config.numAttrs = len(attributes)
