@@ -69,7 +69,7 @@ class Explanation:
         steps = [
             KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, step.placed.space.shape,
-                (*step.reasons, str(entry.rule)), tuple(_operands(lowered, step)), step.schedule.to_dict(),
+                (*step.reasons, *entry.launch_lines), tuple(_operands(lowered, step)), step.schedule.to_dict(),
                 usage.get(entry.name),
             )
             for step, entry in zip(lowered.steps, module.entries, strict=True)

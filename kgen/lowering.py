@@ -69,11 +69,6 @@ class Lowered:
         return tuple(s.schedule for s in self.steps)
 
     @property
-    def buffers(self) -> dict[int, Array]:
-        """The arrays between the kernels, by operand."""
-        return buffers(self.specialised.kernel, self.sizes.extents)
-
-    @property
     def variants(self) -> list[tuple[int, Schedule]]:
         return [(s.number, s.schedule) for s in self.steps]
 

@@ -16,6 +16,7 @@ from kgen.dynamo import opaque
 from kgen.lowering import Lowered
 from kgen.options import Options
 from kgen.program import Program
+from kgen.schedule.scratch import buffer_bytes
 from kgen.spec import Shape
 
 if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
@@ -227,7 +228,7 @@ class Engine:
             kernels = [(e, e.rule.launch(lowered.steps[e.step].placed.space)) for e in entries if busy[e.step]]
             cut = lowered.specialised
             found = record.launchers[backend.key] = Launcher(
-                loaded, kernels, lowered.sizes.extents, cut.steps, lowered.buffers
+                loaded, kernels, lowered.sizes.extents, cut.steps, buffer_bytes(cut.kernel)
             )
         return found
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kgen.dtypes import DType
+from kgen.schedule.expressions import Expr, shown
 from kgen.schedule.launch import Rule
 from kgen.schedule.schedule import Schedule
 
@@ -15,14 +16,15 @@ class Parameter:
     """One parameter of a ``__global__`` function; these are its kinds.
 
     ``pointer``: an operand in memory; ``key`` is its number.  ``buffer``: the same, in memory that kgen owns.
-    ``partial``: the partial results of blocks; ``key`` is the bytes of each.  ``arrived``: a counter for each group of
-    blocks.  ``next_row_counter``: the counter of rows.  ``scalar``: ``key`` is its number in the step's kernel.
-    ``size``: ``key`` is the dimension symbol.  ``layout``: the by-value struct.  ``n``: the number of elements or rows.
+    ``scratch``: zeroed memory of the kernel's own, of ``bytes`` bytes (over the named values of the launch rule).
+    ``scalar``: ``key`` is its number in the step's graph.  ``size``: ``key`` is the dimension symbol.  ``layout``: the
+    by-value struct.  ``n``: the number of elements or rows.
     """
 
-    kind: Literal["pointer", "buffer", "partial", "arrived", "next_row_counter", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "scratch", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
+    bytes: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +36,14 @@ class Entry:
     schedule: Schedule
     parameters: tuple[Parameter, ...]
     rule: Rule
+
+    @property
+    def scratch(self) -> tuple[Expr, ...]:
+        """The bytes of each scratch array."""
+        return tuple(p.bytes for p in self.parameters if p.bytes is not None)
+
+    @property
+    def launch_lines(self) -> tuple[str, ...]:
+        """How the kernel is launched, for ``explain``."""
+        scratch = f"scratch memory, zeroed once: {' + '.join(map(shown, self.scratch))} bytes"
+        return str(self.rule), *([scratch] if self.scratch else [])

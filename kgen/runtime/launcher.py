@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 from kgen.codegen.kernels import Entry
 from kgen.partition.step import Step
 from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Signature
+from kgen.schedule.expressions import Expr
 from kgen.schedule.launch import Launch
-from kgen.schedule.step_layout import Array
 
 _MAX_STREAMS = 64  # with parameter buffers that are kept
 
@@ -89,9 +89,12 @@ class Launcher:
         kernels: Sequence[tuple[Entry, Launch]],
         extents: Mapping[str, int],
         steps: Sequence[Step],
-        buffers: Mapping[int, Array],
+        buffers: Mapping[int, Expr],
     ) -> None:
-        """``kernels``: those with elements to compute, in order; without any, ``loaded`` is None."""
+        """``kernels``: those with elements to compute, in order; without any, ``loaded`` is None.
+
+        ``extents``: by dimension symbol.  ``buffers``: the bytes of each, by operand, over dimension symbols.
+        """
         self.module: Any = loaded.module if loaded else None
         # The kernels of one call always start early after each other.
         self._pdl = tuple(number > 0 or (loaded is not None and loaded.pdl) for number in range(len(kernels)))

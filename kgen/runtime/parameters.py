@@ -7,7 +7,6 @@ values (extents, strides, counts) follow, and then each kernel's ``void*[]``.
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ from functools import cached_property
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DType
 from kgen.partition.step import Step
+from kgen.schedule.expressions import Expr, evaluate
 from kgen.schedule.launch import Launch
-from kgen.schedule.step_layout import Array
+from kgen.schedule.scratch import aligned
 
-SCRATCH_ALIGNMENT = 256  # every buffer starts at a multiple of what allocators align to
 ALIGNMENT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
 
 
@@ -90,14 +89,14 @@ class ParameterLayout:
         launches: Sequence[Launch],
         extents: Mapping[str, int],
         steps: Sequence[Step],
-        buffers: Mapping[int, Array],
+        buffers: Mapping[int, Expr],
     ) -> ParameterLayout:
-        """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: by operand."""
+        """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: the bytes, by operand."""
         starts: dict[int, int] = {}
         scratch = 0
-        for operand, array in buffers.items():
+        for operand, size in buffers.items():
             starts[operand] = scratch
-            scratch += -(-max(math.prod(array.shape), 1) * array.itemsize // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+            scratch += evaluate(aligned(size), extents)
         patches: list[tuple[int, int]] = []
         start = ALIGNMENT * len(signature.variables)
         fixed = bytearray()
@@ -118,12 +117,11 @@ class ParameterLayout:
                     case "buffer":
                         patches.append((place(bytes(8)), starts[int(parameter.key)]))
                         table.append(patches[-1][0])
-                    case "partial" | "arrived" | "next_row_counter":
-                        partials = int(parameter.key) * launch.partials
-                        each = {"partial": partials, "arrived": 4 * launch.tiles, "next_row_counter": 4}[parameter.kind]
+                    case "scratch":
+                        assert parameter.bytes is not None
                         patches.append((place(bytes(8)), scratch))
                         table.append(patches[-1][0])
-                        scratch += -(-each // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+                        scratch += evaluate(aligned(parameter.bytes), launch.lets)
                     case "scalar":
                         scalar = steps[entry.step].kernel.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])
@@ -134,8 +132,8 @@ class ParameterLayout:
                     case "n":
                         table.append(place(launch.n.to_bytes(entry.schedule.index_bits // 8, "little")))
             tables.append(tuple(table))
-        size = start + len(fixed) + 8 * sum(map(len, tables))
-        return ParameterLayout(size, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
+        total = start + len(fixed) + 8 * sum(map(len, tables))
+        return ParameterLayout(total, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
 
     def memory(self, scratch: int) -> ParameterMemory:
         """Memory for one launch at a time; ``scratch`` is the address of the kernels' scratch memory."""

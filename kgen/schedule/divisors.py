@@ -1,22 +1,6 @@
-"""Division by extents that are known only at launch, and the packing of numbers into a layout struct."""
+"""Division by extents that are known only at launch."""
 
 from __future__ import annotations
-
-import struct
-from collections.abc import Sequence
-
-
-def divisors(extents: Sequence[int], is_64bit: bool) -> list[bytes]:
-    """The packed extents and, for 32-bit division, their magic numbers and shifts."""
-    if is_64bit:
-        return [packed("q", extents)]
-    magic = [magic_number(d) for d in extents]
-    return [packed("I", extents), packed("I", [m for m, _ in magic]), packed("I", [s for _, s in magic])]
-
-
-def packed(code: str, values: Sequence[int]) -> bytes:
-    """The values as little-endian bytes; ``code``: a format character of ``struct``."""
-    return struct.pack(f"<{len(values)}{code}", *values)
 
 
 def magic_number(divisor: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Integer expressions over extents, strides and device properties, as data: launches are computed from them.
 
-An expression is a frozen tree.  Python evaluates it (:func:`python` gives the text of a Python expression), ``explain``
-prints it, and :func:`c` gives the same as C.  Dividends are never negative.
+An expression is a frozen tree.  Python evaluates it (:func:`evaluate`, or :func:`python`: the text of a Python
+expression), ``explain`` prints it, and :func:`c` gives the same as C.  Dividends are never negative.
 
     ceil_div(extent(0), 4) * extent(1)
 """
@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import Literal
+from functools import lru_cache, reduce
+from types import CodeType
+from typing import Any, Literal
+
+from kgen.schedule.divisors import magic_number
 
 #: magic, shift: see :func:`kgen.schedule.divisors.magic_number`; >: 1 or 0; if: the second argument where the first is
 #: not 0, else the third
@@ -155,9 +158,26 @@ static long long kgen_magic(long long d) {
 """
 
 
+#: The functions that Python expressions call, besides ``min`` and ``max``.
+PYTHON_FUNCTIONS: Mapping[str, Callable[[int], int]] = {
+    "magic": lambda d: magic_number(d)[0],
+    "shift": lambda d: magic_number(d)[1],
+}
+
+
 def python(expr: Expr) -> str:
-    """The text of a Python expression, which may call the functions ``magic`` and ``shift``."""
+    """The text of a Python expression, which may call :data:`PYTHON_FUNCTIONS`."""
     return _text(expr, _PYTHON)
+
+
+def evaluate(expr: Expr, names: Mapping[str, Any]) -> int:
+    """The value of an expression.  ``names``: what its names stand for."""
+    return int(eval(_code(expr), {**PYTHON_FUNCTIONS, **names}))
+
+
+@lru_cache(maxsize=1024)
+def _code(expr: Expr) -> CodeType:
+    return compile(python(expr), "<launch rule>", "eval")
 
 
 def c(expr: Expr) -> str:

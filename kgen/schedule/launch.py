@@ -6,23 +6,22 @@ and a launcher in C can be generated from it (:func:`kgen.schedule.expressions.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from struct import Struct, calcsize
 from typing import Any, Literal
 
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.divisors import magic_number
-from kgen.schedule.expressions import Expr, Int, Name, extent, magic, maximum, minimum, python, shift, shown
+from kgen.schedule.expressions import PYTHON_FUNCTIONS, Expr, Name, evaluate, extent, magic, python, shift, shown
 from kgen.schedule.schedule import Schedule
 
 Dim3 = tuple[int, int, int]
 
-#: Blocks of a launch with persistent clusters: as many clusters as fit the device.
-RESIDENT_BLOCKS = minimum(Name("blocks"), maximum(Name("clusters"), 1) * Name("cluster"))
+#: How many clusters of the kernel fit the device at a time.  Known when the kernel is loaded.
+CLUSTERS = Name("clusters")
 
-_NONE = Int(0)
+_ALL_CLUSTERS = 2**31 - 1  # as many as any grid has
 
 FieldType = Literal["int", "unsigned int", "long long"]
 
@@ -31,27 +30,26 @@ _CODES = {"int": "i", "unsigned int": "I", "long long": "q"}
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Run-time facts of one launch of a kernel.
+    """What a rule gives for one space.
 
-    ``n``: elements, or groups of elements (rows).  ``layout`` is empty when the kernel takes no layout struct.
+    ``grid``: of persistent clusters, on a device that all of them fit.  ``n``: elements, or groups of elements (rows).
+    ``layout`` is empty when the kernel takes no layout struct.  ``lets``: the rule's named values.
     """
 
+    rule: Rule
     grid: Dim3
-    block: Dim3
     n: int
     layout: bytes
-    tiles: int = 0  # groups of blocks that share rows or columns
-    partials: int = 0  # partial results per reduction, which the last block of each tile merges
-    persistent_cluster: int = 0  # blocks per cluster where clusters are persistent, else 0
+    lets: Mapping[str, int]
+
+    @property
+    def block(self) -> Dim3:
+        return self.rule.block, 1, 1
 
     def grid_on(self, clusters: int) -> Dim3:
         """The grid on a device that fits ``clusters`` clusters at a time."""
-        blocks = (
-            _resident()(blocks=self.grid[0], clusters=clusters, cluster=self.persistent_cluster)
-            if self.persistent_cluster
-            else self.grid[0]
-        )
-        return blocks, *self.grid[1:]
+        x, y, z = (evaluate(side, {**self.lets, CLUSTERS.of: clusters}) for side in self.rule.grid)
+        return x, y, z
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,8 @@ def divisor_fields(extents: Sequence[Expr], is_64bit: bool, of: str, prefix: str
 class Rule:
     """``lets``: named values, each computed from earlier ones, which the other expressions use.
 
-    ``n``, ``tiles``, ``partials``, ``persistent_cluster``: as in :class:`Launch`.
+    ``grid``: over the named values and, where clusters are persistent, :data:`CLUSTERS`.  ``n``: as in :class:`Launch`.
+    ``persistent_cluster``: blocks per cluster where clusters are persistent, else 0.
     """
 
     grid: tuple[Expr, Expr, Expr]
@@ -125,8 +124,6 @@ class Rule:
     n: Expr
     struct: tuple[Field, ...] = ()
     lets: tuple[tuple[str, Expr], ...] = ()
-    tiles: Expr = _NONE
-    partials: Expr = _NONE
     persistent_cluster: int = 0
 
     @property
@@ -139,13 +136,16 @@ class Rule:
         return -(-self.packer.size // self.struct_alignment) * self.struct_alignment
 
     @cached_property
-    def _function(self) -> Callable[[Any, Any], tuple[Any, ...]]:
-        """``(shape, strides) -> (grid, n, tiles, partials, values of the struct)``."""
-        values = [python(v) for field in self.struct for v in field.values]
-        results = [f"({', '.join(map(python, self.grid))})", *map(python, (self.n, self.tiles, self.partials))]
+    def _function(self) -> Callable[[Any, Any, int], tuple[Any, ...]]:
+        """``(shape, strides, clusters) -> (grid, n, values of the struct, named values)``."""
+        values = "".join(f"{python(v)}, " for field in self.struct for v in field.values)
         lines = [f"{name} = {python(value)}" for name, value in self.lets]
-        lines.append(f"return {', '.join(results)}, ({''.join(f'{v}, ' for v in values)})")
-        return _compiled("\n    ".join(["def rule(shape, strides):", *lines]), "rule")
+        named = ", ".join(f"'{name}': {name}" for name, _ in self.lets)
+        lines.append(f"return ({', '.join(map(python, self.grid))}), {python(self.n)}, ({values}), {{{named}}}")
+        found: dict[str, Any] = dict(PYTHON_FUNCTIONS)
+        exec("\n    ".join([f"def rule(shape, strides, {CLUSTERS.of}):", *lines]), found)
+        function: Callable[[Any, Any, int], tuple[Any, ...]] = found["rule"]
+        return function
 
     @cached_property
     def packer(self) -> Struct:
@@ -158,9 +158,11 @@ class Rule:
         while len(sides) > 1 and sides[-1] == "1":
             sides.pop()
         lets = "".join(f"; {name} = {shown(value)}" for name, value in self.lets)
-        few = f", in as many clusters of {self.persistent_cluster} as fit the device" if self.persistent_cluster else ""
-        dimensions = " (shape: the fastest dimension first)" if "shape[1]" in lets else ""
-        return f"launch: {' x '.join(sides)} blocks of {self.block} threads{few}{lets}{dimensions}"
+        if "shape[1]" in lets:
+            lets += " (shape: the fastest dimension first)"
+        if self.persistent_cluster:
+            lets += f"; {CLUSTERS.of} = how many clusters of {self.persistent_cluster} blocks fit the device"
+        return f"launch: {' x '.join(sides)} blocks of {self.block} threads{lets}"
 
     @property
     def only_counts(self) -> bool:
@@ -169,20 +171,5 @@ class Rule:
 
     def launch(self, space: IterationSpace) -> Launch:
         """Evaluates the rule for a space."""
-        grid, n, tiles, partials, values = self._function(space.shape, space.strides)
-        return Launch(grid, (self.block, 1, 1), n, self.packer.pack(*values), tiles, partials, self.persistent_cluster)
-
-
-def _compiled(text: str, name: str) -> Callable[..., Any]:
-    """Compiles a function from a text that consists only of integers and of names from this package."""
-    found: dict[str, Callable[..., Any]] = {
-        "magic": lambda d: magic_number(d)[0],
-        "shift": lambda d: magic_number(d)[1],
-    }
-    exec(text, found)
-    return found[name]
-
-
-@cache
-def _resident() -> Callable[..., int]:
-    return _compiled(f"most = lambda blocks, clusters, cluster: {python(RESIDENT_BLOCKS)}", "most")
+        grid, n, values, lets = self._function(space.shape, space.strides, _ALL_CLUSTERS)
+        return Launch(self, grid, n, self.packer.pack(*values), lets)

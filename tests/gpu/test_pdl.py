@@ -48,7 +48,7 @@ def test_each_kernel_sees_what_the_one_before_wrote(n: int, mixed: bool, graphed
 
     chain(theirs)
     wanted = a.clone()
-    run = lambda: chain([*ours, theirs[2]])  # noqa: E731
+    run: Callable[[], Any] = lambda: chain([*ours, theirs[2]])  # noqa: E731
     if graphed:
         run()  # compiles
         graph = torch.cuda.CUDAGraph()

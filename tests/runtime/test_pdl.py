@@ -12,11 +12,12 @@ import kgen
 from kgen.runtime.cpu.module import CpuModule
 from kgen.runtime.cuda import module as cuda_module
 from kgen.runtime.cuda.module import CudaModule
-from kgen.schedule.launch import Launch
+from kgen.schedule.expressions import Int
+from kgen.schedule.launch import Launch, Rule
 
 driver = pytest.importorskip("cuda.bindings.driver", reason="cuda-bindings is not installed")
 PDL = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-LAUNCH = Launch((3, 1, 1), (64, 1, 1), 192, b"")
+LAUNCH = Launch(Rule((Int(3), Int(1), Int(1)), 64, Int(192)), (3, 1, 1), 192, b"", {})
 
 
 @pytest.fixture(params=[(8, 0), (9, 0), (10, 0)], ids=["sm_80", "sm_90", "sm_100"])

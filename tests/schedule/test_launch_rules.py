@@ -14,21 +14,28 @@ import pytest
 
 import kgen
 from kgen import KgenError, families, pipeline
+from kgen.codegen.kernels import Entry
+from kgen.dtypes import BFLOAT16
 from kgen.layout.iterator import IterationSpace
+from kgen.lowering import Lowered
+from kgen.operands import ArrayOperand, Operands
+from kgen.options import Options
+from kgen.runtime.parameters import ParameterLayout, Signature
 from kgen.schedule.divisors import magic_number
 from kgen.schedule.expressions import (
     C_FUNCTIONS,
     Expr,
     Int,
+    Name,
     Op,
     c,
     ceil_div,
+    evaluate,
     extent,
     magic,
     maximum,
     minimum,
     product,
-    python,
     shift,
     shown,
     stride,
@@ -38,9 +45,15 @@ from kgen.schedule.expressions import (
 from kgen.schedule.facts import Choice
 from kgen.schedule.launch import Launch, Rule
 from kgen.schedule.schedule import Schedule
+from kgen.schedule.scratch import aligned, buffer_bytes
+from kgen.schedule.target import target_of
 from tests.fuzz import generate, reductions, updates
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+CLUSTERS = (0, 1, 16, 2**31 - 1)  # that fit a device
+
+PERSISTENT = "out = (x - mean(x, axis=-1, keepdims=true)) * w"
 
 #: Programs and shapes: every family, and both widths of indices.
 PROGRAMS: list[tuple[str, dict[str, Any]]] = [
@@ -100,17 +113,35 @@ def test_most_families_are_among_them(launches: list[tuple[Schedule, IterationSp
 def numbers(rule: Rule, launch: Launch) -> list[int]:
     """All that a launch has, and the values of the struct."""
     code = "<" + "".join(field.code for field in rule.struct)
-    return [*launch.grid, launch.n, launch.tiles, launch.partials, *struct.unpack(code, launch.layout)]
+    return [
+        *(side for clusters in CLUSTERS for side in launch.grid_on(clusters)),
+        launch.n,
+        *launch.lets.values(),
+        *struct.unpack(code, launch.layout),
+    ]
 
 
 def c_function(name: str, rule: Rule) -> str:
     """Prints all that a launch has, and the values of the struct as C converts them."""
     lets = "".join(f"    const long long {let} = {c(value)};\n" for let, value in rule.lets)
-    values = [(c(e), "long long") for e in (*rule.grid, rule.n, rule.tiles, rule.partials)]
+    sides = "".join(f'        printf("%lld ", {c(side)});\n' for side in rule.grid)
+    loop = f"    for (int i = 0; i < {len(CLUSTERS)}; ++i) {{\n"
+    grids = f"{loop}        const long long clusters = fits[i];\n{sides}    }}\n"
+    values = [(c(e), "long long") for e in (rule.n, *(Name(let) for let, _ in rule.lets))]
     values += [(c(e), field.type) for field in rule.struct for e in field.values]
     prints = "".join(f'    printf("%lld ", (long long)({type_})({value}));\n' for value, type_ in values)
     parameters = "const long long* shape, const long long (*strides)[64]"
-    return f"static void {name}({parameters}) {{\n    (void)shape, (void)strides;\n{lets}{prints}}}\n"
+    return f"static void {name}({parameters}) {{\n{lets}{grids}{prints}}}\n"
+
+
+def printed(text: str, folder: Path) -> list[str]:
+    """The lines that a C program prints."""
+    (folder / "program.c").write_text(f"#include <stdio.h>\n{C_FUNCTIONS}{text}")
+    command = [str(COMPILER), "-w", "-O0", "-o", str(folder / "program"), str(folder / "program.c")]
+    subprocess.run(command, check=True, timeout=300)
+    return subprocess.run(
+        [folder / "program"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.splitlines()
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C compiler")
@@ -124,12 +155,8 @@ def test_c_computes_the_same(launches: list[tuple[Schedule, IterationSpace]], tm
         shape = ", ".join(f"{n}ll" for n in space.shape)
         body = f"const long long shape[] = {{{shape}}}, strides[][64] = {{{strides}}};"
         calls.append(f'    {{ {body} {rules[schedule]}(shape, strides); puts(""); }}\n')
-    text = f"#include <stdio.h>\n{C_FUNCTIONS}{''.join(functions)}int main(void) {{\n{''.join(calls)}}}\n"
-    (tmp_path / "rules.c").write_text(text)
-    command = [str(COMPILER), "-w", "-O0", "-o", str(tmp_path / "rules"), str(tmp_path / "rules.c")]
-    subprocess.run(command, check=True, timeout=300)
-    said = subprocess.run([tmp_path / "rules"], capture_output=True, text=True, check=True, timeout=60).stdout
-    lines = said.splitlines()
+    fits = f"static const long long fits[] = {{{', '.join(map(str, CLUSTERS))}}};\n"
+    lines = printed(f"{fits}{''.join(functions)}int main(void) {{\n{''.join(calls)}}}\n", tmp_path)
     assert len(lines) == len(launches) > 100
     for (schedule, space), line in zip(launches, lines, strict=True):
         rule = families.rule_of(schedule)
@@ -172,18 +199,73 @@ def test_structs_are_as_large_as_said(launches: list[tuple[Schedule, IterationSp
     ],
 )
 def test_expressions(expr: Expr, value: int, text: str) -> None:
-    names = {"shape": (7, 5), "strides": ((1, -7),), "magic": lambda d: magic_number(d)[0]}
-    assert eval(python(expr), {**names, "shift": lambda d: magic_number(d)[1]}) == value
+    assert evaluate(expr, {"shape": (7, 5), "strides": ((1, -7),)}) == value
     assert shown(expr) == text
 
 
-@pytest.mark.parametrize(
-    ("grid", "stays", "clusters", "found"),
-    [((800, 1, 1), 8, 16, 128), ((64, 1, 1), 8, 16, 64), ((800, 1, 1), 8, 0, 8), ((800, 2, 1), 0, 1, 800)],
-)
-def test_persistent_clusters_fit_the_device(grid: tuple[int, int, int], stays: int, clusters: int, found: int) -> None:
+def lowered(text: str, **shapes: tuple[int, ...]) -> tuple[Lowered, tuple[Entry, ...]]:
+    """A program of bfloat16 arrays, for sm_90, and its kernels."""
+    operands = Operands({name: ArrayOperand(BFLOAT16, shape) for name, shape in shapes.items()})
+    program = pipeline.load(text)
+    found = pipeline.lower(program, operands, target_of("sm_90"))
+    return found, pipeline.source(program, found, "k", Options(), ["kgen"]).entries
+
+
+@pytest.mark.parametrize(("rows", "clusters", "blocks"), [(100, 16, 128), (100, 200, 800), (100, 0, 8)])
+def test_persistent_clusters_fit_the_device(rows: int, clusters: int, blocks: int) -> None:
     """As many as the device has room for, one at least, and no more than there is work for."""
-    assert Launch(grid, (256, 1, 1), 1, b"", persistent_cluster=stays).grid_on(clusters) == (found, *grid[1:])
+    found, _ = lowered(PERSISTENT, x=(rows, 131072), w=(131072,))
+    launch = found.steps[0].launch
+    assert launch.rule.persistent_cluster == 8
+    assert launch.grid == (8 * rows, 1, 1)
+    assert launch.grid_on(clusters) == (blocks, 1, 1)
+
+
+def test_other_grids_are_the_same_on_every_device() -> None:
+    found, _ = lowered("out = max(x, axis=-1)", x=(2, 1 << 24))
+    launch = found.steps[0].launch
+    assert launch.grid_on(0) == launch.grid_on(16) == launch.grid
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+@pytest.mark.parametrize(
+    ("text", "shapes", "arrays"),
+    [
+        ("out = x + 1", {"x": (64, 64)}, 0),
+        (PERSISTENT, {"x": (100, 131072), "w": (131072,)}, 1),
+        ("out = argmax(x, axis=-1)", {"x": (2, 1 << 24)}, 2),
+        ("out = x / sum(x, axis=-1, keepdims=true)", {"x": (2, 1 << 24)}, 3),
+        ("out = max(x) - x", {"x": (3, 1 << 24)}, 3),
+    ],
+)
+def test_scratch_memory(text: str, shapes: dict[str, tuple[int, ...]], arrays: int, tmp_path: Path) -> None:
+    """C computes the same bytes as Python: of buffers, then of the arrays of each kernel."""
+    found, entries = lowered(text, **shapes)
+    graph, extents = found.specialised.kernel, found.sizes.extents
+    launches = [entry.rule.launch(found.steps[entry.step].placed.space) for entry in entries]
+    sizes = [(extents, size) for size in buffer_bytes(graph).values()]
+    sizes += [(launch.lets, s) for entry, launch in zip(entries, launches, strict=True) for s in entry.scratch]
+    lines: list[str] = []
+    for named, size in sizes:
+        declared = " ".join(f"const long long {name} = {value}ll;" for name, value in named.items())
+        lines.append(f'    {{ {declared} printf("%lld\\n", {c(aligned(size))}); }}\n')
+    in_c = [int(line) for line in printed(f"int main(void) {{\n{''.join(lines)}}}\n", tmp_path)]
+    signature = Signature.of(entries, found.specialised.steps)
+    layout = ParameterLayout.of(
+        signature, entries, launches, extents, found.specialised.steps, buffer_bytes(graph)
+    )  # fmt: skip
+    assert len(in_c) == len({start for _, start in layout.scratch_at}) == arrays
+    assert sum(in_c) == layout.scratch
+
+
+def test_partials_of_split_rows() -> None:
+    """One for each block, and a counter for each row."""
+    found, (entry,) = lowered("out = argmax(x, axis=-1)", x=(2, 1 << 24))
+    launch = found.steps[0].launch
+    rows, spans, _ = launch.grid
+    assert rows == 2
+    assert spans > 100
+    assert [evaluate(size, launch.lets) for size in entry.scratch] == [rows * spans * 8, rows * 4]
 
 
 def test_explain_says_how_a_kernel_is_launched() -> None:
@@ -192,3 +274,14 @@ def test_explain_says_how_a_kernel_is_launched() -> None:
     assert "  - launch: ceil(n / 1024) blocks of 256 threads; n = shape[0]\n" in told + "\n"
     rows = str(kgen.jit("out = max(a, axis=-1) - 1").explain(kgen.spec((4, 5000), "f32")))
     assert "tiles blocks of 256 threads; rows = shape[1]; width = shape[0]; tiles = rows" in rows
+
+
+def test_explain_says_how_clusters_and_scratch_memory_are_computed() -> None:
+    x, w = kgen.spec((100, 131072), "bf16"), kgen.spec((131072,), "bf16")
+    told = str(kgen.jit(PERSISTENT).explain(x, w, arch="sm_90"))
+    assert "min(tiles, (max(clusters, 1) * 8)) blocks of" in told
+    assert "clusters = how many clusters of 8 blocks fit the device" in told
+    assert "scratch memory, zeroed once: 4 bytes" in told
+    told = str(kgen.jit("out = argmax(x, axis=-1)").explain(kgen.spec((2, 1 << 24), "bf16")))
+    assert "partials = tiles * spans" in told
+    assert "scratch memory, zeroed once: partials * 8 + tiles * 4 bytes" in told

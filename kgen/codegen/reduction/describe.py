@@ -13,7 +13,10 @@ from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import known_of, states_of
 from kgen.partition.cut import ReductionStep
+from kgen.schedule.expressions import Int
+from kgen.schedule.reduction.launch import PARTIALS, TILES
 from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.scratch import COUNTER_BYTES
 
 
 def write_reduction(
@@ -42,10 +45,11 @@ def write_reduction(
     states = states_of(step, known, is_near=schedule.index_bits == 32, is_brief=is_brief)
     if schedule.split:
         for accumulator, state in states.values():
-            parameters.add(Parameter("partial", accumulator.size), f"{accumulator.type}* {names.block_partials(state)}")
-        parameters.add(Parameter("arrived", 0), "unsigned int* arrived")
+            declaration = f"{accumulator.type}* {names.block_partials(state)}"
+            parameters.add(Parameter("scratch", 0, bytes=PARTIALS * accumulator.size), declaration)
+        parameters.add(Parameter("scratch", 0, bytes=TILES * COUNTER_BYTES), "unsigned int* arrived")
     if schedule.shared_operand is not None:
-        parameters.add(Parameter("next_row_counter", 0), "unsigned int* next_row_counter")
+        parameters.add(Parameter("scratch", 0, bytes=Int(COUNTER_BYTES)), "unsigned int* next_row_counter")
     parameters.add(Parameter("layout", 0), f"const {unit.layout_name} layout")
     if needs_n:
         parameters.add(Parameter("n", 0), f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")

@@ -103,13 +103,13 @@ class CudaModule:
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
-        if not launch.persistent_cluster:
+        cluster = launch.rule.persistent_cluster
+        if not cluster:
             return launch.grid
         found = self._active_clusters.get(kernel)
         if found is None:
             driver = self._driver
-            many = (1024 * launch.persistent_cluster, 1, 1)
-            config = _config(driver, many, launch.block, 0, cluster=(launch.persistent_cluster, 1, 1))
+            config = _config(driver, (1024 * cluster, 1, 1), launch.block, 0, cluster=(cluster, 1, 1))
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)

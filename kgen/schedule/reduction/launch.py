@@ -18,8 +18,12 @@ from kgen.schedule.expressions import (
     walked,
     where,
 )
-from kgen.schedule.launch import Field, FieldType, Labels, Rule, divisor_fields
+from kgen.schedule.launch import CLUSTERS, Field, FieldType, Labels, Rule, divisor_fields
 from kgen.schedule.reduction.schedule import RowSchedule
+
+#: Named values of rules.  Blocks of a tile have the same rows or columns.  Where a row is split, each of its blocks
+#: leaves a partial for each reduction, and the last one of the tile merges them.
+TILES, PARTIALS = Name("tiles"), Name("partials")
 
 _ONE = Int(1)
 
@@ -80,24 +84,26 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
 
 
 def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
-    """``tiles``: blocks with different rows."""
+    """``tiles``: blocks along x if each block or cluster has rows or columns of its own."""
     reduced, rank = schedule.reduced, schedule.rank
     rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
-    lets = [("rows", rows), ("width", width), ("tiles", tiles)]
+    lets = [("rows", rows), ("width", width), (TILES.of, tiles)]
+    blocks: Expr = TILES
     shared: Expr = _ONE
+    if schedule.shared_operand is not None:
+        blocks = minimum(blocks, maximum(CLUSTERS, 1) * schedule.cluster)
     if schedule.split and spans is not None:
-        most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(Name("tiles"), 1)))
+        most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(TILES, 1)))
         length = ceil_div(Name("width"), Name("most") * spans.each) * spans.each
-        lets += [("most", maximum(most, 1)), ("length", length), ("spans", ceil_div(Name("width"), Name("length")))]
         shared = Name("spans")
+        lets += [("most", maximum(most, 1)), ("length", length), (shared.of, ceil_div(Name("width"), Name("length")))]
+        lets.append((PARTIALS.of, TILES * shared * schedule.rows))
     return Rule(
-        (Name("tiles"), shared, _ONE),
+        (blocks, shared, _ONE),
         schedule.block,
         Name("rows"),
         tuple(fields),
         tuple(lets),
-        tiles=Name("tiles"),
-        partials=Name("tiles") * shared * schedule.rows if schedule.split else Int(0),
         persistent_cluster=schedule.cluster if schedule.shared_operand is not None else 0,
     )
 
