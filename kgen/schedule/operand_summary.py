@@ -24,7 +24,7 @@ class Class:
 #: Names of layouts in kernels with reductions, by access kind.
 _WALKS = {
     "vector": "inner contiguous", "shifted": "inner contiguous", "gather": "strided", "row": "the same along a row",
-    "staged": "contiguous",
+    "staged": "contiguous", "transposed": "transposed",
 }  # fmt: skip
 
 
@@ -68,11 +68,12 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
     width = min(16, schedule.group * itemsize)
     unaligned = f"not aligned to {width} bytes"
     groups = f"groups of {schedule.group}"
+    where = "in registers" if isinstance(schedule, RowSchedule) else "through shared memory"
     known = {
         "scalar": "one load into a register",
         "column": "one load for a group",
         "gather": f"element by element, {space.strides[access][0]} apart",
-        "transposed": "transposed through shared memory" + ("" if planned.alignment >= width else f"; {unaligned}"),
+        "transposed": f"transposed {where}" + ("" if planned.alignment >= width else f"; {unaligned}"),
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
         "linear": "one element a thread",
         "staged": "all rows of a block at once, by way of shared memory",

@@ -18,7 +18,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load per group
 #: gather      elements at a stride along a row, read one by one
-#: transposed  consecutive along another dimension: tiles are transposed through shared memory
+#: transposed  consecutive along another dimension: tiles are transposed, through shared memory or in registers
 #: linear      consecutive elements, one per thread
 #: strided     one element per thread, at an offset computed from its coordinates
 #: row         one element per row of a kernel with reductions

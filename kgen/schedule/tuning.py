@@ -170,6 +170,18 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class ColumnTiles:
+    """Column kernels whose threads transpose tiles in registers."""
+
+    #: Shorter columns are left to row kernels.
+    shortest: int = 16
+    #: Bytes of a column that a thread reads at once: of the widest transposed operand, one sector of memory.
+    run_bytes: int = 32
+    #: Bytes of a thread's tile, of all operands.
+    kept_bytes: int = 256
+
+
+@dataclass(frozen=True)
 class ResidentColumns:
     """Kernels that keep columns in registers."""
 
@@ -218,6 +230,7 @@ class Tuning:
     staging: Staging = field(default_factory=Staging)
     persistent: Persistent = field(default_factory=Persistent)
     columns: Columns = field(default_factory=Columns)
+    column_tiles: ColumnTiles = field(default_factory=ColumnTiles)
     resident_columns: ResidentColumns = field(default_factory=ResidentColumns)
     chains: Chains = field(default_factory=Chains)
 

@@ -35,10 +35,13 @@ class ReadContext:
     """How a column kernel reads ``count`` elements of each column, and updates its states with them.
 
     ``coordinates``: lines of an element's coordinates that ``loads`` need; ``places``: those that ``call`` needs.
+    ``runs``: reads of all ``count`` elements of column ``j``, whose coordinates are in ``run_coordinates``.
     """
 
     count: int
     declared: tuple[Declared, ...]
+    runs: tuple[Read, ...]
+    run_coordinates: tuple[str, ...]
     coordinates: tuple[str, ...]
     loads: tuple[Read, ...]
     parts: tuple[Part, ...]
@@ -51,8 +54,10 @@ class ColumnContext(IndexTypes):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
     A thread has ``group`` columns, from ``column`` on.  ``reads``: batches of elements, the largest first (in a loop if
-    ``loops``), then each half as large, down to one.  ``counted``: the type of the number of elements that a thread has
-    seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results are in flight.
+    ``loops``), then each half as large, down to one.  ``takes_runs``: whether the elements of a batch are consecutive
+    in their column; there are then two sizes of batches, with a loop for each.  ``counted``: the type of the number of
+    elements that a thread has seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results
+    are in flight.
     """
 
     template: str
@@ -72,6 +77,7 @@ class ColumnContext(IndexTypes):
     column: str
     pointers: tuple[Value, ...]
     loops: bool
+    takes_runs: bool
     states: tuple[ColumnState, ...]
     counted: str
     reads: tuple[ReadContext, ...]

@@ -86,7 +86,7 @@ def alignments(operands: Operands) -> list[str]:
     schedule = operands.schedule
     aligned: dict[int, list[str]] = {}
     for i, t in enumerate(schedule.accesses):
-        if t.kind == "vector":
+        if t.kind in ("vector", "transposed"):
             aligned.setdefault(t.alignment, []).append(operands.operand(i).name)
     needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
     return [

@@ -33,16 +33,17 @@ def describe_columns(facts: Facts) -> Described:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """``count`` elements of each column that a thread reads at once."""
+    """``count`` elements of each column that a thread reads at once.  ``run``: the place of the first of them."""
 
     places: ColumnPlaces
+    run: ColumnPlaces
     count: int
 
     @staticmethod
     def of(operands: Operands, count: int, uses: Uses) -> Batch:
-        threads = operands.schedule.threads
-        place = "e" if count == 1 else f"e + u * {threads}" if threads > 1 else "e + u"
-        return Batch(ColumnPlaces(operands, place, True, uses), count)
+        step = 1 if transposes(operands.schedule) else operands.schedule.threads
+        place = "e" if count == 1 else f"e + u * {step}" if step > 1 else "e + u"
+        return Batch(ColumnPlaces(operands, place, True, uses), ColumnPlaces(operands, "e", True, uses), count)
 
     @property
     def operands(self) -> Operands:
@@ -52,10 +53,19 @@ class Batch:
         """The name of the elements that are read in one row of the batch."""
         return names.vector(self.operands.labels[access]) + ("[u]" if self.count > 1 else "")
 
+    def is_run(self, access: int) -> bool:
+        """Whether a thread reads all elements of one column at once, not one element of all its columns."""
+        return self.count > 1 and self.operands.planned(access).kind == "transposed"
+
     def element(self, access: int) -> str:
+        if self.is_run(access):
+            return f"{names.vector(self.operands.labels[access])}[j].at[u]"
         return self.name(access) + ("" if self.operands.planned(access).kind == "row" else ".at[j]")
 
     def declared(self, access: int) -> Declared:
+        if self.is_run(access):
+            array = f"[{self.operands.schedule.group}]"
+            return Declared(self.operands.run_pack(access), names.vector(self.operands.labels[access]) + array)
         is_one = self.operands.planned(access).kind == "row"
         c_type = self.operands.type_of(access) if is_one else self.operands.register_pack(access)
         array = f"[{self.count}]" if self.count > 1 else ""
@@ -73,9 +83,14 @@ class Batch:
             case _:
                 return Read(name, each=f"{base}[{self.places.along(access, 'j')}]")
 
-    def coordinates(self) -> tuple[str, ...]:
-        """Lines of the reduced coordinates that the latest text reads."""
-        return self.places.uses.in_loop(self.operands.schedule, self.places.factor)
+    def load_run(self, access: int) -> Read:
+        name, base = names.vector(self.operands.labels[access]), self.run.base_of(access)
+        place = f"{base} + {self.run.along(access, 'j')}"
+        return Read(f"{name}[j]", value=f"*reinterpret_cast<const {self.operands.run_pack(access)}*>({place})")
+
+    def coordinates(self, places: ColumnPlaces | None = None) -> tuple[str, ...]:
+        """Lines of the reduced coordinates that the latest text reads, of the element at ``places``."""
+        return self.places.uses.in_loop(self.operands.schedule, (places or self.places).factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +151,7 @@ class ColumnKernel:
             column=self.first_column(),
             pointers=pointers,
             loops=schedule.loops,
+            takes_runs=transposes(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
             reads=reads,
@@ -156,6 +172,8 @@ class ColumnKernel:
     @property
     def counts(self) -> tuple[int, ...]:
         """How many elements a thread reads at once: the largest batch first, then smaller ones for the rest."""
+        if transposes(self.schedule):
+            return tuple(dict.fromkeys((self.schedule.vectors, 1)))
         return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
 
     def reading(self, count: int, function: Element) -> ReadContext:
@@ -163,12 +181,16 @@ class ColumnKernel:
         collected = "u" if count > 1 else "0"
         calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
         parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
-        loads = tuple(map(batch.load, accesses))
+        runs = tuple(batch.load_run(access) for access in accesses if batch.is_run(access))
+        run_coordinates = batch.coordinates(batch.run)
+        loads = tuple(batch.load(access) for access in accesses if not batch.is_run(access))
         coordinates = batch.coordinates()
         call = calls.call(function)
         return ReadContext(
             count,
             tuple(map(batch.declared, accesses)),
+            runs,
+            run_coordinates,
             coordinates,
             loads,
             tuple(part for part in parts if part is not None),
@@ -217,6 +239,8 @@ class ColumnKernel:
     def comment(self) -> tuple[str, ...]:
         schedule = self.schedule
         down = f"{schedule.threads} down each column" if schedule.threads > 1 else "one for each column"
+        if transposes(schedule):
+            down += f", {schedule.vectors} x {schedule.group} elements each at once"
         blocks = "; several blocks share a column" if schedule.split else ""
         text = [
             f"{schedule.rows} columns a block: {self.lanes} threads across, {down}{blocks}."
@@ -233,11 +257,17 @@ class ColumnKernel:
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
         if schedule.index_bits == 32:
-            text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
+            one = "a thread's" if transposes(schedule) else "one"
+            text.append(f"Limits: fewer than 2^31 columns, and every place within {one}, in bytes, below 2^31.")
         if not schedule.loops:
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
         text += alignments(self.operands)
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])
+
+
+def transposes(schedule: RowSchedule) -> bool:
+    """Whether some operand is transposed in registers, so that threads take runs of consecutive elements."""
+    return any(t.kind == "transposed" for t in schedule.accesses)
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:

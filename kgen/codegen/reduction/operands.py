@@ -52,6 +52,11 @@ class Operands:
         size = self.operand(access).dtype.size
         return f"Pack<{self.type_of(access)}, {self.schedule.group}, {size}>"
 
+    def run_pack(self, access: int) -> str:
+        """The type of a run: consecutive elements of one column."""
+        planned = self.planned(access)
+        return f"Pack<{self.type_of(access)}, {self.schedule.vectors}, {planned.alignment}>"
+
     def register_pack(self, access: int) -> str:
         """The type of a group in registers."""
         return self.pack(access) if self.is_grouped(access) else self.gather_pack(access)

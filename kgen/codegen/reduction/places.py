@@ -161,11 +161,13 @@ class ColumnPlaces:
         schedule, label = self.operands.schedule, self.operands.labels[access]
         if access not in schedule.columnwise:
             return " + ".join(self.across(access, j)) or "0"
+        steps = steps_of(schedule, access)
         if schedule.reduced == 1:
-            terms = [f"{self.factor} * layout.{label}_step[0]"]
+            terms = [f"{self.factor} * layout.{label}_step[0]" if 0 in steps else self.place]
         else:
             self.uses.reduced.update(range(schedule.reduced))
-            terms = [f"r{d} * layout.{label}_step[{d}]" for d in range(schedule.reduced)]
+            found = (f" * layout.{label}_step[{steps.index(d)}]" if d in steps else "" for d in range(schedule.reduced))
+            terms = [f"r{d}{step}" for d, step in enumerate(found)]
         return " + ".join(terms + self.across(access, j))
 
     @property
@@ -178,7 +180,7 @@ class ColumnPlaces:
         match self.operands.planned(access).kind:
             case "vector":
                 return [j] if j else []
-            case "gather":
+            case "gather" | "transposed":
                 return [f"{j} * {self.step_across(access)}"] if j else []
             case _:
                 return []
@@ -186,7 +188,7 @@ class ColumnPlaces:
     def step_across(self, access: int) -> str:
         """The stride from one column to the next."""
         schedule = self.operands.schedule
-        return f"layout.{self.operands.labels[access]}_step[{schedule.reduced if access in schedule.columnwise else 0}]"
+        return f"layout.{self.operands.labels[access]}_step[{steps_of(schedule, access).index(schedule.reduced)}]"
 
     def one(self, access: int) -> str:
         """The one element of an operand for column ``j``."""

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
 from kgen.schedule.facts import Choice
+from kgen.schedule.reduction.column_tiles import down_columns_only, run_length, tile_index_bits, transpose
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.reasons import common_reasons
+from kgen.schedule.reduction.reasons import common_reasons, transposed_reasons
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.schedule import AccessKind, AccessSchedule
@@ -35,15 +36,20 @@ def down_columns(facts: RowFacts) -> Choice | None:
     group = _group(facts)
     if group is None:
         return None
-    accesses = column_accesses(facts, group)
-    shape = shape_of(_Columns(facts, group))
+    accesses, columns = column_accesses(facts, group), _Columns(facts, group)
+    transposed = down_columns_only(facts)
+    if transposed:
+        run = run_length(facts, group, transposed)
+        accesses, shape = transpose(facts, accesses, transposed, run), tiled_shape_of(columns, run)
+    else:
+        shape = shape_of(columns)
     told = facts.bounded and shape.split  # slower without split (sums of a middle axis 1.00, not 1.04)
     schedule = ColumnSchedule(
         "column_reduce",
         shape.lanes * shape.threads,
         group,
         len(facts.space.shape),
-        facts.index_bits([True] * len(accesses)),
+        tile_index_bits(facts, group, transposed),
         accesses,
         facts.coordinates,
         target=facts.target,
@@ -57,7 +63,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
     )
     share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"
     what = f"columns: {shape.lanes} threads across groups of {group} columns, {share}"
-    return Choice(schedule, facts.space, (what, *common_reasons(schedule)))
+    tiles = transposed_reasons(schedule, [facts.names[i] for i in transposed])
+    return Choice(schedule, facts.space, (what, *tiles, *common_reasons(schedule)))
 
 
 def _group(facts: RowFacts) -> int | None:
@@ -66,8 +73,10 @@ def _group(facts: RowFacts) -> int | None:
     if not _is_plain(facts) or space.shape[facts.reduced] < tuning.fewest:
         return None
     across = [i for i in facts.reads if space.strides[i][facts.reduced] == 1]
-    along = any(space.strides[i][0] == 1 and space.shape[0] > 1 for i in facts.reads)
-    if not across or along or facts.state_bytes > tuning.state_bytes:
+    # Where all that differs from row to row is consecutive along rows, row kernels find the rest in the cache.
+    whole = any(i in across for i in facts.varying(facts.reads))
+    tiles = whole and facts.width >= facts.tuning.column_tiles.shortest
+    if not across or (down_columns_only(facts) and not tiles) or facts.state_bytes > tuning.state_bytes:
         return None
     group = max(1, facts.target.vector_bytes // max(facts.itemsizes[i] for i in across))
     while space.shape[facts.reduced] % group or group * facts.state_bytes > tuning.state_bytes:
@@ -138,7 +147,7 @@ class _Columns:
     @cached_property
     def lanes(self) -> int:
         """Threads across columns."""
-        tuning, groups, most = self.tuning, self.groups, self._lanes
+        tuning, groups, most = self.tuning, self.groups, self.lanes_within
         lanes = most(max(1, tuning.across_bytes // self.size))
         if self.tiles(lanes) < tuning.fewest_tiles:
             lanes = most(max(1, tuning.narrow_bytes // self.size))
@@ -153,12 +162,22 @@ class _Columns:
         """Tiles: blocks with different columns."""
         return -(-self.groups // lanes) * self.others
 
-    def _lanes(self, most: int) -> int:
+    def lanes_within(self, most: int) -> int:
         """Threads across columns, ``most`` or somewhat fewer, so that few of them are idle."""
         if self.groups <= most:
             return self.groups
         idle = {n: -self.groups % n / self.groups for n in range(most, most // 2, -1)}
         return next((n for n, rate in idle.items() if rate < self.tuning.most_idle), min(idle, key=lambda n: idle[n]))
+
+
+def tiled_shape_of(columns: _Columns, run: int) -> ColumnMapping:
+    """The thread mapping of columns where threads take runs of ``run`` elements."""
+    tuning = columns.tuning
+    lanes = columns.lanes_within(max(1, tuning.across_bytes // columns.size))
+    threads = min(tuning.block // lanes, -(-columns.facts.width // run))
+    each = -(-columns.facts.width // threads)
+    split = threads >= max(columns.group, 2) and each > 2 * run and columns.tiles(lanes) < tuning.split_blocks // 2
+    return ColumnMapping(lanes, threads, run, True, split)
 
 
 def shape_of(columns: _Columns) -> ColumnMapping:

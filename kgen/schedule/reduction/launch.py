@@ -79,6 +79,8 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     """The dimensions whose strides the struct holds for an operand: along the row; or down columns, then across."""
     kind, along = schedule.accesses[number].kind, tuple(range(schedule.reduced))
     if schedule.is_column:
+        if kind == "transposed":
+            return (*along[1:], schedule.reduced)
         return (*(along if number in schedule.columnwise else ()), *((schedule.reduced,) if kind == "gather" else ()))
     return along if kind == "gather" else along[1:] if kind == "vector" else ()
 
@@ -157,7 +159,7 @@ def _column_fields(schedule: RowSchedule, labels: Labels, counted: Field, across
     if schedule.split:
         fields.append(_field(schedule, "span", Name("length"), "elements of a column that a block takes"))
     for i in range(len(schedule.accesses)):
-        down, crosses = i in schedule.columnwise, reduced in steps_of(schedule, i)
+        down, crosses = 0 in steps_of(schedule, i), reduced in steps_of(schedule, i)
         ways = (*(["down a column"] if down else []), *(["across"] if crosses else []))
         fields += _steps(schedule, labels, i, ", then ".join(ways))
     of = "of groups of columns, then of other kept dimensions"

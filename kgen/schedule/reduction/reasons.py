@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kgen.ir.graph import Reduction
 from kgen.passes.online import approximable_exponentials
+from kgen.schedule.elementwise.reasons import listed
 
 if TYPE_CHECKING:
     from kgen.partition.cut import ReductionStep
@@ -54,6 +56,14 @@ def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: 
         f"and {keep} it in registers, {schedule.vectors} elements of a column each: one pass over memory"
     )
     return (what, *common_reasons(schedule), *_arithmetic(step))
+
+
+def transposed_reasons(schedule: RowSchedule, names: Sequence[str]) -> tuple[str, ...]:
+    """Why threads of a column kernel take tiles.  ``names``: of the transposed operands."""
+    if not names:
+        return ()
+    tile = f"{schedule.vectors} x {schedule.group} elements"
+    return (f"tiles: {listed(names)} consecutive down columns, so each thread transposes {tile} in registers",)
 
 
 def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:

@@ -104,7 +104,8 @@ class RowSchedule(Schedule):
 
 @dataclass(frozen=True, slots=True)
 class ColumnSchedule(RowSchedule):
-    """Rows are columns; each is read once."""
+    """Rows are columns; each is read once.  With transposed accesses, the ``vectors`` elements that a thread takes at
+    once are consecutive in each of its columns."""
 
     is_column = True
 

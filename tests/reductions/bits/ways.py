@@ -135,6 +135,18 @@ def _across(lanes: int, *, split: bool) -> Way:
     return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning={"columns": {"fewest": 1}})
 
 
+def _tiles(lanes: int, run: int, *, split: bool) -> Way:
+    """The same, where some operand is consecutive down columns: threads take ``run`` elements of each at once."""
+
+    def shape(columns: Any, run: int) -> ColumnMapping:
+        threads = columns.tuning.block // lanes
+        return ColumnMapping(lanes, threads, run, True, split and threads >= max(columns.group, 2))
+
+    name = f"tiles, {lanes} across, runs of {run}{', several blocks' if split else ''}"
+    tuning = {"columns": {"fewest": 1}, "column_tiles": {"run_bytes": 8 * run, "kept_bytes": 1 << 20}}
+    return Way(name, {"kgen.schedule.reduction.columns.tiled_shape_of": shape}, tuning=tuning)
+
+
 def _kept(lanes: int, threads: int) -> Way:
     """The same, for chains of reductions; their elements stay in registers."""
 
@@ -187,6 +199,8 @@ WAYS: tuple[Way, ...] = (
     _rows("split, peeled", 64, held=False, **_SPLIT, **_PEELED),
     *(_across(n, split=False) for n in (4, 32, 256)),
     *(_across(n, split=True) for n in (8, 32)),
+    *(_tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
+    _tiles(8, 4, split=True),
     *(_kept(*n) for n in ((8, 32), (16, 8), (64, 2), (64, 1))),
     *(_rows(f"held by {c} blocks of {n}", n, held=True, cluster=c) for c, n in ((2, 128), (8, 128), (4, 512))),
     *(

@@ -1,0 +1,60 @@
+"""Column kernels with transposed operands: those that are consecutive down columns, where others are so across.
+
+A thread takes a tile: a group of neighbouring columns, and a run of consecutive elements of each.  So it reads every
+operand by vectors, each along its own fastest dimension, and has the same elements of all of them in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.schedule import AccessSchedule
+
+
+def down_columns_only(facts: RowFacts) -> tuple[int, ...]:
+    """The operands that are consecutive down columns, and differ from column to column without being so across."""
+    return tuple(i for i in facts.reads if facts.is_consecutive(i) and facts.step_along(i, facts.reduced) not in (0, 1))
+
+
+def run_length(facts: RowFacts, group: int, transposed: Sequence[int]) -> int:
+    """Elements of each column that a thread takes at once: as many as fill a sector of the widest transposed operand,
+    fewer where tiles would take too many registers."""
+    tuning = facts.tuning.column_tiles
+    run = tuning.run_bytes // max(facts.itemsizes[i] for i in transposed)
+    while run > 1 and group * run * facts.bytes_of(facts.reads) > tuning.kept_bytes:
+        run //= 2
+    while facts.reduced > 1 and facts.space.shape[0] % run:
+        run //= 2
+    return run
+
+
+def tile_index_bits(facts: RowFacts, group: int, transposed: Sequence[int]) -> Literal[32, 64]:
+    """The width of offsets, which go from the first of a thread's columns to any element of its last one."""
+    space, reduced = facts.space, facts.reduced
+    for i in transposed:
+        inner = zip(space.shape[:reduced], space.strides[i], strict=False)
+        span = sum((n - 1) * abs(s) for n, s in inner) + (group - 1) * abs(facts.step_along(i, reduced))
+        if (span + 1) * facts.itemsizes[i] >= 2**31:
+            return 64
+    return facts.index_bits([True] * len(facts.itemsizes))
+
+
+def transpose(
+    facts: RowFacts, accesses: Sequence[AccessSchedule], transposed: Sequence[int], run: int
+) -> tuple[AccessSchedule, ...]:
+    """The accesses, with those in ``transposed`` read by runs of so many elements."""
+    return tuple(
+        replace(planned, kind="transposed", alignment=_alignment(facts, i, run)) if i in transposed else planned
+        for i, planned in enumerate(accesses)
+    )
+
+
+def _alignment(facts: RowFacts, access: int, run: int) -> int:
+    """The alignment of an operand's runs in bytes: a whole vector access, or one element."""
+    size = facts.itemsizes[access]
+    full = min(facts.target.vector_bytes, run * size)
+    aligned = facts.addresses[access] % full == 0 and all(s * size % full == 0 for s in facts.other_strides(access, 0))
+    return full if aligned else size

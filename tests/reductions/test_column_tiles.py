@@ -1,0 +1,72 @@
+"""Reductions over operands of which some are consecutive down columns and others across: threads take tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kgen
+from tests.reductions.bits.ways import run_every_way
+
+#: Shapes, the axes that are reduced, and the order of the axes in memory of the second operand, the slowest first.
+CASES = (
+    ((77, 40), 0, (1, 0)),
+    ((64, 333), 1, (1, 0)),
+    ((1000, 33), 0, (1, 0)),  # an odd number of columns
+    ((4, 333, 64), 1, (2, 0, 1)),
+    ((30, 32, 24), (0, 1), (2, 0, 1)),  # runs go through both reduced axes
+    ((30, 7, 24), (0, 1), (2, 0, 1)),
+    ((10, 31, 24), (0, 2), (2, 0, 1)),
+    ((9000, 16), 0, (1, 0)),  # several blocks share a column
+    ((16, 32), 0, (1, 0)),  # short columns
+)
+
+
+def data(shape: tuple[int, ...], dtype: Any, order: tuple[int, ...], seed: int) -> Any:
+    """Multiples of one half, whose sums are exact.  ``order``: of the axes in memory, the slowest first."""
+    values = np.random.default_rng(seed).integers(-6, 7, [shape[a] for a in order])
+    return (values / 2 if dtype not in (np.int8, np.uint8) else abs(values)).astype(dtype).transpose(np.argsort(order))
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("float32", "float32"), ("bfloat16", "bfloat16"), ("float64", "int8"), ("uint8", "float16")], ids=str
+)
+def test_tiles(dtypes: tuple[str, str]) -> None:
+    """Exact sums, places and extremes: every column has all of its elements, once and in their order."""
+    a_type, b_type = (getattr(ml_dtypes, d, d) for d in dtypes)
+    for number, (shape, axes, order) in enumerate(CASES):
+        a = data(shape, np.dtype(a_type).type, tuple(range(len(shape))), number)
+        b = data(shape, np.dtype(b_type).type, order, number + 100)
+        text = f"s = sum(cast<f32>(a) * cast<f32>(b), axis={axes})\nm = max(cast<f32>(a) - cast<f32>(b), axis={axes})"
+        kernel = kgen.jit(text, device="cpu")
+        s, m = kernel(a, b)
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        assert np.array_equal(s, (x * y).sum(axes)), (shape, axes)
+        assert np.array_equal(m, (x - y).max(axes)), (shape, axes)
+        assert "tiles: " in str(kernel.explain(a, b)), (shape, axes)
+
+
+def test_unaligned_runs_and_columns() -> None:
+    a = data((401, 51), np.float32, (0, 1), 1)[1:, 3:]
+    b = data((48, 403), np.float32, (0, 1), 2)[:, 3:].T
+    kernel = kgen.jit("s = sum(a * b, axis=0)\np = argmax(a * b, axis=0)", device="cpu")
+    s, p = kernel(a, b)
+    assert np.array_equal(s, (a * b).sum(0))
+    assert np.array_equal(p, (a * b).argmax(0))
+    assert "tiles: " in str(kernel.explain(a, b))
+
+
+def test_every_way_has_the_same_bits() -> None:
+    programs = []
+    for number, (shape, axes, order) in enumerate(CASES[:6]):
+        a = data(shape, np.float32, tuple(range(len(shape))), number)
+        b = data(shape, np.float32, order, number + 9)
+        programs.append((f"s = sum(a * b, axis={axes})\nm = max(a - b, axis={axes})", {"a": a, "b": b}))
+    for runs in run_every_way(programs, only=("as chosen", "tiles", "held by 8", "read again", "cut")):
+        assert sum(run.name.startswith("tiles") for run in runs) >= 2
+        for run in runs[1:]:
+            for mine, first in zip(run.results, runs[0].results, strict=True):
+                assert np.array_equal(mine, first), run.name
