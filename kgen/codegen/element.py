@@ -7,7 +7,7 @@ and a name: the user's, or ``t0, t1, ...``.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -64,9 +64,22 @@ class Element:
     helpers: tuple[str, ...]
 
 
+#: ``(number, C type, name, value) -> (line that defines the value, text that reads it)``
+Define = Callable[[int, str, str, str], tuple[str, str]]
+
+
+def define_constant(number: int, c_type: str, name: str, value: str) -> tuple[str, str]:
+    """A value is a constant of its own."""
+    return f"const {c_type} {name} = {value};", name
+
+
 @dataclass(slots=True)
 class Writer:
-    """Writes ops as lines.  ``exprs``: values that already have text; ``wanted``: values that need a name."""
+    """Writes ops as lines.
+
+    ``exprs``: values that already have text.  ``wanted``: values that need a name.  ``places``: what each written
+    operand is assigned to.  ``define``: how a named value is defined.
+    """
 
     step: Step
     statements: Sequence[Statement]
@@ -79,6 +92,8 @@ class Writer:
     outputs: set[str] = field(default_factory=set)
     shown: Statement | None = None
     wanted: frozenset[int] = frozenset()
+    places: dict[int, str] = field(default_factory=dict)
+    define: Define = define_constant
 
     # branches: reads, values and writes become parameters, each with its conditions
     def declare(self) -> tuple[Argument, ...]:
@@ -106,7 +121,9 @@ class Writer:
             if access.writes:
                 operand = kernel.operands[access.operand]
                 name = names.new_value(operand.name) if access.reads else names.value(operand.name)
-                arguments.append(Argument("write", i, f"{storage_type(operand.dtype)}& {self.unique(name)}"))
+                self.places[access.operand] = self.unique(name)
+                declaration = f"{storage_type(operand.dtype)}& {self.places[access.operand]}"
+                arguments.append(Argument("write", i, declaration))
         return tuple(arguments)
 
     def _accessed(self, name: str) -> bool:
@@ -161,6 +178,12 @@ class Writer:
         # The remaining stores write an operand or a constant unchanged.
         self._store([number for numbers in stores.values() for number in numbers])
 
+    def lines(self, selected: Sequence[int]) -> tuple[str, ...]:
+        """Write the selected ops.  Returns the lines that this adds."""
+        before = len(self.body)
+        self.write(selected)
+        return tuple(self.body[before:])
+
     def _is_trivial(self, number: int, op: Op) -> bool:
         """Whether the text is as short as a name: a constant, or a part of a complex operand that needs no name."""
         if op.name == "const":
@@ -190,17 +213,17 @@ class Writer:
         # Conversions of operands before the first statement get no comment.
         if self.shown is not None or not self._converts_operand(op):
             self.comment(self.origins[number])
-        self.body.append(f"const {register_type(op.dtype)} {name} = {expr.code};")
-        self.exprs[number] = Expr(name, PRIMARY)
+        line, code = self.define(number, register_type(op.dtype), name, expr.code)
+        self.body.append(line)
+        self.exprs[number] = Expr(code, PRIMARY)
 
     def _store(self, numbers: Sequence[int]) -> None:
         """Write results.  All operands are read before the first line, so a result may be stored at once."""
-        results = self._results()
         for number in numbers:
             op = self.step.kernel.ops[number]
             assert isinstance(op.attr, IndexMap)
             self.comment(self.origins[number])
-            self.body.append(f"{results[op.attr.operand]} = {self.exprs[op.args[0]].code};")
+            self.body.append(f"{self.places[op.attr.operand]} = {self.exprs[op.args[0]].code};")
 
     def _converts_operand(self, op: Op) -> bool:
         return op.name == "cast" and isinstance(self.step.kernel.ops[op.args[0]].attr, IndexMap)
@@ -224,15 +247,6 @@ class Writer:
                     following = self.statements[place]
             found.append(following)
         return found[::-1]
-
-    def _results(self) -> dict[int, str]:
-        """The reference that each written operand goes to."""
-        found: dict[int, str] = {}
-        for access in self.step.accesses:
-            if access.writes:
-                name = self.step.kernel.operands[access.operand].name
-                found[access.operand] = names.new_value(name) if access.reads else names.value(name)
-        return found
 
     def _spell(self, op: Op) -> Expr:
         if op.name == "const":

@@ -6,43 +6,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY
+from kgen.codegen.element import PRIMARY, Writer, define_constant
 from kgen.codegen.reduction.context import Stored, Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces
-from kgen.codegen.reduction.sections import RowWriter, access_of
+from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 
 
 @dataclass(slots=True)
-class ValueWriter(RowWriter):
-    """Writes values that are computed once a column, in a loop over a thread's columns.
+class ColumnArrays:
+    """Arrays of values that are computed in a loop over a thread's columns, and read after it.
 
-    ``group``: the number of these columns.  ``lasting``: values that are read after the loop; ``arrays``: the
-    declarations of their arrays.
+    ``group``: the number of these columns.  ``lasting``: the values.  ``declarations``: of the arrays, so far.
     """
 
-    group: int = 1
-    lasting: frozenset[int] = frozenset()
-    arrays: list[str] = field(default_factory=list)
+    group: int
+    lasting: frozenset[int]
+    declarations: list[str] = field(default_factory=list)
 
-    def _name(self, number: int, expr: Expr, name: str) -> None:
-        super(ValueWriter, self)._name(number, expr, name)
-        if self.group > 1 and number in self.lasting:
-            unique, c_type = self.exprs[number].code, register_type(self.step.kernel.ops[number].dtype)
-            self.body[-1] = self.place(unique, c_type, expr.code)  # instead of the line that declares it
-            self.exprs[number] = Expr(f"{unique}[j]", PRIMARY)
+    def has(self, number: int) -> bool:
+        return self.group > 1 and number in self.lasting
 
-    def place(self, name: str, c_type: str, value: str) -> str:
-        """The line that writes a column's value into an array, which it also declares."""
-        self.arrays.append(f"{c_type} {name}[{self.group}];")
+    def define(self, number: int, c_type: str, name: str, value: str) -> tuple[str, str]:
+        """A value as an element of its array, or as a constant of the loop's body (a ``Define`` of ``Writer``)."""
+        if not self.has(number):
+            return define_constant(number, c_type, name, value)
+        return self.assign(c_type, name, value), f"{name}[j]"
+
+    def assign(self, c_type: str, name: str, value: str) -> str:
+        """The line that writes a column's value into an array, which this also declares."""
+        self.declarations.append(f"{c_type} {name}[{self.group}];")
         return f"{name}[j] = {value};"
 
-    def taken(self) -> tuple[str, ...]:
-        """The declarations that were added since the last call."""
-        found, self.arrays = tuple(self.arrays), []
+    def take(self) -> tuple[str, ...]:
+        """The declarations since the last call."""
+        found, self.declarations = tuple(self.declarations), []
         return found
 
 
@@ -56,7 +57,7 @@ def lasting(parts: Parts) -> frozenset[int]:
     return frozenset(found)
 
 
-def load_one(places: ColumnPlaces, writer: RowWriter, number: int) -> Value:
+def load_one(places: ColumnPlaces, writer: Writer, number: int) -> Value:
     """The load of an operand's one element for a column."""
     step = places.operands.step
     access, dtype = access_of(step, number), step.kernel.ops[number].dtype
@@ -65,7 +66,7 @@ def load_one(places: ColumnPlaces, writer: RowWriter, number: int) -> Value:
     return Value(register_type(dtype), value, f"{places.base_of(access)}[{places.one(access)}]")
 
 
-def store_ones(places: ColumnPlaces, writer: RowWriter, stores: Sequence[int]) -> tuple[Stored, ...]:
+def store_ones(places: ColumnPlaces, writer: Writer, stores: Sequence[int]) -> tuple[Stored, ...]:
     """The packs of a thread's elements of outputs."""
     operands = places.operands
     packs: list[Stored] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY, Element
+from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.layouts import no_overlap_comment
 from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
@@ -20,7 +20,6 @@ from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
-from kgen.codegen.reduction.sections import RowWriter
 from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -125,7 +124,7 @@ class ColumnKernel:
     def describe(self) -> Described:
         schedule, tuning = self.schedule, self.schedule.target.tuning.columns
         function = self.functions.write(0, f"{self.facts.base}_pass", list(self.states), self.states)
-        writer = RowWriter(self.facts.step, self.facts.statements, unique=self.values.unique)
+        writer = Writer(self.facts.step, self.facts.statements, unique=self.values.unique)
         results, lines, packs = self.results(writer)
         used = " ".join([*(value.code for value in results), *lines, *(pack.place for pack in packs)])
         anywhere = (i for i in range(len(schedule.accesses)) if self.places.base_of(i) in used)
@@ -211,7 +210,7 @@ class ColumnKernel:
         tile = "c0" if schedule.kept > 1 else "(long long)blockIdx.x" if schedule.index_bits == 64 else "blockIdx.x"
         return f"{schedule.rows} * {tile} + " + (f"{schedule.group} * {first}" if schedule.group > 1 else first)
 
-    def results(self, writer: RowWriter) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
+    def results(self, writer: Writer) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
         """Each column's results, the lines that use them, and the packs that these lines fill."""
         ops = self.facts.step.kernel.ops
         found: list[Value] = []

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY
+from kgen.codegen.element import PRIMARY, Writer
 from kgen.codegen.expressions import Level
 from kgen.codegen.layouts import no_overlap_comment
 from kgen.codegen.reduction.accumulators import without_partial
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.column_context import HeldFinal, ResidentContext, ResidentRoundContext
 from kgen.codegen.reduction.column_values import (
-    ValueWriter,
+    ColumnArrays,
     alignments,
     lasting,
     load_one,
@@ -72,7 +72,8 @@ class ResidentColumnKernel:
     """The parts that write the kernel.
 
     ``values.passed``: the values of a column that element functions take.  ``writer``: writes values that are computed
-    once a column.  ``states``: those of the rounds that are written so far.
+    once a column.  ``arrays``: those of them that are read after the loop.  ``states``: those of the rounds that are
+    written so far.
     """
 
     facts: Facts
@@ -83,7 +84,8 @@ class ResidentColumnKernel:
     values: Values
     functions: Functions
     calls: Calls
-    writer: ValueWriter
+    arrays: ColumnArrays
+    writer: Writer
     states: States
 
     @staticmethod
@@ -95,12 +97,11 @@ class ResidentColumnKernel:
         registers, values = Registers(operands, places, held_accesses(schedule)), Values(facts.values)
         functions = Functions(parts, values, facts.statements, facts.declare, picks=several)
         calls = Calls(operands, places, values, registers.element, "[j]" if several else "", "0")
-        writer = ValueWriter(
-            facts.step, facts.statements, unique=values.unique, group=schedule.group, lasting=lasting(parts)
-        )  # fmt: skip
+        arrays = ColumnArrays(schedule.group, lasting(parts))
+        writer = Writer(facts.step, facts.statements, unique=values.unique, define=arrays.define)
         states = dict(facts.states)
         return ResidentColumnKernel(
-            facts, parts, operands, places, registers, values, functions, calls, writer, states
+            facts, parts, operands, places, registers, values, functions, calls, arrays, writer, states
         )  # fmt: skip
 
     @property
@@ -141,10 +142,10 @@ class ResidentColumnKernel:
         own_loads = self.own_loads()
         writer.wanted = parts.common
         of_columns = self.of_columns(0)
-        arrays = writer.taken()
+        arrays = self.arrays.take()
         rounds = self.rounds()
         final = self.final()
-        writer.wanted = writer.lasting = frozenset()
+        writer.wanted = self.arrays.lasting = frozenset()
         store_packs, singles = self.column_stores()
         resident = [t for t in self.reads_anywhere() if t in self.registers.resident]
         loads = tuple(map(self.registers.read, resident))
@@ -280,7 +281,7 @@ class ResidentColumnKernel:
                 values.reciprocals[n] = reciprocal
                 value = self.parts.inverted(n, code)
                 lines.append(
-                    writer.place(reciprocal, "float", value) if self.j else f"const float {reciprocal} = {value};"
+                    self.arrays.assign("float", reciprocal, value) if self.j else f"const float {reciprocal} = {value};"
                 )
         return lines
 
@@ -295,9 +296,9 @@ class ResidentColumnKernel:
             value = self.values.unique(names.value(label_of(self.facts.step, ops[n])))
             text = f"{state}.{member}" if member else mine.value(state, "layout.height")
             c_type = register_type(ops[n].dtype)
-            lasts = self.j and n in writer.lasting
-            lines.append(writer.place(value, c_type, text) if lasts else f"const {c_type} {value} = {text};")
-            writer.exprs[n] = Expr(value + ("[j]" if lasts else ""), PRIMARY)
+            line, code = self.arrays.define(n, c_type, value, text)
+            lines.append(line)
+            writer.exprs[n] = Expr(code, PRIMARY)
             writer.helpers += mine.all_helpers
         return lines
 
@@ -315,7 +316,7 @@ class ResidentColumnKernel:
             suffix = str(number) if len(parts.rounds) > 1 else ""
             found = self.round(number - 1, f"{base}_pass{suffix}", {n: self.states[n] for n in own})
             results = (*self.results(sinks), *self.of_columns(number))
-            rounds.append(replace(found, arrays=self.writer.taken(), results=results))
+            rounds.append(replace(found, arrays=self.arrays.take(), results=results))
         return tuple(rounds)
 
     def first_step(self, place: int, number: int, steps: TwoSteps) -> ResidentRoundContext:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY, Element
+from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.context import Part, Round, State, Value, Work
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import Singles
 from kgen.codegen.reduction.registers import Registers
-from kgen.codegen.reduction.sections import RowWriter, access_of, label_of
+from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps
 from kgen.codegen.spelling import Expr, headers_of, register_type
@@ -34,7 +34,7 @@ class Rounds:
     functions: Functions
     calls: Calls
     singles: Singles | None
-    writer: RowWriter
+    writer: Writer
     states: States
     known: Mapping[int, tuple[int, str]]
     whole_groups: set[int] = field(default_factory=set)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY, Element
+from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.helpers import CLUSTER
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
@@ -18,7 +18,7 @@ from kgen.codegen.reduction.peel import Singles
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
-from kgen.codegen.reduction.sections import RowWriter, access_of
+from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import Expr, register_type
@@ -69,7 +69,7 @@ class RowKernel:
     functions: Functions
     calls: Calls
     singles: Singles | None
-    writer: RowWriter
+    writer: Writer
     rounds: Rounds
 
     @staticmethod
@@ -87,7 +87,7 @@ class RowKernel:
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
         calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
         singles = Singles.of(operands, registers.resident, values, places.uses)
-        writer = RowWriter(facts.step, facts.statements, unique=values.unique)
+        writer = Writer(facts.step, facts.statements, unique=values.unique)
         rounds = Rounds(
             operands, registers, values, functions, calls, singles, writer, dict(facts.states), facts.known
         )  # fmt: skip

@@ -44,41 +44,21 @@ def by_value(step: ReductionStep, number: int, unique: names.Unique) -> tuple[st
 
 
 @dataclass(slots=True)
-class RowWriter(Writer):
-    """Writes ops that are computed once a row.  ``places``: the place that each output is stored to."""
-
-    places: dict[int, str] = field(default_factory=dict)
-
-    def _results(self) -> dict[int, str]:
-        return self.places
-
-    def lines(self, selected: Sequence[int]) -> tuple[str, ...]:
-        """Write the selected ops.  Returns the lines that this adds."""
-        before = len(self.body)
-        self.write(selected)
-        return tuple(self.body[before:])
-
-
-@dataclass(slots=True)
 class SectionWriter(Writer):
     """Writes a device function for one element.
 
-    ``states``: for each reduction, its accumulator and its state's name.  ``places``: the parameter that each output is
-    written to.  ``reciprocals``: the parameter with each divisor's reciprocal.  ``is_exact_division``: the parameter
-    that says whether multiplying a group by these is exact.  ``picks``: whether elements are extracted from words.
+    ``states``: for each reduction, its accumulator and its state's name.  ``reciprocals``: the parameter with each
+    divisor's reciprocal.  ``is_exact_division``: the parameter that says whether multiplying a group by these is exact.
+    ``picks``: whether elements are extracted from words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
-    places: dict[int, str] = field(default_factory=dict)
     reciprocals: dict[int, str] = field(default_factory=dict)
     wholes: Set[int] = frozenset()
     terms: Set[int] = frozenset()
     raised: Set[int] = frozenset()
     is_exact_division: str | None = None
     picks: bool = False
-
-    def _results(self) -> dict[int, str]:
-        return self.places
 
     def _spelled(self, op: Op) -> Spelling:
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
