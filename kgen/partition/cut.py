@@ -106,14 +106,14 @@ def cut(kernel: Graph, *, chained: bool = True) -> tuple[tuple[Operand, ...], tu
         for name in ("load", "store")
     )
     sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
-    joints = Fuser(tracer, frozenset(loads & stores)).kernels(sinks)
-    buffers = {n: None for joint in joints for n in sorted(joint.sinks) if kernel.ops[n].name != "store"}
+    fused_kernels = Fuser(tracer, frozenset(loads & stores)).kernels(sinks)
+    buffers = {n: None for fused in fused_kernels for n in sorted(fused.sinks) if kernel.ops[n].name != "store"}
     operands = list(kernel.operands)
     for number in buffers:
         operands.append(_buffer(kernel.ops[number], {o.name for o in operands}))
     made = {n: len(kernel.operands) + i for i, n in enumerate(buffers)}
     whole = replace(kernel, operands=tuple(operands))
-    return whole.operands, tuple(_step(whole, tracer, joint, made) for joint in joints)
+    return whole.operands, tuple(_step(whole, tracer, fused, made) for fused in fused_kernels)
 
 
 def _buffer(op: Op, taken: set[str]) -> Operand:
@@ -126,9 +126,9 @@ def _buffer(op: Op, taken: set[str]) -> Operand:
 # --- steps ------------------------------------------------------------------------------------------------
 
 
-def _step(kernel: Graph, tracer: Tracer, joint: FusedKernel, made: Mapping[int, int]) -> Step:
-    sinks = sorted(joint.sinks)
-    trace = tracer.run(joint.space, sinks)
+def _step(kernel: Graph, tracer: Tracer, fused: FusedKernel, made: Mapping[int, int]) -> Step:
+    sinks = sorted(fused.sinks)
+    trace = tracer.run(fused.space, sinks)
     ops, places, moved = _ops(kernel, trace, made)
     for number in (n for n in sinks if n in made):
         op, place = kernel.ops[number], trace.space.place(kernel.ops[number].shape)

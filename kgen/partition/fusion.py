@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from kgen.ir.graph import IndexMap, Op, Shape
-from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, moving
+from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, squeezed
 
 FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and an operand that is read there
 
@@ -202,10 +202,10 @@ class _Placement:
         self.latest: dict[FusionKey, int] = {}  # -> kernel
         self.linked: dict[FusionKey, FusionKey] = {}
         for unit in units:
-            for shape in _fusion_keys(unit.trace.space):
-                faces = [self._fusion_key(shape, r.operand) for r in unit.trace.reads]
-                for face in faces[1:]:
-                    one, other = self._fusion_key(*faces[0]), self._fusion_key(*face)
+            for shape in _fusion_shapes(unit.trace.space):
+                keys = [self._fusion_key(shape, r.operand) for r in unit.trace.reads]
+                for key in keys[1:]:
+                    one, other = self._fusion_key(*keys[0]), self._fusion_key(*key)
                     if one != other:
                         self.linked[other] = one
         self.by_shape: dict[KernelSpace, int] = {}  # of kernels without reductions
@@ -222,28 +222,28 @@ class _Placement:
         kernel, trace = found
         kernel.take(trace, unit.sinks)
         self.kernels[place] = kernel
-        faces = _fusion_keys(kernel.space)
+        shapes = _fusion_shapes(kernel.space)
         for operand in {r.operand for r in trace.reads}:
-            self.latest.update((self._fusion_key(face, operand), place) for face in faces)
+            self.latest.update((self._fusion_key(shape, operand), place) for shape in shapes)
         if kernel.space.reduced is None:
             self.by_shape[kernel.space] = place
         return place
 
     def _fusion_key(self, shape: KernelSpace | Shape, operand: int) -> FusionKey:
         """The representative of all keys that are linked to this one."""
-        face = (shape, operand)
-        while face in self.linked:
-            up = self.linked[face]
+        key = (shape, operand)
+        while key in self.linked:
+            up = self.linked[key]
             if up in self.linked:
-                self.linked[face] = self.linked[up]  # path halving
-            face = up
-        return face
+                self.linked[key] = self.linked[up]  # path halving
+            key = up
+        return key
 
     def _candidates(self, unit: Unit) -> list[int]:
         """Kernels that read a common array, those of exactly this space first; then any of the same shape."""
         space = unit.trace.space
         operands = sorted({r.operand for r in unit.trace.reads})
-        found = [self.latest.get(self._fusion_key(face, o)) for face in _fusion_keys(space) for o in operands]
+        found = [self.latest.get(self._fusion_key(shape, o)) for shape in _fusion_shapes(space) for o in operands]
         if space.reduced is None:
             found.append(self.by_shape.get(space))
         return [place for place in dict.fromkeys(found) if place is not None]
@@ -278,13 +278,13 @@ class _Placement:
             return None
         if not flat:
             return kernel, moved
-        joint = FusedKernel(rows)
-        joint.take(moved, others)
-        return joint, trace
+        fused = FusedKernel(rows)
+        fused.take(moved, others)
+        return fused, trace
 
 
-def _fusion_keys(space: KernelSpace) -> list[KernelSpace | Shape]:
-    """Keys by which units that may be fused into a kernel find it."""
+def _fusion_shapes(space: KernelSpace) -> list[KernelSpace | Shape]:
+    """The spaces and shapes under which units that may be fused into a kernel find it."""
     if space.reduced is None:
-        return [space, moving(space.dims)]
+        return [space, squeezed(space.dims)]
     return [space, space.dims, tuple(space.dims[a] for a in space.kept)]

@@ -45,7 +45,7 @@ class KernelSpace:
         """The place of a sink of this shape, None where it does not fit."""
         if self.reduced is None:
             return tuple(None if dim == 1 else i for i, dim in enumerate(shape)) if shape == self.dims else None
-        dims = moving(shape)
+        dims = squeezed(shape)
         for axes in (tuple(range(len(self.dims))), self.kept):
             if dims == tuple(self.dims[a] for a in axes):
                 walked = iter(axes)
@@ -83,7 +83,7 @@ class Trace:
         return {n for n, _ in self.loaded}
 
 
-def moving(shape: Shape) -> Shape:
+def squeezed(shape: Shape) -> Shape:
     """The dimensions that have more than one element."""
     return tuple(dim for dim in shape if dim != 1)
 
@@ -142,7 +142,7 @@ class Tracer:
                 continue
             space = self.rows(number)
             kept = tuple(p for p in place if p is not None)
-            whole = space.dims == moving(op.shape) and kept == tuple(mine[k] for k in space.kept)
+            whole = space.dims == squeezed(op.shape) and kept == tuple(mine[k] for k in space.kept)
             if kept == mine or (whole and self.chained):
                 return self.run(space, [sink])
         return flat

@@ -84,28 +84,28 @@ def is_quotient_by_sum(kernel: Graph, op: Op) -> bool:
 
 
 def approximable_exponentials(kernel: Graph) -> tuple[frozenset[int], frozenset[int]]:
-    """The float32 ``exp(x - max(x))`` that may be approximate: ``(terms, quotients)``, as numbers of ops.
+    """The float32 ``exp(x - max(x))`` that may be approximate: ``(summed, quotients)``, as numbers of ops.
 
-    ``terms`` are only summed, over the same axes.  ``quotients`` are also divided by that sum, see
+    ``summed`` are only summed, over the same axes.  ``quotients`` are also divided by that sum, see
     :func:`is_quotient_by_sum`; the
     quotients are rounded to 16 bits or fewer and not reduced again.  Their divisors divide nothing else.
     """
     ops = kernel.ops
     users, reduced = _uses(kernel)
-    terms: set[int] = set()
+    summed: set[int] = set()
     quotients: set[int] = set()
     for number, op in enumerate(ops):
         if op.name != "exp" or op.dtype is not FLOAT32 or number not in users:
             continue
         rest = [u for u in users[number] if not _sums_exponentials(kernel, op, ops[u])]
         if not rest:
-            terms.add(number)
+            summed.add(number)
         elif all(
             u not in reduced and is_quotient_by_sum(kernel, ops[u]) and _is_rounded(kernel, users.get(u, []))
             for u in rest
         ):
             quotients.add(number)
-    return frozenset(terms), _with_own_divisor(kernel, quotients)
+    return frozenset(summed), _with_own_divisor(kernel, quotients)
 
 
 def _uses(kernel: Graph) -> tuple[dict[int, list[int]], set[int]]:

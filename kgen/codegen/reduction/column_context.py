@@ -108,7 +108,7 @@ class ResidentRoundContext:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFinal:
+class ResidentFinal:
     """How the elements of outputs of whole columns are written."""
 
     reads: tuple[Read, ...]
@@ -157,6 +157,6 @@ class ResidentContext(IndexTypes):
     loads: tuple[Read, ...]
     load_coordinates: tuple[str, ...]
     rounds: tuple[ResidentRoundContext, ...]
-    final: HeldFinal | None
+    final: ResidentFinal | None
     store_packs: tuple[Stored, ...]
     stores: tuple[str, ...]

@@ -51,9 +51,9 @@ def lasting(parts: Parts) -> frozenset[int]:
     """Values of a column that are read after the loop that computes them."""
     found: set[int] = set()
     for n, op in enumerate(parts.step.kernel.ops):
-        apart = parts.varies[n] or op.name in ("reduce", "store") or n not in parts.common
-        mine = {a for a in op.args if not parts.varies[a] and (apart or parts.phase[a] != parts.phase[n])}
-        found |= {a for a in mine if not parts.is_raised_share(n, a)}
+        is_outside = parts.varies[n] or op.name in ("reduce", "store") or n not in parts.common
+        mine = {a for a in op.args if not parts.varies[a] and (is_outside or parts.phase[a] != parts.phase[n])}
+        found |= {a for a in mine if not parts.divides_scaled(n, a)}
     return frozenset(found)
 
 

@@ -116,7 +116,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round of reductions: the ``work`` on each group and on a ``single`` edge element, then the exchange of states.
+    """A round of reductions: the ``work`` on each group and on each ``edge`` element, then the exchange of states.
 
     ``meets``: whether warps exchange states.  ``waits``: whether it must wait until all blocks of the
     cluster have begun: it is the first that sends messages.  ``arrived``: the mbarrier that counts their ``bytes``.
@@ -125,7 +125,7 @@ class Round:
 
     states: tuple[State, ...]
     work: Work
-    single: Work | None
+    edge: Work | None
     meets: bool
     arrived: str
     bytes: str
@@ -168,14 +168,14 @@ class Stored:
 class Final:
     """How the elements of a row's outputs are written.
 
-    ``is_exact_division``: the name of that flag in the call for a ``single`` element.
+    ``is_exact_division``: the name of that flag in the call for an ``edge`` element.
     """
 
     reads: tuple[Read, ...]
     packs: tuple[Stored, ...]
     call: Call
     divided: Division | None
-    single: Work | None
+    edge: Work | None
     coordinates: tuple[str, ...]
     is_exact_division: str = ""
 
@@ -297,7 +297,7 @@ class RowsContext(IndexTypes):
     resident: tuple[Declared, ...]
     loads: tuple[Read, ...]
     load_coordinates: tuple[str, ...]
-    single_loads: tuple[Read, ...]
+    edge_loads: tuple[Read, ...]
     rounds: tuple[Round, ...]
     final: Final | None
     stores: tuple[str, ...]

@@ -42,7 +42,7 @@ def write_reduction(
                 Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype), f"const {c_type} {value}"
             )
     known = known_of(step) if shares else {}
-    states = states_of(step, known, is_near=schedule.index_bits == 32, is_brief=is_brief)
+    states = states_of(step, known, has_32bit_index=schedule.index_bits == 32, is_brief=is_brief)
     if schedule.split:
         for accumulator, state in states.values():
             declaration = f"{accumulator.type}* {names.block_partials(state)}"

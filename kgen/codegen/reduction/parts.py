@@ -21,8 +21,8 @@ class Parts:
 
     ``rounds``: the reductions of each round.  ``varies``: whether an op varies along the row.  ``common``: uniform ops
     that rounds or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common
-    ops that elements are divided by; ``wholes``: divisors that are the sum of their dividends, as in softmax.
-    ``terms``: exponentials that are only summed.  ``raised``: exponentials that are scaled by 2^24, for 16-bit
+    ops that elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
+    ``summed_exps``: exponentials that are only summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit
     quotients.
     """
 
@@ -31,12 +31,12 @@ class Parts:
     phase: tuple[int, ...]
     varies: tuple[bool, ...]
     common: frozenset[int]
-    wide_stores: tuple[int, ...]
+    varying_stores: tuple[int, ...]
     row_stores: tuple[int, ...]
     divisors: frozenset[int]
-    wholes: frozenset[int]
-    terms: frozenset[int]
-    raised: frozenset[int]
+    sum_divisors: frozenset[int]
+    summed_exps: frozenset[int]
+    scaled_exps: frozenset[int]
 
     @staticmethod
     def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
@@ -48,13 +48,13 @@ class Parts:
         needed = _needed_once_a_row(ops, varies)
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
         divisors = frozenset() if is_column else _divisors(ops, varies, needed)
-        wholes = frozenset(n for n in divisors if _divides_by_sum(step.kernel, n))
+        sum_divisors = frozenset(n for n in divisors if _divides_by_sum(step.kernel, n))
         none = frozenset[int]()
-        terms, raised = (none, none) if is_column else approximable_exponentials(step.kernel)
+        summed_exps, scaled_exps = (none, none) if is_column else approximable_exponentials(step.kernel)
         return Parts(
             step, rounds, phase, varies, needed,
             tuple(n for n in stores if varies[n]), tuple(n for n in stores if not varies[n]),
-            divisors, wholes, terms, raised,
+            divisors, sum_divisors, summed_exps, scaled_exps,
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -82,31 +82,31 @@ class Parts:
             for n in mine:
                 for a in ops[n].args:
                     edge = a in known and (n not in known or ops[n].name == "store")
-                    if edge and self.varies[a] and ops[a].dtype.size == 4 and self.is_dear(a, set(found)):
+                    if edge and self.varies[a] and ops[a].dtype.size == 4 and self.is_expensive(a, set(found)):
                         found[a] = known[a]
         return found
 
-    def is_raised_share(self, number: int, by: int) -> bool:
-        """Whether op ``number`` divides a ``raised`` exponential by op ``by``."""
+    def divides_scaled(self, number: int, by: int) -> bool:
+        """Whether op ``number`` divides a scaled exponential by op ``by``."""
         op = self.step.kernel.ops[number]
-        return is_division(op, by) and op.args[0] in self.raised
+        return is_division(op, by) and op.args[0] in self.scaled_exps
 
     def inverted(self, number: int, value: str) -> str:
         """The text of a divisor's reciprocal; ``value``: the divisor's name."""
-        raised = any(self.is_raised_share(i, number) for i in range(len(self.step.kernel.ops)))
-        whole = f"{'0x1p-24f' if raised else '1.0f'} / {value}"
-        return whole if number in self.wholes else f"reciprocal({value})"
+        scaled = any(self.divides_scaled(i, number) for i in range(len(self.step.kernel.ops)))
+        quotient = f"{'0x1p-24f' if scaled else '1.0f'} / {value}"
+        return quotient if number in self.sum_divisors else f"reciprocal({value})"
 
-    def is_dear(self, number: int, given: Set[int] = frozenset()) -> bool:
+    def is_expensive(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether computing the op for an element takes more than a few instructions."""
-        found = set(self.behind([number], given)) - self.terms - self.raised
+        found = set(self.behind([number], given)) - self.summed_exps - self.scaled_exps
         return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in found)
 
     def of_row(self, phase: int) -> list[int]:
         """The ops that all threads compute once a row after round ``phase``."""
         ops = self.step.kernel.ops
-        apart = {"load", "reduce", *_LEAVES}
-        found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in apart}
+        excluded = {"load", "reduce", *_LEAVES}
+        found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in excluded}
         return sorted(found | self._leaves(found))
 
     def last(self) -> list[int]:

@@ -18,7 +18,7 @@ from kgen.schedule.reduction.peel import margins
 
 
 @dataclass(frozen=True, slots=True)
-class Singles:
+class EdgeElements:
     """Writes the work on an edge element, which is at index ``e`` of its row."""
 
     operands: Operands
@@ -26,7 +26,7 @@ class Singles:
     calls: Calls
 
     @staticmethod
-    def of(operands: Operands, resident: frozenset[int], values: Values, uses: Uses) -> Singles | None:
+    def of(operands: Operands, resident: frozenset[int], values: Values, uses: Uses) -> EdgeElements | None:
         """None if all elements belong to groups."""
         schedule = operands.schedule
         if schedule.anchor is None:
@@ -35,7 +35,7 @@ class Singles:
         places = RowPlaces(alone, "e", uses)
         registers = Registers(alone, places, resident)
         calls = Calls(alone, places, values, registers.element, "", "0", kept_name=names.kept_single)
-        return Singles(alone, registers, calls)
+        return EdgeElements(alone, registers, calls)
 
     def facts(self, group: int) -> Peel:
         """Where groups of ``group`` elements begin and end."""

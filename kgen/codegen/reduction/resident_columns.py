@@ -15,7 +15,7 @@ from kgen.codegen.expressions import Level
 from kgen.codegen.layouts import no_overlap_comment
 from kgen.codegen.reduction.accumulators import without_partial
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
-from kgen.codegen.reduction.column_context import HeldFinal, ResidentContext, ResidentRoundContext
+from kgen.codegen.reduction.column_context import ResidentContext, ResidentFinal, ResidentRoundContext
 from kgen.codegen.reduction.column_values import (
     ColumnArrays,
     alignments,
@@ -54,7 +54,7 @@ def is_exact(schedule: RowSchedule) -> bool:
     return schedule.threads == 1 == schedule.reduced
 
 
-def held_accesses(schedule: RowSchedule) -> frozenset[int]:
+def resident_accesses(schedule: RowSchedule) -> frozenset[int]:
     """The register-resident accesses.  Operands that columns share come from the cache where they are needed."""
     own = (i for i in schedule.columnwise if schedule.accesses[i].pattern is not None or not schedule.patterns)
     return frozenset(i for i in own if schedule.accesses[i].kind != "row")
@@ -94,7 +94,7 @@ class ResidentColumnKernel:
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         several = schedule.group > 1
         places = ColumnPlaces(operands, at, several)
-        registers, values = Registers(operands, places, held_accesses(schedule)), Values(facts.values)
+        registers, values = Registers(operands, places, resident_accesses(schedule)), Values(facts.values)
         functions = Functions(parts, values, facts.statements, facts.declare, picks=several)
         calls = Calls(operands, places, values, registers.element, "[j]" if several else "", "0")
         arrays = ColumnArrays(schedule.group, lasting(parts))
@@ -146,7 +146,7 @@ class ResidentColumnKernel:
         rounds = self.rounds()
         final = self.final()
         writer.wanted = self.arrays.lasting = frozenset()
-        store_packs, singles = self.column_stores()
+        store_packs, lines = self.column_stores()
         resident = [t for t in self.reads_anywhere() if t in self.registers.resident]
         loads = tuple(map(self.registers.read, resident))
         load_coordinates = self.places.uses.in_loop(schedule)
@@ -185,20 +185,20 @@ class ResidentColumnKernel:
             rounds=rounds,
             final=final,
             store_packs=store_packs,
-            stores=tuple(singles),
+            stores=tuple(lines),
         )
         return Described(context, (*self.functions.headers, *writer.headers), self.helpers(resident))
 
-    def final(self) -> HeldFinal | None:
+    def final(self) -> ResidentFinal | None:
         """How the elements of outputs of whole columns are written."""
-        stores = self.parts.wide_stores
+        stores = self.parts.varying_stores
         if not stores:
             return None
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
         reads = self.registers.again(reads_of(function))
         packs = final_packs(self.operands, self.places, stores)
         call = self.calls.call(function)
-        return HeldFinal(reads, packs, call, self.places.uses.in_loop(self.schedule))
+        return ResidentFinal(reads, packs, call, self.places.uses.in_loop(self.schedule))
 
     def reads_anywhere(self) -> list[int]:
         found = {t for f in self.functions.written for t in reads_of(f)}
@@ -311,7 +311,7 @@ class ResidentColumnKernel:
             own = [n for n in sinks if n not in self.facts.known]
             for n in own:
                 steps = two_steps(ops[n], self.states[n][0])
-                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
+                if steps is not None and not parts.is_expensive(ops[n].args[0]):  # each element is computed twice
                     rounds.append(self.first_step(number - 1, n, steps))
             suffix = str(number) if len(parts.rounds) > 1 else ""
             found = self.round(number - 1, f"{base}_pass{suffix}", {n: self.states[n] for n in own})

@@ -11,7 +11,7 @@ from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.context import Part, Round, State, Value, Work
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.peel import Singles
+from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
@@ -33,7 +33,7 @@ class Rounds:
     values: Values
     functions: Functions
     calls: Calls
-    singles: Singles | None
+    edges: EdgeElements | None
     writer: Writer
     states: States
     known: Mapping[int, tuple[int, str]]
@@ -54,8 +54,10 @@ class Rounds:
         whole = {n: access for n, (mine, _) in states.items() if (access := self.at_once(n, mine)) is not None}
         self.calls.states = states
         self.whole_groups |= set(whole.values())
-        single = [n for n in states if n not in whole]
-        function = self.functions.write(place, name, single, {n: states[n] for n in single}) if single else None
+        by_element = [n for n in states if n not in whole]
+        function = (
+            self.functions.write(place, name, by_element, {n: states[n] for n in by_element}) if by_element else None
+        )
         for n, access in whole.items():
             dtype = operands.operand(access).dtype
             self.writer.helpers.append(f"{states[n][0].at_once}_{dtype.short}")
@@ -65,7 +67,7 @@ class Rounds:
         return Round(
             tuple(self.state(mine, state) for mine, state in states.values()),
             work,
-            None if self.singles is None else self.singles.into(states, function, whole),
+            None if self.edges is None else self.edges.into(states, function, whole),
             meets=schedule.threads > WARP,
             arrived="arrived" if place == 0 else f"arrived{place + 1}",
             bytes=sizes if len(states) == 1 else f"({sizes})",

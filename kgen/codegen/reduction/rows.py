@@ -14,7 +14,7 @@ from kgen.codegen.reduction.context import Declared, Division, Final, Persistent
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
-from kgen.codegen.reduction.peel import Singles
+from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
@@ -36,7 +36,7 @@ def is_exact(schedule: RowSchedule) -> bool:
     return schedule.stages and schedule.threads == 1
 
 
-def held_accesses(schedule: RowSchedule) -> frozenset[int]:
+def resident_accesses(schedule: RowSchedule) -> frozenset[int]:
     """The register-resident accesses.  Row operands come from the cache where they are needed."""
     if schedule.vectors == 0:
         return frozenset()
@@ -68,7 +68,7 @@ class RowKernel:
     values: Values
     functions: Functions
     calls: Calls
-    singles: Singles | None
+    edges: EdgeElements | None
     writer: Writer
     rounds: Rounds
 
@@ -77,22 +77,22 @@ class RowKernel:
         schedule, operands, parts = facts.schedule, facts.operands(), Parts.of(facts.step)
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         places = RowPlaces(operands, at)
-        registers = Registers(operands, places, held_accesses(schedule))
+        registers = Registers(operands, places, resident_accesses(schedule))
         values = Values(facts.values)
         values.passed = values.rows
-        parts_of_row = [*parts.rounds, *([parts.wide_stores] if parts.wide_stores else [])]
+        parts_of_row = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
         if 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
             values.kept = parts.kept(parts_of_row)
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
         calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
-        singles = Singles.of(operands, registers.resident, values, places.uses)
+        edges = EdgeElements.of(operands, registers.resident, values, places.uses)
         writer = Writer(facts.step, facts.statements, unique=values.unique)
         rounds = Rounds(
-            operands, registers, values, functions, calls, singles, writer, dict(facts.states), facts.known
+            operands, registers, values, functions, calls, edges, writer, dict(facts.states), facts.known
         )  # fmt: skip
         return RowKernel(
-            facts, parts, operands, places, registers, values, functions, calls, singles, writer, rounds
+            facts, parts, operands, places, registers, values, functions, calls, edges, writer, rounds
         )  # fmt: skip
 
     def describe(self) -> Described:
@@ -168,7 +168,7 @@ class RowKernel:
             row_coordinates=row_coordinates(schedule, uses.kept, "row"),
             place_coordinates=place_coordinates(schedule, uses.anywhere),
             pointers=pointers,
-            peel=None if self.singles is None else self.singles.facts(schedule.group),
+            peel=None if self.edges is None else self.edges.facts(schedule.group),
             staged=staging(self.operands, self.places),
             persistent=persistent,
             fetched=fetched,
@@ -176,7 +176,7 @@ class RowKernel:
             resident=self.resident(resident),
             loads=loads,
             load_coordinates=load_coordinates,
-            single_loads=() if self.singles is None else self.singles.loads(resident),
+            edge_loads=() if self.edges is None else self.edges.loads(resident),
             rounds=rounds,
             final=final,
             stores=stores,
@@ -191,7 +191,7 @@ class RowKernel:
             own = [n for n in sinks if n not in self.facts.known]
             for n in own if self.facts.schedule.vectors > 0 else ():
                 steps = two_steps(ops[n], self.rounds.states[n][0])
-                if steps is not None and not parts.is_dear(ops[n].args[0]):  # each element is computed twice
+                if steps is not None and not parts.is_expensive(ops[n].args[0]):  # each element is computed twice
                     found.append(self.rounds.first_step(number - 1, base, n, steps))
             results = tuple(map(self.rounds.result, sinks))
             follows = (*self.writer.lines(parts.of_row(number)), *self.named())
@@ -204,17 +204,17 @@ class RowKernel:
 
     def final(self) -> Final | None:
         """How the elements of outputs of whole rows are written."""
-        stores = self.parts.wide_stores
+        stores = self.parts.varying_stores
         if not stores:
             return None
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
         is_exact_division = next((a.name for a in function.arguments if a.kind == "is_exact"), "")
         reads = self.registers.again(reads_of(function))
         packs = final_packs(self.operands, self.places, stores)
-        single = None if self.singles is None else self.singles.writes(function)
+        edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)
         return Final(
-            reads, packs, call, divided, single, self.places.uses.in_loop(self.facts.schedule), is_exact_division
+            reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division
         )
 
     def divided(self, function: Element, is_exact_division: str) -> Division | None:
@@ -254,7 +254,7 @@ class RowKernel:
             schedule.rows == 1 and schedule.anchor is None and schedule.shared_operand is None and not schedule.stages
         )
         read = sum(operands.operand(t).dtype.size for t in self.loads)
-        stores = (access_of(self.facts.step, n) for n in self.parts.wide_stores)
+        stores = (access_of(self.facts.step, n) for n in self.parts.varying_stores)
         written = sum(operands.operand(t).dtype.size for t in stores)
         return alone and schedule.vectors > 2 and written >= read
 
@@ -283,7 +283,7 @@ class RowKernel:
         return (
             *map(self.registers.declared, loads),
             *(Declared(register_type(ops[n].dtype), self.calls.kept_array(n) + array) for n in self.values.kept),
-            *(() if self.singles is None else self.singles.declarations(loads)),
+            *(() if self.edges is None else self.edges.declarations(loads)),
         )
 
     # --- what is computed once a row ----------------------------------------------------------------------

@@ -54,9 +54,9 @@ class SectionWriter(Writer):
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
     reciprocals: dict[int, str] = field(default_factory=dict)
-    wholes: Set[int] = frozenset()
-    terms: Set[int] = frozenset()
-    raised: Set[int] = frozenset()
+    sum_divisors: Set[int] = frozenset()
+    summed_exps: Set[int] = frozenset()
+    scaled_exps: Set[int] = frozenset()
     is_exact_division: str | None = None
     picks: bool = False
 
@@ -65,16 +65,16 @@ class SectionWriter(Writer):
             source = self.step.kernel.ops[op.args[0]]
             if source.dtype is BFLOAT16:
                 return Spelling(call("to_float", [self.exprs[op.args[0]]]), ("to_float",))
-        if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.terms | self.raised:
-            name = "exp_approx" if number in self.terms else "exp_scaled_2_24"
-            helper = "exp_approx_f32" if number in self.terms else name
+        if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.summed_exps | self.scaled_exps:
+            name = "exp_approx" if number in self.summed_exps else "exp_scaled_2_24"
+            helper = "exp_approx_f32" if number in self.summed_exps else name
             return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
         if op.name == "div" and op.args[1] in self.reciprocals:
             a, b = (self.exprs[n] for n in op.args)
             operands = [a, b, Expr(self.reciprocals[op.args[1]], PRIMARY)]
-            if op.args[0] in self.raised:
+            if op.args[0] in self.scaled_exps:
                 return Spelling(infix("*", a, operands[2]))
-            if op.args[1] in self.wholes:
+            if op.args[1] in self.sum_divisors:
                 return Spelling(call("divide_quotient", operands), ("divide_quotient",))
             if self.is_exact_division is not None:
                 return Spelling(
@@ -90,7 +90,7 @@ class SectionWriter(Writer):
                 self.comment(self.origins[number])
                 accumulator, name = self.states[number]
                 x = self.exprs[op.args[0]]
-                if op.args[0] in self.raised:
+                if op.args[0] in self.scaled_exps:
                     x = infix("*", Expr("0x1p-24f", PRIMARY), x)
                 place = ", place" if accumulator.places else ""
                 collects = accumulator.mode == "group"
@@ -121,11 +121,10 @@ class Section:
 
 def write_section(parts: Parts, section: Section, statements: Sequence[Statement]) -> Element:
     """The function that updates reductions with one element, or writes the element."""
-    raised = parts.raised & {*section.kept, *section.given} if section.states else parts.raised
-    terms = parts.terms | (parts.raised - raised)
+    scaled = parts.scaled_exps & {*section.kept, *section.given} if section.states else parts.scaled_exps
     writer = SectionWriter(
-        parts.step, statements, states=dict(section.states), wholes=parts.wholes, terms=terms, raised=raised,
-        picks=section.picks,
+        parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
+        summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
     arguments = [
@@ -172,13 +171,13 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
     for number in sorted(outside):
         kind = "given" if number in section.given else "row"
         value = writer.unique(section.rows[number] if kind == "row" else names.value(kept_name(step, number)))
-        if any(number in ops[n].args and not parts.is_raised_share(n, number) for n in selected):
+        if any(number in ops[n].args and not parts.divides_scaled(n, number) for n in selected):
             arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
             writer.reciprocals[number] = writer.unique(names.reciprocal(value))
             arguments.append(Argument("reciprocal", number, f"const float {writer.reciprocals[number]}"))
-    if section.by_group and not parts.wholes.issuperset(writer.reciprocals):
+    if section.by_group and not parts.sum_divisors.issuperset(writer.reciprocals):
         writer.is_exact_division = writer.unique("is_exact")
         arguments.append(Argument("is_exact", 0, f"bool& {writer.is_exact_division}"))
     return arguments

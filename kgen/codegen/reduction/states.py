@@ -34,17 +34,17 @@ def _same_elements(one: Op, two: Op) -> bool:
     return one.args == two.args and axes[0] == axes[1]
 
 
-def states_of(step: ReductionStep, shared: Collection[int], *, is_near: bool, is_brief: bool) -> States:
+def states_of(step: ReductionStep, shared: Collection[int], *, has_32bit_index: bool, is_brief: bool) -> States:
     """The states of all reductions but those in ``shared``, which take their result from another one's state.
 
-    ``is_near``: indices within a row have 32 bits.  ``is_brief``: a thread takes few elements of each row.
+    ``has_32bit_index``: indices within a row have 32 bits.  ``is_brief``: a thread takes few elements of each row.
     """
     unique = names.Unique()
     found: States = {}
     for n, op in enumerate(step.kernel.ops):
         if isinstance(op.attr, Reduction) and n not in shared:
             mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
-            mine = with_32bit_index(mine) if is_near else mine
+            mine = with_32bit_index(mine) if has_32bit_index else mine
             mine = without_compensation(mine) if is_brief else mine
             found[n] = (mine, unique(names.state(label_of(step, op))))
     return found
