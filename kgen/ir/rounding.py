@@ -34,14 +34,10 @@ def unsigned(values: Array) -> Array:
 
 def bit_length(bits: Array) -> NDArray[np.int64]:
     """Position of the highest set bit of unsigned values, counted from 1 (0 for 0)."""
-    rest = bits.astype(np.uint64)
-    length = np.zeros(rest.shape, np.int64)
-    for step in (32, 16, 8, 4, 2, 1):
-        high = rest >> np.uint64(step)
-        length += np.where(high != 0, step, 0)
-        rest = np.where(high != 0, high, rest)
-    length += rest != 0
-    return length
+    wide = bits.astype(np.uint64)
+    high = wide >> np.uint64(32)
+    half = np.where(high != 0, high, wide)  # float64 holds 32 bits exactly
+    return np.asarray(np.frexp(half.astype(np.float64))[1] + np.where(high != 0, 32, 0), np.int64)
 
 
 @dataclass(frozen=True, slots=True)

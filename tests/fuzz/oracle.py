@@ -47,6 +47,7 @@ class Expected:
     compared: Array  # False where the bits of a NaN decide
     samples: tuple[Array, ...]  # further values, of inexact programs and with contraction
     inexact: int  # how many inexact ops it is made of
+    mantissa: int  # of the narrowest float that is rounded to after an inexact op
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,10 @@ def _expected(
 ) -> dict[str, Expected]:
     names = [o.name for o in kernel.operands if o.role != "input"]
 
-    cache: dict[object, Array] = {}  # of inexact functions, some of which take long
+    cache: dict[object, Array] = {}  # of casts and inexact functions, some of which take long
 
     def run(kernel: Graph, nudge: Nudge | None = None) -> list[Array]:
-        with _nudged(nudge, cache):
+        with nudged(nudge, cache):
             return evaluator.evaluate(
                 kernel, [None if o.role == "output" else arrays[o.name] for o in kernel.operands],
                 [scalars[s.name] for s in kernel.scalars], shape,
@@ -111,17 +112,18 @@ def _expected(
     for name, a, b, mask in zip(names, plain, better, compared, strict=True):
         assert bool(np.all(same(a, b) | ~mask)), f"optimising changes {name}: {a} became {b}"
     samples: list[tuple[Array, ...]] = [() for _ in plain]
-    if any(behind.values()):
+    if any(count for count, _ in behind.values()):
         runs = [run(kernel, _moved(way)) for way in (1, -1, 2, -2, 3, 4, 5, 6)]
         samples = [tuple(each) for each in zip(*flipped, *runs, strict=True)]
     fused = [run(variant) for variant in variants]
     rows = zip(names, plain, compared, samples, *fused, strict=True)
-    return {n: Expected(n, a, mask, (*(more if behind[n] else ()), *f), behind[n]) for n, a, mask, more, *f in rows}
+    return {n: Expected(n, a, mask, (*(more if behind[n][0] else ()), *f), *behind[n]) for n, a, mask, more, *f in rows}
 
 
-def _inexact_behind(kernel: Graph) -> dict[str, int]:
-    """How many inexact ops each output and updated argument is made of."""
-    found: dict[str, int] = {}
+def _inexact_behind(kernel: Graph) -> dict[str, tuple[int, int]]:
+    """``inexact`` and ``mantissa`` of each output and updated argument."""
+    rounded = _after_inexact(kernel)
+    found: dict[str, tuple[int, int]] = {}
     for store in kernel.stores:
         assert isinstance(store.attr, IndexMap)
         reached: set[int] = set()
@@ -132,20 +134,31 @@ def _inexact_behind(kernel: Graph) -> dict[str, int]:
                 reached.add(number)
                 stack.extend(kernel.ops[number].args)
         count = sum(is_inexact(kernel.ops[n]) for n in reached)
-        found[kernel.operands[store.attr.operand].name] = count
+        mantissas = [kernel.ops[n].dtype.real.mantissa for n in reached & rounded]
+        found[kernel.operands[store.attr.operand].name] = count, min(mantissas, default=0)
+    return found
+
+
+def _after_inexact(kernel: Graph) -> set[int]:
+    """Ops with a float or complex result that is, or depends on, that of an inexact op."""
+    found: set[int] = set()
+    for number, op in enumerate(kernel.ops):
+        if op.dtype.real.is_float and (is_inexact(op) or not found.isdisjoint(op.args)):
+            found.add(number)
     return found
 
 
 @contextmanager
-def _nudged(nudge: Nudge | None, cache: dict[object, Array]) -> Iterator[None]:
+def nudged(nudge: Nudge | None, cache: dict[object, Array]) -> Iterator[None]:
     rows = dict(evaluator.ROWS)
 
     def wrap(name: str, row: Callable[..., Array]) -> Callable[..., Array]:
         def wrapped(frame: evaluator.Frame, op: Op, *args: Array) -> Array:
-            if not is_inexact(op):
+            if name != "cast" and not is_inexact(op):
                 value = np.asarray(row(frame, op, *args))
             else:
-                key = (name, *((a.dtype, a.shape, _one_nan(a).tobytes()) for a in args))
+                bits = [a if name == "cast" else _one_nan(a) for a in args]
+                key = (name, op.dtype, op.attr, *((a.dtype, a.shape, a.tobytes()) for a in bits))
                 if key not in cache:
                     cache[key] = np.asarray(row(frame, op, *args))
                 value = cache[key]
@@ -268,36 +281,44 @@ def accepted(expected: Expected, got: Array) -> Array:
         # An error of one part shows in the other after a product.
         both = [[part(s) for s in (expected.value, *expected.samples)] for part in (np.real, np.imag)]
         spread = np.maximum(_spread(both[0]), _spread(both[1])) if expected.inexact > 1 else np.zeros(got.shape)
-        parts = [_within(s, part, expected.inexact, spread) for s, part in zip(both, (got.real, got.imag), strict=True)]
+        parts = [_within(s, part, expected, spread) for s, part in zip(both, (got.real, got.imag), strict=True)]
         return np.asarray(good | (parts[0] & parts[1]))
     samples = [expected.value, *expected.samples]
-    return np.asarray(good | _within(samples, got, expected.inexact, 0.5 * _spread(samples)))
+    return np.asarray(good | _within(samples, got, expected, 0.5 * _spread(samples)))
 
 
 def _spread(samples: Sequence[Array]) -> Array:
+    """How far finite samples are apart."""
     with np.errstate(all="ignore"):
         stack = np.stack([np.asarray(s, np.longdouble) for s in samples])
-        return np.asarray(np.fmax.reduce(stack) - np.fmin.reduce(stack))
+        stack = np.where(np.isfinite(stack), stack, np.nan)
+        apart = np.fmax.reduce(stack) - np.fmin.reduce(stack)
+    return np.where(np.isnan(apart), 0, apart)
 
 
-def _within(samples: Sequence[Array], got: Array, inexact: int, spread: Array) -> Array:
+def _within(samples: Sequence[Array], got: Array, expected: Expected, spread: Array) -> Array:
     """Within the envelope of the samples, and a rounding: for several functions, half as wide again."""
+    several = expected.inexact > 1
     with np.errstate(all="ignore"):
-        wide = [np.asarray(s, np.longdouble) for s in samples]
         value = np.asarray(got, np.longdouble)
-        stack = np.stack(wide)
+        stack = np.stack([np.asarray(s, np.longdouble) for s in samples])
         any_nan = np.isnan(stack).any(axis=0)
         low, high = np.fmin.reduce(stack), np.fmax.reduce(stack)
-        margin = spread * (1.0 if inexact > 1 else 0.0)
-        if got.dtype.kind == "f" or _is_float(got):
+        margin = spread if several else np.zeros(value.shape)
+        if _is_float(got):
             # What follows a function rounds, too, and not in the same way on either side of it.
-            margin = margin + (4 if inexact > 1 else 1) * np.abs(value) * 2.0 ** -_mantissa(got)
-        margin = np.where(np.isfinite(margin), margin, 0)
+            rounding = (4 if several else 1) * 2.0 ** -min(_mantissa(got), expected.mantissa)
+            margin = margin + rounding * np.where(np.isfinite(value), np.abs(value), _largest(got))
         inside = (value >= low - margin) & (value <= high + margin)
         # Next to an overflow either side is right.
-        inside |= np.isinf(high) & (value >= low - margin) & (value > 0)
-        inside |= np.isinf(low) & (value <= high + margin) & (value < 0)
-        return np.asarray(inside | (np.isnan(value) & any_nan))
+        end = _largest(got)
+        over = (high + margin > end) & (value > 0) & (value >= np.minimum(low, end) - margin)
+        under = (low - margin < -end) & (value < 0) & (value <= np.maximum(high, -end) + margin)
+        return np.asarray(inside | over | under | (np.isnan(value) & any_nan))
+
+
+def _largest(a: Array) -> float:
+    return float(ml_dtypes.finfo(a.dtype).max) if _is_float(a) else np.inf  # type: ignore[no-untyped-call]
 
 
 def _mantissa(a: Array) -> int:

@@ -139,9 +139,9 @@ class Reducing:
             if self.kind == "updates":
                 assert_equal(program, after.inputs | dict(zip(kernel.outputs, results, strict=True)), want)
             else:
-                assert_close(program, results, [want[name] for name in kernel.outputs])
+                assert_close(program, results, {name: want[name] for name in kernel.outputs})
                 for name in updated:
-                    assert_close(replace(program, exact=()), after.inputs[name], [want[name]])
+                    assert_close(replace(program, exact=()), after.inputs[name], {name: want[name]})
             for name, before in keep.items():
                 if name not in updated and not any(after.inputs[name] is o for o in given):
                     assert after.inputs[name].tobytes() == before.tobytes(), f"{name} was written to"

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 from kgen import KgenError, jit
+from kgen.pipeline import load
 
+from .arrays import Array
 from .generate import generate
+from .oracle import Expected, accepted, reference
+from .program import Arguments
 from .runs import check_alone
+from .subjects import alone, subject
 
 ONES = np.ones(3, np.float32)
 X = np.array([0.72032195, 1.1, 3.3], np.float32)
@@ -141,3 +146,41 @@ def test_a_signalling_nan_that_does_not_matter(dtype: str, bits: int) -> None:
 def test_seeds_whose_nans_decide(seed: int) -> None:
     """The oracle compares no number that is made of the bits of a NaN, and NaNs that decide nothing are in no way."""
     check_alone(generate(seed))
+
+
+def test_a_seed_whose_reductions_cancel() -> None:
+    """Means of large products, of which the large part is subtracted again, are as exact as the products."""
+    with np.errstate(all="ignore"):
+        alone(subject(160_009_935), "cpu")
+
+
+def expected(text: str, **inputs: Array) -> Expected:
+    with np.errstate(all="ignore"):
+        return reference(load(text), Arguments(dict(inputs), {}, None, None)).expected["out"]
+
+
+def test_the_bound_of_what_is_rounded_before_it_is_widened() -> None:
+    """A float32 result of a function that is stored as float64 is as exact as float32 is; a float64 one is not."""
+    x = np.linspace(0.5, 2, 50).astype(np.float32)
+    of_floats = expected("out: float64 = gelu_tanh(x)", x=x)
+    moved = np.nextafter(of_floats.value.astype(np.float32), np.float32(9)).astype(np.float64)
+    assert accepted(of_floats, moved).all()
+    assert not accepted(expected("out: float64 = gelu_tanh(cast<double>(x))", x=x), moved).any()
+
+
+def test_the_bound_next_to_an_overflow() -> None:
+    """A part that may be the largest number may be infinite; the other part keeps its bound."""
+    z = (float(np.finfo(np.float32).max) ** 0.01 + 4e-6 + 1j * np.linspace(0.0002, 0.001, 4001)).astype(np.complex64)
+    power = expected("out = z ** 100", z=z)
+    reals = np.real([power.value, *power.samples])
+    either = np.isinf(reals).any(axis=0) & np.isfinite(reals).any(axis=0)
+    assert either.any()
+
+    def given(real: Array, imaginary: Array) -> Array:
+        return np.asarray(accepted(power, np.asarray(real + 1j * imaginary, np.complex64))[either])
+
+    imaginary, largest = power.value.imag, np.full(z.shape, np.finfo(np.float32).max)
+    for real in (largest, largest * np.float32(1 - 1e-7), largest * np.inf):
+        assert given(real, imaginary * np.float32(1 + 2e-7)).all()
+        assert not given(real, imaginary * np.float32(1 + 1e-3)).any()
+    assert not given(-largest, imaginary).any()

@@ -7,6 +7,7 @@ import pytest
 
 from kgen import jit
 from kgen.runtime.cuda.driver import probe
+from tests.fuzz.subjects import alone, subject
 from tests.fuzz.test_regressions import LEAST, NEGATED
 
 pytestmark = [
@@ -26,3 +27,10 @@ def test_a_quotient_by_minus_zero_is_negative() -> None:
     u = np.array([2049, 1, 7], np.uint32)
     floor = jit("out = (u * 3) // ((u and 2) / -0.0)", device="cuda")(u)
     np.testing.assert_array_equal(floor, np.full(3, -1, np.float32))
+
+
+@pytest.mark.parametrize("seed", [160_009_935, 160_023_207, 160_088_121, 160_104_144, 160_108_305])
+def test_seeds_whose_bounds_were_too_strict(seed: int) -> None:
+    """Sums that cancel, a float32 result stored as float64, and complex powers of which one part overflows."""
+    with np.errstate(all="ignore"):
+        alone(subject(seed), "cuda")
