@@ -15,6 +15,9 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 # A test that fails shows where in kgen it did.
 os.environ.setdefault("KGEN_DEBUG", "1")
 
+# Kernels for the CPU target, except those of OPTIMISED, compile in a third of the time.  Their bits are the same.
+os.environ.setdefault("KGEN_CXXFLAGS", "-O0")
+
 
 # A shell's background jobs ignore Ctrl-C, and what they start inherits that: tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -33,11 +36,19 @@ COMPILED = (
     "codegen/test_accumulators.py", "schedule/test_launch_rules.py", "snapshots/test_examples.py",
     "snapshots/test_maps.py",
 )  # fmt: skip
+#: Whose kernels the host's compiler optimises, as for users.
+OPTIMISED = (
+    "cpu/test_conversions.py", "cpu/test_execution.py", "cpu/test_low_precision.py", "cpu/test_math.py",
+    "fuzz/test_fuzz.py", "fuzz/test_regressions.py",
+)  # fmt: skip
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(TESTS).as_posix()
 
 
 def is_fast(path: Path) -> bool:
-    name = path.relative_to(TESTS).as_posix()
-    return name.startswith(FAST) and name not in COMPILED
+    return name_of(path).startswith(FAST) and name_of(path) not in COMPILED
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -50,6 +61,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_fast(item.path) and not any(item.iter_markers("gpu")) and not any(item.iter_markers("whole")):
             item.add_marker(pytest.mark.fast)
+        if name_of(item.path).startswith(OPTIMISED):
+            item.add_marker(pytest.mark.optimised)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fresh_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every run compiles afresh, into a folder that pytest-xdist's processes share."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGEN_CACHE_DIR", str(shared / "kgen-cache"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _optimised(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kernels of tests with this marker are compiled as for users."""
+    if request.node.get_closest_marker("optimised") is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("KGEN_CXXFLAGS", raising=False)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -118,6 +118,7 @@ def refused(module, x):
 """
 
 
+@pytest.mark.new_process
 def test_modules_with_operators(tmp_path: Path) -> None:
     """``torch.save`` of a module that holds an operator; a fresh process registers it by loading the module."""
     module = torch.nn.Linear(2, 2)

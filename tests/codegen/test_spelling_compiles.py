@@ -11,7 +11,7 @@ from . import cases, compilers, values
 PARTS = {"arithmetic": cases.arithmetic, "casts": cases.casts, "rest": cases.rest}
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
+@pytest.mark.parametrize("arch", ["sm_75", pytest.param("sm_90", marks=pytest.mark.whole), "sm_120"])
 @pytest.mark.parametrize("part", PARTS)
 def test_nvrtc_takes_every_spelling(part: str, arch: str) -> None:
     """NVRTC compiles every use of every row to machine code, without a warning."""

@@ -1,16 +1,12 @@
-"""Every run compiles afresh, into a folder of its own."""
+"""What the tests of the CPU target share."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _fresh_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KGEN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        for name in ("KGEN_CXX", "KGEN_CXXFLAGS", "KGEN_SCHED", "KGEN_STRICT"):
-            patch.delenv(name, raising=False)
-        yield
+@pytest.fixture(autouse=True)
+def _defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test depends on what the user chose."""
+    for name in ("KGEN_CXX", "KGEN_SCHED", "KGEN_STRICT"):
+        monkeypatch.delenv(name, raising=False)
