@@ -74,7 +74,7 @@ def _with_assumed_extents(
     program: Program, operands: Operands, lowered: Lowered
 ) -> tuple[Operands, list[tuple[str, str, tuple[int, ...]]]]:
     """The operands with a number for each ``?``; and the shapes that had one, as given and as assumed."""
-    kernel, extents = lowered.specialised.kernel, lowered.sizes.extents
+    kernel, extents = lowered.specialised.graph, lowered.sizes.extents
     used = {o.name: concrete(o.shape, extents) for o in kernel.operands if o.role in ("input", "inout")}
     unknown: list[tuple[str, str, tuple[int, ...]]] = []
     arguments = dict(operands.arguments)

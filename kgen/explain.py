@@ -63,9 +63,9 @@ class Explanation:
 
     @staticmethod
     def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage]) -> Explanation:
-        kernel = lowered.specialised.kernel
-        types = [(o.name, f"{o.role} {o.dtype}") for o in kernel.operands]
-        types += [(s.name, f"by value {s.dtype}") for s in kernel.scalars]
+        graph = lowered.specialised.graph
+        types = [(o.name, f"{o.role} {o.dtype}") for o in graph.operands]
+        types += [(s.name, f"by value {s.dtype}") for s in graph.scalars]
         steps = [
             KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, step.placed.space.shape,
@@ -141,7 +141,7 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
     """The facts on each operand that a kernel reads or writes."""
     found = classes_of(step.schedule, step.placed.space, step.placed.itemsizes)
     for access, of in zip(step.step.accesses, found, strict=True):
-        operand, array = lowered.specialised.kernel.operands[access.operand], lowered.arrays[access.operand]
+        operand, array = lowered.specialised.graph.operands[access.operand], lowered.arrays[access.operand]
         size = (access.reads + access.writes) * _distinct(array.shape, array.strides) * array.itemsize
         yield OperandFact(
             operand.name,

@@ -22,7 +22,7 @@ from kgen.schedule.target import Target
 class Specialised:
     """A program for certain dtypes, ranks and broadcast dimensions: its IR, cut into steps."""
 
-    kernel: Graph
+    graph: Graph
     steps: tuple[Step, ...]
     lints: tuple[Diagnostic, ...]
     chained: bool = True  # whether a kernel may use the results of its own reductions
@@ -88,14 +88,14 @@ class Covered:
 
 def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
     """The layouts that a call would allocate, with nothing overlapping."""
-    arrays = operands.arrays(cut.kernel, sizes)
-    found = buffers(cut.kernel, sizes.extents)
+    arrays = operands.arrays(cut.graph, sizes)
+    found = buffers(cut.graph, sizes.extents)
     full = [found.get(n, a) for n, a in enumerate(arrays)]
     for step in cut.steps:
         for access in step.accesses:
             if full[access.operand] is None:
-                operand = cut.kernel.operands[access.operand]
-                strides = allocated_strides(cut.kernel, access.operand, arrays, sizes.extents)
+                operand = cut.graph.operands[access.operand]
+                strides = allocated_strides(cut.graph, access.operand, arrays, sizes.extents)
                 full[access.operand] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
     unused = Array((), (), 1)
     return Layouts(
@@ -106,7 +106,7 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
 def refuse_unshaped(typed: Specialised) -> None:
     """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program whose kernels depend on its rank."""
     for op, what in (("index", "reads index()"), ("reduce", "reduces")):
-        if any(o.name == op for o in typed.kernel.ops):
+        if any(o.name == op for o in typed.graph.ops):
             raise error(
                 "shape-needed",
                 f"a program that {what} needs to know its rank ahead of time",

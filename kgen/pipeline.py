@@ -118,7 +118,7 @@ def ir_after(program: Program, operands: Operands, stage: str) -> Graph:
 
 def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
     """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
-    found = operands.sizes(typed.kernel)
+    found = operands.sizes(typed.graph)
     if found is None:
         # Typing with these extents reports the operation at fault.
         check(program, operands.types, shape=operands.shape)
@@ -135,8 +135,8 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
         return typed
     if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
         return typed.online or typed  # rows of unknown length are read once for each round
-    refuse_empty(typed.kernel, sizes.extents, source)
-    given = operands.inputs(typed.kernel, sizes)
+    refuse_empty(typed.graph, sizes.extents, source)
+    given = operands.inputs(typed.graph, sizes)
     rows = [s for s in typed.steps if isinstance(s, ReductionStep)]
     if any(prefers_split(s, sizes.extents, given, target) for s in rows):
         return typed.split
@@ -198,7 +198,7 @@ def source(
 ) -> Module:
     """The ``.cu`` text.  ``command``: the argv that makes it again; ``notes``: more lines for its header comment."""
     whole = lowered.specialised
-    head = header(program, whole.kernel, options, command, [*notes, *lowered.chosen])
+    head = header(program, whole.graph, options, command, [*notes, *lowered.chosen])
     module = emit(base, whole.steps, lowered.variants, statements(program), head, BY_NAME)
     return replace(module, lints=whole.lints)
 

@@ -175,7 +175,7 @@ def _symbolic_shapes(
     laid = lower_call(kernel._engine, [_spec(x, _hint) for x in args], named)
     given = dict(zip(kernel.inputs, args, strict=False))
     extents: dict[str, Any] = {}
-    for operand in laid.specialised.kernel.operands:
+    for operand in laid.specialised.graph.operands:
         for dim, n in zip(operand.shape, given[operand.name].shape if operand.name in given else (), strict=False):
             if dim == 1:
                 if n != 1:
@@ -183,7 +183,7 @@ def _symbolic_shapes(
             elif extents.setdefault(dim, n) != n:
                 return None
     found = []
-    for operand, array in zip(laid.specialised.kernel.operands, laid.arrays, strict=True):
+    for operand, array in zip(laid.specialised.graph.operands, laid.arrays, strict=True):
         if operand.role == "output":
             if array.strides != c_strides(array.shape):
                 return None

@@ -67,7 +67,7 @@ class PreparedCall:
 
     def written(self) -> list[ArrayValue]:
         """The caller's arrays that the kernels write to."""
-        operands = self.lowered.specialised.kernel.operands
+        operands = self.lowered.specialised.graph.operands
         updated = {operands[t.operand].name for s in self.lowered.specialised.steps for t in s.accesses if t.writes}
         return [v for v in self.arrays() if v.name in updated]
 
@@ -86,7 +86,7 @@ class PreparedCall:
 
     def addresses(self) -> list[tuple[ArrayValue, int]]:
         """The caller's arrays that the kernels access, with their addresses."""
-        operands = zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
+        operands = zip(self.lowered.specialised.graph.operands, self.outputs.arrays, strict=True)
         pointers = {o.name: array.pointer for o, array in operands}
         return [(v, pointers[v.name]) for v in self.arrays() if v.name in pointers]
 
@@ -107,7 +107,7 @@ class PreparedCall:
         operands = tuple(
             Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
             for number, (o, array) in enumerate(
-                zip(self.lowered.specialised.kernel.operands, self.outputs.arrays, strict=True)
+                zip(self.lowered.specialised.graph.operands, self.outputs.arrays, strict=True)
             )
             if o.role != "buffer"  # buffers come last
         )
@@ -228,7 +228,7 @@ class Engine:
             kernels = [(e, e.rule.launch(lowered.steps[e.step].placed.space)) for e in entries if busy[e.step]]
             cut = lowered.specialised
             found = record.launchers[backend.key] = Launcher(
-                loaded, kernels, lowered.sizes.extents, cut.steps, buffer_bytes(cut.kernel)
+                loaded, kernels, lowered.sizes.extents, cut.steps, buffer_bytes(cut.graph)
             )
         return found
 

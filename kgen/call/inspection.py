@@ -37,7 +37,7 @@ def _address(engine: Engine, value: ArrayValue) -> int:
 def meta(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None) -> tuple[Spec, ...]:
     """Shape, dtype and strides of each output."""
     lowered = lower_call(engine, args, named, shape)
-    operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
+    operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
     return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
 
 
@@ -71,7 +71,7 @@ def compiled(
 
 def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
     """The shapes and strides of these operands as the command line takes them."""
-    operands = list(zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True))
+    operands = list(zip(lowered.specialised.graph.operands, lowered.arrays, strict=True))
     inputs = {o.name: a for o, a in operands if o.role in ("input", "inout")}
     return CompileSpec(
         shapes={n: a.shape for n, a in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
@@ -82,6 +82,6 @@ def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
 
 def _alignment_notes(lowered: Lowered) -> list[str]:
     """A note on arrays that are not aligned, which no option of the command line expresses."""
-    operands = zip(lowered.specialised.kernel.operands, lowered.arrays, strict=True)
+    operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
     off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
     return [f"Made for bases past multiples of 16 bytes, unlike the command's: {', '.join(off)}."] if off else []

@@ -70,19 +70,19 @@ class Outputs:
         """
         self.specialised, self.extents = cut, sizes.extents
         arrays = self.session.inputs(cut, self.values)
-        self._complete(arrays, buffers(cut.kernel, sizes.extents))
+        self._complete(arrays, buffers(cut.graph, sizes.extents))
         return Layouts(self.arrays, self.check_overlap())
 
     def _complete(self, arrays: Sequence[Array | None], between: Mapping[int, Array]) -> None:
-        kernel = self.specialised.kernel
+        graph = self.specialised.graph
         full = [between.get(n, a) for n, a in enumerate(arrays)]
         # The layout follows the caller's arrays, which copies on the device need not share.
         memory = self.session.memory
-        caller_arrays = [None if a is None else memory[o.name] for o, a in zip(kernel.operands, arrays, strict=True)]
+        caller_arrays = [None if a is None else memory[o.name] for o, a in zip(graph.operands, arrays, strict=True)]
         by_name = {o.name: o for o in self.outs if o is not None}
         fresh: set[int] = set()
         for number in {t.operand: None for step in self.specialised.steps for t in step.accesses}:
-            operand = kernel.operands[number]
+            operand = graph.operands[number]
             if operand.role != "output" or full[number] is not None:
                 continue
             shape = concrete(operand.shape, self.extents)
@@ -91,7 +91,7 @@ class Outputs:
                 check_output(given.name, given.spec.shape, shape)
                 full[number] = self.session.given(given)
             else:
-                strides = allocated_strides(kernel, number, caller_arrays, self.extents)
+                strides = allocated_strides(graph, number, caller_arrays, self.extents)
                 full[number] = self.session.allocate(operand.name, shape, strides, operand.dtype)
                 fresh.add(number)
         for array in full:
@@ -103,17 +103,17 @@ class Outputs:
 
         Raises :class:`~kgen.KgenError` (``overlap``) with the operands that overlap in any other way.
         """
-        kernel = self.specialised.kernel
+        graph = self.specialised.graph
         written = [
             (number, t.operand)
             for number, s in enumerate(self.specialised.steps)
             for t in s.accesses
-            if t.writes and kernel.operands[t.operand].role != "buffer"
+            if t.writes and graph.operands[t.operand].role != "buffer"
         ]
         for _, operand in written:
             array = self._caller_array(operand)
             if operand not in self.fresh and self_overlap(array.shape, array.strides):
-                name = kernel.operands[operand].name
+                name = graph.operands[operand].name
                 raise error(
                     "overlap",
                     f"`{name}` is written to, and several of its elements are one place in memory",
@@ -151,22 +151,22 @@ class Outputs:
         return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
 
     def _overlap(self, one: int, other: int) -> bool:
-        if "buffer" in (self.specialised.kernel.operands[o].role for o in (one, other)):
+        if "buffer" in (self.specialised.graph.operands[o].role for o in (one, other)):
             return one == other
         a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._caller_array, (one, other)))
         return overlap(a, b) is not Overlap.NONE
 
     def _caller_array(self, operand: int) -> Array:
         """An operand at the caller's address: copies on the GPU of NumPy arrays never overlap, the arrays may."""
-        return self.session.memory[self.specialised.kernel.operands[operand].name]
+        return self.session.memory[self.specialised.graph.operands[operand].name]
 
     def _overwritten_too_early(self, written: int, read: int) -> Exception:
-        names = [self.specialised.kernel.operands[o].name for o in (written, read)]
+        names = [self.specialised.graph.operands[o].name for o in (written, read)]
         message = f"`{names[0]}` is written over `{names[1]}`, which a later kernel of this call still uses"
         return error("overlap", message, f"pass a copy of `{names[1]}`, or leave out= for `{names[0]}` away")
 
     def _overlap_error(self, one: int, other: int) -> Exception:
-        names = [self.specialised.kernel.operands[o].name for o in (one, other)]
+        names = [self.specialised.graph.operands[o].name for o in (one, other)]
         if names[0] == names[1]:
             message = f"`{names[0]}` is updated in place and also read at other elements"
         else:
@@ -175,6 +175,6 @@ class Outputs:
 
     def results(self) -> Any:
         """The result: one array, a tuple, or None for a kernel that only updates."""
-        kernel = self.specialised.kernel
-        results = [self.session.result(o.name) for o in kernel.operands if o.role == "output"]
+        graph = self.specialised.graph
+        results = [self.session.result(o.name) for o in graph.operands if o.role == "output"]
         return None if not results else results[0] if len(results) == 1 else tuple(results)

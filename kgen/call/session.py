@@ -39,7 +39,7 @@ class Session:
     def inputs(self, specialised: Specialised, values: Mapping[str, Value]) -> list[Array | None]:
         """The arrays that the kernels read (or update), one for each operand; None for outputs."""
         arrays: list[Array | None] = []
-        for operand in specialised.kernel.operands:
+        for operand in specialised.graph.operands:
             value = values.get(operand.name) if operand.role in ("input", "inout") else None
             if not isinstance(value, ArrayValue):
                 arrays.append(None)

@@ -54,7 +54,7 @@ def ir(made: Compiled) -> str:
     operands = made.spec.operands(made.program)
     if made.after is not None:
         return print_kernel(pipeline.ir_after(made.program, operands, made.after))
-    return print_kernel(pipeline.specialise_for(made.program, operands).kernel)
+    return print_kernel(pipeline.specialise_for(made.program, operands).graph)
 
 
 def steps(made: Compiled) -> str:
@@ -67,11 +67,11 @@ def _step(number: int, step: Step) -> str:
     kept = step.shape[: step.kept] if isinstance(step, ReductionStep) else step.shape
     reduced = pipeline.reduced_dims(step)
     space = f"[{', '.join(map(str, kept))}]" + (f", reduces [{', '.join(map(str, reduced))}]" if reduced else "")
-    names = [step.kernel.operands[t.operand].name for t in step.accesses]
+    names = [step.graph.operands[t.operand].name for t in step.accesses]
     writes = [name for name, t in zip(names, step.accesses, strict=True) if t.writes]
     reads = [name for name, t in zip(names, step.accesses, strict=True) if t.reads]
     facts = f"over {space}; writes {', '.join(writes)}" + (f"; reads {', '.join(reads)}" if reads else "")
-    return f"# step {number}: {facts}\n{print_kernel(step.kernel)}"
+    return f"# step {number}: {facts}\n{print_kernel(step.graph)}"
 
 
 def schedule(made: Compiled) -> str:

@@ -98,28 +98,28 @@ class Writer:
     # branches: reads, values and writes become parameters, each with its conditions
     def declare(self) -> tuple[Argument, ...]:
         """Parameters for what the ops read, then references for what they write."""
-        kernel = self.step.kernel
+        graph = self.step.graph
         arguments: list[Argument] = []
         reads = [(i, t) for i, t in enumerate(self.step.accesses) if t.reads]
         for i, access in sorted(reads, key=lambda pair: pair[1].operand):
-            operand = kernel.operands[access.operand]
+            operand = graph.operands[access.operand]
             name = self.unique(names.value(operand.name))
             arguments.append(Argument("read", i, f"const {register_type(operand.dtype)} {name}"))
-            for number, op in enumerate(kernel.ops):
+            for number, op in enumerate(graph.ops):
                 if (
                     op.name == "load"
                     and isinstance(op.attr, IndexMap)
                     and (op.attr.operand, op.attr.axes) == (access.operand, access.axes)
                 ):
                     self.exprs[number] = Expr(name, PRIMARY)
-        for number, op in enumerate(kernel.ops):
+        for number, op in enumerate(graph.ops):
             if op.name in ("scalar", "index", "size"):
                 arguments.append(self._by_value(number, op))
-        self.headers += [h for o in kernel.operands for h in headers_of(o.dtype) if self._accessed(o.name)]
-        self.headers += [h for s in kernel.scalars for h in headers_of(s.dtype)]
+        self.headers += [h for o in graph.operands for h in headers_of(o.dtype) if self._accessed(o.name)]
+        self.headers += [h for s in graph.scalars for h in headers_of(s.dtype)]
         for i, access in enumerate(self.step.accesses):
             if access.writes:
-                operand = kernel.operands[access.operand]
+                operand = graph.operands[access.operand]
                 name = names.new_value(operand.name) if access.reads else names.value(operand.name)
                 self.places[access.operand] = self.unique(name)
                 declaration = f"{storage_type(operand.dtype)}& {self.places[access.operand]}"
@@ -127,12 +127,12 @@ class Writer:
         return tuple(arguments)
 
     def _accessed(self, name: str) -> bool:
-        return any(self.step.kernel.operands[t.operand].name == name for t in self.step.accesses)
+        return any(self.step.graph.operands[t.operand].name == name for t in self.step.accesses)
 
     def _by_value(self, number: int, op: Op) -> Argument:
         if op.name == "scalar":
             assert isinstance(op.attr, int)
-            scalar = self.step.kernel.scalars[op.attr]
+            scalar = self.step.graph.scalars[op.attr]
             name = self.unique(names.value(scalar.name))
             self.exprs[number] = Expr(name, PRIMARY)
             return Argument("scalar", op.attr, f"const {register_type(scalar.dtype)} {name}")
@@ -148,21 +148,21 @@ class Writer:
     # branches: an expression is inlined, named or stored
     def write(self, selected: Sequence[int] | None = None) -> None:
         """Write the lines of the selected ops, given in order; of all ops by default."""
-        kernel = self.step.kernel
-        numbers = range(len(kernel.ops)) if selected is None else selected
-        uses = [0] * len(kernel.ops)
+        graph = self.step.graph
+        numbers = range(len(graph.ops)) if selected is None else selected
+        uses = [0] * len(graph.ops)
         for number in numbers:
-            for arg in kernel.ops[number].args:
+            for arg in graph.ops[number].args:
                 uses[arg] += 1
         self.origins = self._origins()
-        self.outputs = {kernel.operands[t.operand].name for t in self.step.accesses if t.writes}
+        self.outputs = {graph.operands[t.operand].name for t in self.step.accesses if t.writes}
         stores: dict[int, list[int]] = {}  # value -> the stores (or reductions) of it
         for number in numbers:
-            op = kernel.ops[number]
+            op = graph.ops[number]
             if op.name in _SINKS:
                 stores.setdefault(op.args[0], []).append(number)
         for number in numbers:
-            op = kernel.ops[number]
+            op = graph.ops[number]
             if number in self.exprs or op.name in _SINKS:
                 continue
             expr = self._spell(op)
@@ -200,16 +200,16 @@ class Writer:
 
     def _label(self, op: Op, stores: Sequence[int]) -> str:
         """The name of a value that gets a line of its own."""
-        attr = self.step.kernel.ops[stores[0]].attr if stores else None
+        attr = self.step.graph.ops[stores[0]].attr if stores else None
         if isinstance(attr, IndexMap):
-            return names.result(self.step.kernel.operands[attr.operand].name)
+            return names.result(self.step.graph.operands[attr.operand].name)
         given = self._given(op)
         return self._unnamed(op) if given is None else names.value(given)
 
     def _name(self, number: int, expr: Expr, name: str) -> None:
         """Write a line that defines a value."""
         name = self.unique(name)
-        op = self.step.kernel.ops[number]
+        op = self.step.graph.ops[number]
         # Conversions of operands before the first statement get no comment.
         if self.shown is not None or not self._converts_operand(op):
             self.comment(self.origins[number])
@@ -220,19 +220,19 @@ class Writer:
     def _store(self, numbers: Sequence[int]) -> None:
         """Write results.  All operands are read before the first line, so a result may be stored at once."""
         for number in numbers:
-            op = self.step.kernel.ops[number]
+            op = self.step.graph.ops[number]
             assert isinstance(op.attr, IndexMap)
             self.comment(self.origins[number])
             self.body.append(f"{self.places[op.attr.operand]} = {self.exprs[op.args[0]].code};")
 
     def _converts_operand(self, op: Op) -> bool:
-        return op.name == "cast" and isinstance(self.step.kernel.ops[op.args[0]].attr, IndexMap)
+        return op.name == "cast" and isinstance(self.step.graph.ops[op.args[0]].attr, IndexMap)
 
     def _unnamed(self, op: Op) -> str:
         """A name for a value that the user has not named: ``x_f32`` for a converted operand."""
-        source = self.step.kernel.ops[op.args[0]] if self._converts_operand(op) else None
+        source = self.step.graph.ops[op.args[0]] if self._converts_operand(op) else None
         if source is not None and isinstance(source.attr, IndexMap):
-            return names.converted(self.step.kernel.operands[source.attr.operand].name, op.dtype.short)
+            return names.converted(self.step.graph.operands[source.attr.operand].name, op.dtype.short)
         return "t"
 
     def _origins(self) -> list[Statement | None]:
@@ -240,7 +240,7 @@ class Writer:
         found: list[Statement | None] = []
         following: Statement | None = None
         starts = [s.start for s in self.statements]
-        for op in reversed(self.step.kernel.ops):
+        for op in reversed(self.step.graph.ops):
             if op.span is not None:
                 place = bisect_right(starts, op.span.start) - 1
                 if place >= 0 and op.span.start < self.statements[place].end:
@@ -257,14 +257,14 @@ class Writer:
             longest = max(op.args, key=lambda a: len(self.exprs[a].code))
             if self.exprs[longest].level == PRIMARY or len(self.exprs[longest].code) < MIN_NAMED:
                 break
-            self._name(longest, self.exprs[longest], self._label(self.step.kernel.ops[longest], []))
+            self._name(longest, self.exprs[longest], self._label(self.step.graph.ops[longest], []))
             spelling = self._spelled(op)
         self.helpers += spelling.helpers
         self.headers += [*spelling.headers, *headers_of(op.dtype)]
         return spelling.expr
 
     def _spelled(self, op: Op) -> Spelling:
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         args = [self.exprs[a] for a in op.args]
         if op.name in _BITWISE and op.dtype.is_int:
             args = [

@@ -55,7 +55,7 @@ def emit(
     entries: list[Entry] = []
     for number, schedule in variants:
         step, family = steps[number], families[schedule.template]
-        itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.accesses]
+        itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
         name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
         unit = Unit(step, schedule, name, bases[number], statements, elements.get(number), functions.declare, rule)
@@ -88,7 +88,7 @@ def _order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[str]:
     if len(entries) < 2 or len({e.step for e in entries}) != len(entries):
         return []
     lines = [f"Kernels, launched in this order: {', '.join(e.name for e in entries)}."]
-    between = {o.name: o.dtype for s in steps for o in s.kernel.operands if o.role == "buffer"}
+    between = {o.name: o.dtype for s in steps for o in s.graph.operands if o.role == "buffer"}
     held = ", ".join(f"{name}: {dtype}" for name, dtype in between.items())
     return [*lines, *([f"What one leaves for the next, in memory of the caller's: {held}."] if held else [])]
 
@@ -118,4 +118,4 @@ class _Functions:
 
 
 def _first_output(step: Step) -> str:
-    return next(step.kernel.operands[t.operand].name for t in step.accesses if t.writes)
+    return next(step.graph.operands[t.operand].name for t in step.accesses if t.writes)

@@ -66,7 +66,7 @@ class Parameters:
         found = Parameters()
         written = {t.operand for t in step.accesses if t.writes}
         for number in sorted({t.operand for t in step.accesses}):
-            operand = step.kernel.operands[number]
+            operand = step.graph.operands[number]
             accesses = zip(step.accesses, schedule.accesses, strict=True)
             restrict = "__restrict__ " if all(s.restrict for t, s in accesses if t.operand == number) else ""
             const = "" if number in written else "const "

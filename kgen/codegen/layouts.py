@@ -19,12 +19,12 @@ DEEPEST = 16  # the deepest indentation of a loop's body, in columns
 def access_labels(step: Step) -> tuple[str, ...]:
     """A name for each access: its operand's, with a number if the operand has several accesses."""
     unique = names.Unique()
-    return tuple(unique(step.kernel.operands[access.operand].name) for access in step.accesses)
+    return tuple(unique(step.graph.operands[access.operand].name) for access in step.accesses)
 
 
 def labels_of(step: Step, schedule: Schedule) -> Labels:
     """The names that members of the layout struct are made from."""
-    return Labels(schedule, access_labels(step), tuple(step.kernel.operands[t.operand].name for t in step.accesses))
+    return Labels(schedule, access_labels(step), tuple(step.graph.operands[t.operand].name for t in step.accesses))
 
 
 def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
@@ -116,7 +116,7 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
     begins: list[str] = []
     alike: list[str] = []
     for access, s in zip(step.accesses, schedule.accesses, strict=True):
-        operand = step.kernel.operands[access.operand]
+        operand = step.graph.operands[access.operand]
         if s.kind == "shifted":
             (shifted if s.alignment == operand.dtype.size else begins).append(operand.name)
         elif s.kind in ("vector", "transposed"):
@@ -138,7 +138,7 @@ def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]
     """The comment about the alignment anchor; ``alike``: the operands that are aligned where it is."""
     if schedule.anchor is None or not alike:
         return []
-    anchor = step.kernel.operands[step.accesses[schedule.anchor].operand]
+    anchor = step.graph.operands[step.accesses[schedule.anchor].operand]
     others = [n for n in dict.fromkeys(alike) if n != anchor.name]
     follow = f"; {names.listed(others)} must be aligned there as well" if others else ""
     return [f"Groups begin at multiples of {schedule.group * anchor.dtype.size} bytes in {anchor.name}{follow}."]
@@ -147,7 +147,7 @@ def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]
 def no_overlap_comment(step: Step, schedule: Schedule) -> list[str]:
     """The comment that says what ``__restrict__`` requires of the caller."""
     written = [
-        step.kernel.operands[t.operand].name
+        step.graph.operands[t.operand].name
         for t, s in zip(step.accesses, schedule.accesses, strict=True)
         if t.writes and s.restrict
     ]

@@ -43,11 +43,11 @@ class ReductionStep(Step):
     def varies_along_row(self, number: int) -> bool:
         """Whether a value varies along the row.  In rows of one element, all values but results count as varying."""
         if self.kept == len(self.shape):
-            return self.kernel.ops[number].name != "reduce"
+            return self.graph.ops[number].name != "reduce"
         return any(p is not None and p >= self.kept for p in self.places[number])
 
     def index_axes(self) -> frozenset[int]:
-        ops = enumerate(self.kernel.ops)
+        ops = enumerate(self.graph.ops)
         read = (self.places[n][op.attr] for n, op in ops if op.name == "index" and isinstance(op.attr, int))
         return frozenset(place for place in read if place is not None)
 
@@ -58,7 +58,7 @@ class ReductionStep(Step):
         row, the reduced axes keep the order of the program.
         """
         order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.accesses[i].axes))
-        linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.kernel.ops)
+        linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.graph.ops)
         parts: list[IterationSpace] = []
         for first, last in ((self.kept, len(shape)), (0, self.kept)):
             keep = frozenset(a - first for a in self.index_axes() if first <= a < last)
@@ -73,7 +73,7 @@ class ReductionStep(Step):
 
     def reads_by_row(self) -> set[tuple[int, AxisMap]]:
         """Accesses (operand and axes) to one element per row, which all threads of the row may read."""
-        ops = self.kernel.ops
+        ops = self.graph.ops
         by_row = [False] * len(ops)
         for number in range(len(ops) - 1, -1, -1):
             if by_row[number] or self.varies_along_row(number) or ops[number].name == "reduce":
@@ -88,7 +88,7 @@ class ReductionStep(Step):
     def phase(self) -> tuple[int, ...]:
         """For each op, how many rounds of reductions it needs, including its own if it is a reduction."""
         found: list[int] = []
-        for op in self.kernel.ops:
+        for op in self.graph.ops:
             before = max((found[a] for a in op.args), default=0)
             found.append(before + 1 if op.name == "reduce" else before)
         return tuple(found)

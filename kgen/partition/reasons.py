@@ -16,7 +16,7 @@ def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, .
     read = [{t.operand for t in s.accesses if t.reads} for s in steps]
     found: list[tuple[str, ...]] = []
     for number, step in enumerate(steps):
-        operands = [(operand, step.kernel.operands[operand]) for operand in sorted(written[number])]
+        operands = [(operand, step.graph.operands[operand]) for operand in sorted(written[number])]
         left: dict[tuple[str, str], list[str]] = {}  # who reads it and why -> buffers
         for operand, known in operands:
             if known.role == "buffer":
@@ -47,8 +47,8 @@ def _kernels(numbers: Sequence[int]) -> str:
 
 def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> str:
     """Why a kernel reads a value from a buffer instead of computing it."""
-    ops = step.kernel.ops
-    store = next(op for op in step.kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
+    ops = step.graph.ops
+    store = next(op for op in step.graph.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
     if ops[store.args[0]].name != "reduce":
         return f"chains of more than {LONGEST_CHAIN} rounds of reductions go on from memory"
     assert isinstance(step, ReductionStep)
@@ -56,7 +56,7 @@ def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> st
         return "a kernel reduces one set of axes"
     if not chained:
         return "a row in one kernel would be the work of one block, which is too little here"
-    updated = {t.operand for t in reader.accesses if t.writes and step.kernel.operands[t.operand].role == "inout"}
+    updated = {t.operand for t in reader.accesses if t.writes and step.graph.operands[t.operand].role == "inout"}
     if any(t.operand in updated for t in step.accesses):
         return "it is found before that kernel updates what it is made of"
     return "it is needed beside other rows than its own"

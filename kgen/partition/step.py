@@ -23,14 +23,14 @@ class Access:
 class Step:
     """One kernel over one iteration shape.  ``accesses``: those that write first, then those that only read."""
 
-    kernel: Graph
+    graph: Graph
     shape: Shape
     accesses: tuple[Access, ...]
 
     def index_axes(self) -> frozenset[int]:
         """The axes of the space that ``index()`` reads; they must not be merged with others."""
         rank = len(self.shape)
-        return frozenset(op.attr + rank for op in self.kernel.ops if op.name == "index" and isinstance(op.attr, int))
+        return frozenset(op.attr + rank for op in self.graph.ops if op.name == "index" and isinstance(op.attr, int))
 
     def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
         """The space in the order in which it is walked, and how many of its first dimensions are reduced."""

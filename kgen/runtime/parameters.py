@@ -54,7 +54,7 @@ class Signature:
                 if parameter.kind == "pointer":
                     found[Variable(int(parameter.key))] = None
                 elif parameter.kind == "scalar":
-                    scalar = steps[entry.step].kernel.scalars[int(parameter.key)]
+                    scalar = steps[entry.step].graph.scalars[int(parameter.key)]
                     found[Variable(None, scalar.name, scalar.dtype)] = None
         return Signature(tuple(found))
 
@@ -123,7 +123,7 @@ class ParameterLayout:
                         table.append(patches[-1][0])
                         scratch += evaluate(aligned(parameter.bytes), launch.lets)
                     case "scalar":
-                        scalar = steps[entry.step].kernel.scalars[int(parameter.key)]
+                        scalar = steps[entry.step].graph.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])
                     case "size":
                         table.append(place(extents[str(parameter.key)].to_bytes(8, "little")))

@@ -36,12 +36,12 @@ def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedu
 
 
 def _itemsize(step: Step, access: Access) -> int:
-    return step.kernel.operands[access.operand].dtype.size
+    return step.graph.operands[access.operand].dtype.size
 
 
 def _is_single(step: Step, access: Access) -> bool:
     """Whether an operand is known to have one element where the space has more."""
-    return all(dim == 1 for dim in step.kernel.operands[access.operand].shape) and any(dim != 1 for dim in step.shape)
+    return all(dim == 1 for dim in step.graph.operands[access.operand].shape) and any(dim != 1 for dim in step.shape)
 
 
 def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Schedule:

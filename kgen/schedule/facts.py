@@ -35,7 +35,7 @@ class Facts:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.step.kernel.operands[t.operand].name for t in self.step.accesses)
+        return tuple(self.step.graph.operands[t.operand].name for t in self.step.accesses)
 
     @cached_property
     def classes(self) -> tuple[LayoutKind, ...]:

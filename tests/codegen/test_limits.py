@@ -42,7 +42,7 @@ def test_parameter_bytes(layout: str, extra: str) -> None:
             if p.kind == "layout":
                 size, alignment = len(launch.layout), word
             elif p.kind == "scalar":
-                scalar = steps[entry.step].kernel.scalars[int(p.key)]
+                scalar = steps[entry.step].graph.scalars[int(p.key)]
                 size = alignment = len(pack(scalar.name, getattr(values[scalar.name], "value", 1), scalar.dtype))
             else:
                 size = alignment = value_of.get(p.kind, word)

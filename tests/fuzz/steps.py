@@ -41,19 +41,19 @@ class _Simulated:
         self.operands = operands
         self.memory = memory
         self.space = tuple(1 if dim == 1 else extents[dim] for dim in step.shape)
-        self.frame = Frame(Graph(tuple(operands), step.kernel.scalars, step.kernel.ops), [], [], dict(extents))
+        self.frame = Frame(Graph(tuple(operands), step.graph.scalars, step.graph.ops), [], [], dict(extents))
         self.before = dict(memory)
         self.written: dict[int, AxisMap] = {}
 
     def place(self, number: int) -> AxisMap:
-        op = self.step.kernel.ops[number]
+        op = self.step.graph.ops[number]
         if isinstance(self.step, ReductionStep):
             return self.step.places[number]
         skipped = len(self.space) - len(op.shape)
         return tuple(None if dim == 1 else skipped + i for i, dim in enumerate(op.shape))
 
     def run(self) -> None:
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         values: list[Array] = []
         with np.errstate(all="ignore"):
             for number, op in enumerate(ops):
@@ -107,12 +107,12 @@ class _Simulated:
         axes = tuple(range(self.step.kept, len(self.space)))
         full = [n if i in axes else value.shape[i] for i, n in enumerate(self.space)]
         how = Reduction(op.attr.kind, axes, True, op.attr.correction)
-        argument = self.step.kernel.ops[op.args[0]]
+        argument = self.step.graph.ops[op.args[0]]
         return reduce(np.broadcast_to(value, full), argument.dtype, op.dtype, how)
 
     def refuse_races(self) -> None:
         step = self.step
-        ops = step.kernel.ops
+        ops = step.graph.ops
         needed = [isinstance(step, ReductionStep) and op.name == "reduce" for op in ops]
         for number in range(len(ops) - 1, -1, -1):
             wide = isinstance(step, ReductionStep) and step.kept < len(step.shape) and step.varies_along_row(number)

@@ -155,7 +155,7 @@ def test_programs_are_varied() -> None:
         seen["several kernels"] += len(steps) > 1
         seen["reductions"] += any(isinstance(s, ReductionStep) for s in steps)
         for step in steps:
-            loads = {a.operand for op in step.kernel.ops if op.name == "load" and isinstance(a := op.attr, IndexMap)}
+            loads = {a.operand for op in step.graph.ops if op.name == "load" and isinstance(a := op.attr, IndexMap)}
             seen["in place"] += isinstance(step, ReductionStep) and any(
                 t.writes and t.operand in loads for t in step.accesses
             )

@@ -77,7 +77,7 @@ def attempt(rng: Random) -> None:
     given |= {p.name: rng.choice(VALUES) for p in loaded.parameters if p.default is None or rng.random() < 0.7}
     values = describe(loaded, bind(loaded, [], given))
     found = pipeline.specialise(loaded, {name: type_of(value) for name, value in values.items()}, (3,))
-    for scalar in found.kernel.scalars:
+    for scalar in found.graph.scalars:
         value = values[scalar.name]
         assert isinstance(value, ScalarValue)
         pack(scalar.name, value.value, scalar.dtype)

@@ -260,7 +260,7 @@ def test_work_is_linear(form: str) -> None:
         with mock.patch.object(trace, "below", counted):
             found = pipeline.specialise(program, {"x": ArrayArg(FLOAT32, (None, None))})
         cuts = [c for c in (found, found.online, found.split) if c is not None]
-        return visited, sum(len(step.kernel.ops) for c in cuts for step in c.steps)
+        return visited, sum(len(step.graph.ops) for c in cuts for step in c.steps)
 
     short, long = work(50), work(200)
     assert all(after <= 5 * before for before, after in zip(short, long, strict=True)), (short, long)

@@ -49,8 +49,8 @@ class Case:
         return pipeline.lower(self.program, self.operands, self.target, Stages(allocate=self._allocate))
 
     def _allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
-        kernel = cut.kernel
-        aliased = [tuple(kernel.operands[t.operand].name in self.aliased for t in s.accesses) for s in cut.steps]
+        graph = cut.graph
+        aliased = [tuple(graph.operands[t.operand].name in self.aliased for t in s.accesses) for s in cut.steps]
         return replace(pipeline.allocate(cut, sizes, operands), aliased=tuple(aliased))
 
 
@@ -80,10 +80,10 @@ def report(text: str) -> str:
 
 
 def _lines(lowered: Lowered) -> Iterator[str]:
-    kernel = lowered.specialised.kernel
+    graph = lowered.specialised.graph
     for number, step in enumerate(lowered.steps, 1):
         space, accesses = step.placed.space, step.step.accesses
-        names = [f"{kernel.operands[t.operand].name}: {space.strides[i]}" for i, t in enumerate(accesses)]
+        names = [f"{graph.operands[t.operand].name}: {space.strides[i]}" for i, t in enumerate(accesses)]
         reduced = f", {step.placed.reduced} reduced" if step.placed.reduced else ""
         if len(lowered.steps) > 1:
             yield f"kernel {number} of {len(lowered.steps)}"

@@ -241,7 +241,7 @@ def test_other_grids_are_the_same_on_every_device() -> None:
 def test_scratch_memory(text: str, shapes: dict[str, tuple[int, ...]], arrays: int, tmp_path: Path) -> None:
     """C computes the same bytes as Python: of buffers, then of the arrays of each kernel."""
     found, entries = lowered(text, **shapes)
-    graph, extents = found.specialised.kernel, found.sizes.extents
+    graph, extents = found.specialised.graph, found.sizes.extents
     launches = [entry.rule.launch(found.steps[entry.step].placed.space) for entry in entries]
     sizes = [(extents, size) for size in buffer_bytes(graph).values()]
     sizes += [(launch.lets, s) for entry, launch in zip(entries, launches, strict=True) for s in entry.scratch]

@@ -56,7 +56,7 @@ class ElementWriter:
         return True
 
     def operand(self, access: int) -> Operand:
-        return self.step.kernel.operands[self.step.accesses[access].operand]
+        return self.step.graph.operands[self.step.accesses[access].operand]
 
     def pointer(self, access: int) -> str:
         return names.pointer(self.operand(access).name)
@@ -91,7 +91,7 @@ class ElementWriter:
         found = Parameters.of_operands(self.step, self.schedule)
         for argument in self.element.arguments:
             if argument.kind == "scalar":
-                dtype = self.step.kernel.scalars[int(argument.key)].dtype
+                dtype = self.step.graph.scalars[int(argument.key)].dtype
                 found.add(Parameter("scalar", argument.key, dtype), argument.declaration)
             elif argument.kind == "size":
                 found.add(Parameter("size", argument.key), argument.declaration)

@@ -67,13 +67,13 @@ class Functions:
         given = {n for n, made in kept_by.items() if made < place}
         kept = [n for n, made in kept_by.items() if made == place]
         if states is not None:
-            into = names.listed(label_of(step, step.kernel.ops[n]) for n in sinks)
+            into = names.listed(label_of(step, step.graph.ops[n]) for n in sinks)
             direct = all(mine.mode != "group" for mine, _ in states.values())
             title = f"Accumulates one element into {into}." if direct else f"What goes into {into}, of one element."
         else:
             states = {}
             operands = (step.accesses[access_of(step, n)].operand for n in sinks)
-            title = "One element of " + names.listed(step.kernel.operands[o].name for o in operands) + "."
+            title = "One element of " + names.listed(step.graph.operands[o].name for o in operands) + "."
         by_group = self.by_group and place == len(self.parts.rounds)
         section = Section(
             name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, picks=self.picks

@@ -50,7 +50,7 @@ class ColumnArrays:
 def lasting(parts: Parts) -> frozenset[int]:
     """Values of a column that are read after the loop that computes them."""
     found: set[int] = set()
-    for n, op in enumerate(parts.step.kernel.ops):
+    for n, op in enumerate(parts.step.graph.ops):
         is_outside = parts.varies[n] or op.name in ("reduce", "store") or n not in parts.common
         mine = {a for a in op.args if not parts.varies[a] and (is_outside or parts.phase[a] != parts.phase[n])}
         found |= {a for a in mine if not parts.divides_scaled(n, a)}
@@ -60,7 +60,7 @@ def lasting(parts: Parts) -> frozenset[int]:
 def load_one(places: ColumnPlaces, writer: Writer, number: int) -> Value:
     """The load of an operand's one element for a column."""
     step = places.operands.step
-    access, dtype = access_of(step, number), step.kernel.ops[number].dtype
+    access, dtype = access_of(step, number), step.graph.ops[number].dtype
     value = writer.unique(names.value(places.operands.operand(access).name))
     writer.exprs[number] = Expr(value, PRIMARY)
     return Value(register_type(dtype), value, f"{places.base_of(access)}[{places.one(access)}]")
@@ -71,7 +71,7 @@ def store_ones(places: ColumnPlaces, writer: Writer, stores: Sequence[int]) -> t
     operands = places.operands
     packs: list[Stored] = []
     for n in stores:
-        attr, access = operands.step.kernel.ops[n].attr, access_of(operands.step, n)
+        attr, access = operands.step.graph.ops[n].attr, access_of(operands.step, n)
         assert isinstance(attr, IndexMap)
         if places.many and operands.planned(access).kind == "vector":
             value = operands.written(access)

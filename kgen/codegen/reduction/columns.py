@@ -212,7 +212,7 @@ class ColumnKernel:
 
     def results(self, writer: Writer) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
         """Each column's results, the lines that use them, and the packs that these lines fill."""
-        ops = self.facts.step.kernel.ops
+        ops = self.facts.step.graph.ops
         found: list[Value] = []
         for n, (mine, state) in self.states.items():
             value = self.values.unique(names.value(state.removesuffix("_acc")))

@@ -32,12 +32,12 @@ def write_reduction(
     parameters = Parameters.of_operands(step, schedule)
     unique = names.Unique()
     values: dict[tuple[str, int | str], str] = {}
-    for n, op in enumerate(step.kernel.ops):
+    for n, op in enumerate(step.graph.ops):
         if op.name in ("scalar", "size"):
             assert isinstance(op.attr, int | str)
             c_type, value = by_value(step, n, unique)
             values[op.name, op.attr] = value
-            dtype = step.kernel.scalars[int(op.attr)].dtype if op.name == "scalar" else None
+            dtype = step.graph.scalars[int(op.attr)].dtype if op.name == "scalar" else None
             parameters.add(
                 Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype), f"const {c_type} {value}"
             )

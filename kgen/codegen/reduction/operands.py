@@ -25,7 +25,7 @@ class Operands:
     labels: tuple[str, ...]
 
     def operand(self, access: int) -> Operand:
-        return self.step.kernel.operands[self.step.accesses[access].operand]
+        return self.step.graph.operands[self.step.accesses[access].operand]
 
     def planned(self, access: int) -> AccessSchedule:
         return self.schedule.accesses[access]

@@ -41,16 +41,16 @@ class Parts:
     @staticmethod
     def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
         """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element."""
-        ops = step.kernel.ops
+        ops = step.graph.ops
         phase = step.phase()
         varies = _computed_per_element(step) if is_column else tuple(map(step.varies_along_row, range(len(ops))))
         rounds = tuple(_reductions(ops, phase, p) for p in range(1, max(phase) + 1))
         needed = _needed_once_a_row(ops, varies)
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
         divisors = frozenset() if is_column else _divisors(ops, varies, needed)
-        sum_divisors = frozenset(n for n in divisors if _divides_by_sum(step.kernel, n))
+        sum_divisors = frozenset(n for n in divisors if _divides_by_sum(step.graph, n))
         none = frozenset[int]()
-        summed_exps, scaled_exps = (none, none) if is_column else approximable_exponentials(step.kernel)
+        summed_exps, scaled_exps = (none, none) if is_column else approximable_exponentials(step.graph)
         return Parts(
             step, rounds, phase, varies, needed,
             tuple(n for n in stores if varies[n]), tuple(n for n in stores if not varies[n]),
@@ -59,7 +59,7 @@ class Parts:
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
         """The ops of one element that ``sinks`` need, with ``sinks``, in order, except those that are ``given``."""
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         found = set(sinks)
         stack = list(found)
         while stack:
@@ -74,7 +74,7 @@ class Parts:
 
         Only values that take more than a few instructions are kept.  ``sections``: the sinks of each.
         """
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         found: dict[int, int] = {}
         for later in range(1, len(sections)):
             known = {n: s for s in range(later - 1, -1, -1) for n in self.behind(sections[s])}
@@ -88,30 +88,30 @@ class Parts:
 
     def divides_scaled(self, number: int, by: int) -> bool:
         """Whether op ``number`` divides a scaled exponential by op ``by``."""
-        op = self.step.kernel.ops[number]
+        op = self.step.graph.ops[number]
         return is_division(op, by) and op.args[0] in self.scaled_exps
 
     def inverted(self, number: int, value: str) -> str:
         """The text of a divisor's reciprocal; ``value``: the divisor's name."""
-        scaled = any(self.divides_scaled(i, number) for i in range(len(self.step.kernel.ops)))
+        scaled = any(self.divides_scaled(i, number) for i in range(len(self.step.graph.ops)))
         quotient = f"{'0x1p-24f' if scaled else '1.0f'} / {value}"
         return quotient if number in self.sum_divisors else f"reciprocal({value})"
 
     def is_expensive(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether computing the op for an element takes more than a few instructions."""
         found = set(self.behind([number], given)) - self.summed_exps - self.scaled_exps
-        return any(OPS[self.step.kernel.ops[n].name].ulp != (0, 0) for n in found)
+        return any(OPS[self.step.graph.ops[n].name].ulp != (0, 0) for n in found)
 
     def of_row(self, phase: int) -> list[int]:
         """The ops that all threads compute once a row after round ``phase``."""
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         excluded = {"load", "reduce", *_LEAVES}
         found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in excluded}
         return sorted(found | self._leaves(found))
 
     def last(self) -> list[int]:
         """The stores of one element a row, and the ops that only these need."""
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         found: set[int] = set()
         stack = list(self.row_stores)
         while stack:
@@ -122,13 +122,13 @@ class Parts:
         return sorted(found | self._leaves(found))
 
     def _leaves(self, numbers: Iterable[int]) -> set[int]:
-        ops = self.step.kernel.ops
+        ops = self.step.graph.ops
         return {a for n in numbers for a in ops[n].args if ops[a].name in _LEAVES}
 
 
 def _computed_per_element(step: ReductionStep) -> tuple[bool, ...]:
     """For each op, whether a reduction needs it: a thread with several rows computes all of these for each element."""
-    ops = step.kernel.ops
+    ops = step.graph.ops
     inner = [op.name == "reduce" for op in ops]
     for n in range(len(ops) - 1, -1, -1):
         if inner[n]:

@@ -67,7 +67,7 @@ class EdgeElements:
 
     def declarations(self, accesses: Sequence[int]) -> list[Declared]:
         """The registers of an edge element and of its kept values."""
-        ops = self.operands.step.kernel.ops
+        ops = self.operands.step.graph.ops
         read = [Declared(self.operands.type_of(t), self.registers.name(t)) for t in accesses]
         kept = [Declared(register_type(ops[n].dtype), self.calls.kept_array(n)) for n in self.calls.values.kept]
         return read + kept

@@ -211,7 +211,7 @@ class ColumnPlaces:
 
 def dimension_of(operands: Operands, number: int) -> int | None:
     """The dimension of the iteration space whose coordinate op ``number`` gives; None if the coordinate is always 0."""
-    op = operands.step.kernel.ops[number]
+    op = operands.step.graph.ops[number]
     assert isinstance(op.attr, int)
     place = operands.step.places[number][op.attr]
     return None if place is None else dict(operands.schedule.coordinates)[place]

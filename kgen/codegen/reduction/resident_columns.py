@@ -206,7 +206,7 @@ class ResidentColumnKernel:
 
     def reads_once(self) -> set[int]:
         """The accesses with one element for each column."""
-        ops = self.facts.step.kernel.ops
+        ops = self.facts.step.graph.ops
         return {access_of(self.facts.step, n) for n in self.parts.common if ops[n].name == "load"}
 
     def helpers(self, loads: Sequence[int]) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class ResidentColumnKernel:
     def own_names(self) -> None:
         """Register the names of scalars, sizes and the indices of a thread's columns."""
         rows, passed, exprs = self.values.rows, self.values.passed, self.writer.exprs
-        for n, op in enumerate(self.facts.step.kernel.ops):
+        for n, op in enumerate(self.facts.step.graph.ops):
             if op.name in ("scalar", "size"):
                 exprs[n] = Expr(self.values.parameter(op), PRIMARY)
             elif op.name == "index" and not self.parts.varies[n]:
@@ -246,7 +246,7 @@ class ResidentColumnKernel:
         """Lines that load the operands with one element for each column, before all others."""
         operands, passed = self.operands, self.values.passed
         lines: list[str] = []
-        for n, op in enumerate(self.facts.step.kernel.ops):
+        for n, op in enumerate(self.facts.step.graph.ops):
             if op.name != "load" or self.parts.varies[n] or n not in self.parts.common:
                 continue
             access = access_of(self.facts.step, n)
@@ -271,7 +271,7 @@ class ResidentColumnKernel:
         writer, values = self.writer, self.values
         lines = list(writer.lines(self.parts.of_row(phase)))
         for n in sorted(self.parts.common):
-            if n not in writer.exprs or self.facts.step.kernel.ops[n].name in ("const", "scalar", "size"):
+            if n not in writer.exprs or self.facts.step.graph.ops[n].name in ("const", "scalar", "size"):
                 continue
             code = writer.exprs[n].code
             if n not in values.passed:  # loads have their names already
@@ -287,7 +287,7 @@ class ResidentColumnKernel:
 
     def results(self, sinks: Sequence[int]) -> list[str]:
         """Lines that compute the results of a round for each column."""
-        ops, writer = self.facts.step.kernel.ops, self.writer
+        ops, writer = self.facts.step.graph.ops, self.writer
         lines: list[str] = []
         for n in sinks:
             by, member = self.facts.known.get(n, (n, ""))
@@ -305,7 +305,7 @@ class ResidentColumnKernel:
     # --- rounds -------------------------------------------------------------------------------------
 
     def rounds(self) -> tuple[ResidentRoundContext, ...]:
-        parts, ops, base = self.parts, self.facts.step.kernel.ops, self.facts.base
+        parts, ops, base = self.parts, self.facts.step.graph.ops, self.facts.base
         rounds: list[ResidentRoundContext] = []
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.facts.known]
@@ -350,7 +350,7 @@ class ResidentColumnKernel:
 
     def column_stores(self) -> tuple[tuple[Stored, ...], list[str]]:
         """The packs of outputs with one element a column, and the lines that fill them or store directly."""
-        ops, last = self.facts.step.kernel.ops, self.parts.last()
+        ops, last = self.facts.step.graph.ops, self.parts.last()
         loads = [
             load_one(self.places, self.writer, n)
             for n in last

@@ -102,7 +102,7 @@ class Rounds:
 
     def at_once(self, number: int, mine: Accumulator) -> int | None:
         """The access whose groups the state can take whole, as loaded: for extremes of halves, sums of bytes."""
-        operands, ops = self.operands, self.operands.step.kernel.ops
+        operands, ops = self.operands, self.operands.step.graph.ops
         if not mine.at_once:
             return None
         value = ops[number].args[0]
@@ -117,7 +117,7 @@ class Rounds:
     def result(self, number: int) -> Value:
         """The result of a reduction for a row."""
         step, schedule = self.operands.step, self.operands.schedule
-        op = step.kernel.ops[number]
+        op = step.graph.ops[number]
         by, member = self.known.get(number, (number, ""))
         mine, state = self.states[by]
         value = self.values.unique(names.value(label_of(step, op)))

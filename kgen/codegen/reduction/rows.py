@@ -185,7 +185,7 @@ class RowKernel:
     # --- rounds, and the outputs of whole rows --------------------------------------------------------
 
     def written_rounds(self) -> tuple[Round, ...]:
-        parts, ops, base = self.parts, self.facts.step.kernel.ops, self.facts.base
+        parts, ops, base = self.parts, self.facts.step.graph.ops, self.facts.base
         found: list[Round] = []
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.facts.known]
@@ -279,7 +279,7 @@ class RowKernel:
         """The registers that hold elements of a row."""
         vectors, group = self.facts.schedule.vectors, self.facts.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
-        ops = self.facts.step.kernel.ops
+        ops = self.facts.step.graph.ops
         return (
             *map(self.registers.declared, loads),
             *(Declared(register_type(ops[n].dtype), self.calls.kept_array(n) + array) for n in self.values.kept),
@@ -293,7 +293,7 @@ class RowKernel:
         lines: list[str] = []
         rows, reciprocals = self.values.rows, self.values.reciprocals
         for n in sorted(self.parts.common):
-            if n in self.writer.exprs and self.facts.step.kernel.ops[n].name not in ("const", "scalar", "size"):
+            if n in self.writer.exprs and self.facts.step.graph.ops[n].name not in ("const", "scalar", "size"):
                 rows[n] = self.writer.exprs[n].code
                 if n in self.parts.divisors and n not in reciprocals:
                     reciprocals[n] = self.values.unique(names.reciprocal(rows[n]))
@@ -302,7 +302,7 @@ class RowKernel:
 
     def fetched(self) -> tuple[Value, ...]:
         """The values that a thread loads, or computes from indices, once a row."""
-        ops, parts, exprs = self.facts.step.kernel.ops, self.parts, self.writer.exprs
+        ops, parts, exprs = self.facts.step.graph.ops, self.parts, self.writer.exprs
         found: list[Value] = []
         for number, op in enumerate(ops):
             if op.name in ("scalar", "size"):
@@ -325,7 +325,7 @@ class RowKernel:
 
     def stores(self) -> tuple[str, ...]:
         """The lines that store outputs with one element a row."""
-        ops, last = self.facts.step.kernel.ops, self.parts.last()
+        ops, last = self.facts.step.graph.ops, self.parts.last()
         loads = [self.row_load(n) for n in last if ops[n].name == "load" and n not in self.writer.exprs]
         lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]
         for n in self.parts.row_stores:

@@ -24,7 +24,7 @@ from kgen.partition.trace import spread
 
 def access_of(step: ReductionStep, number: int) -> int:
     """The number of a load's or store's access."""
-    op = step.kernel.ops[number]
+    op = step.graph.ops[number]
     assert isinstance(op.attr, IndexMap)
     axes = spread(op, step.places[number], len(step.shape))
     return next(i for i, t in enumerate(step.accesses) if (t.operand, t.axes) == (op.attr.operand, axes))
@@ -32,10 +32,10 @@ def access_of(step: ReductionStep, number: int) -> int:
 
 def by_value(step: ReductionStep, number: int, unique: names.Unique) -> tuple[str, str]:
     """The type and name of the parameter for a scalar, size or index."""
-    op = step.kernel.ops[number]
+    op = step.graph.ops[number]
     if op.name == "scalar":
         assert isinstance(op.attr, int)
-        scalar = step.kernel.scalars[op.attr]
+        scalar = step.graph.scalars[op.attr]
         return register_type(scalar.dtype), unique(names.value(scalar.name))
     if op.name == "index":
         assert isinstance(op.attr, int)
@@ -62,10 +62,10 @@ class SectionWriter(Writer):
 
     def _spelled(self, op: Op) -> Spelling:
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
-            source = self.step.kernel.ops[op.args[0]]
+            source = self.step.graph.ops[op.args[0]]
             if source.dtype is BFLOAT16:
                 return Spelling(call("to_float", [self.exprs[op.args[0]]]), ("to_float",))
-        if op.name == "exp" and (number := self.step.kernel.ops.index(op)) in self.summed_exps | self.scaled_exps:
+        if op.name == "exp" and (number := self.step.graph.ops.index(op)) in self.summed_exps | self.scaled_exps:
             name = "exp_approx" if number in self.summed_exps else "exp_scaled_2_24"
             helper = "exp_approx_f32" if number in self.summed_exps else name
             return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
@@ -85,7 +85,7 @@ class SectionWriter(Writer):
 
     def _store(self, numbers: Sequence[int]) -> None:
         for number in numbers:
-            op = self.step.kernel.ops[number]
+            op = self.step.graph.ops[number]
             if op.name == "reduce":
                 self.comment(self.origins[number])
                 accumulator, name = self.states[number]
@@ -152,10 +152,10 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
 def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
     """Elements that are read: one parameter for each access, however many ops load it."""
     found: dict[int, Argument] = {}
-    loads = sorted((access_of(step, n), n) for n in selected if step.kernel.ops[n].name == "load")
+    loads = sorted((access_of(step, n), n) for n in selected if step.graph.ops[n].name == "load")
     for access, number in loads:
         if access not in found:
-            operand = step.kernel.operands[step.accesses[access].operand]
+            operand = step.graph.operands[step.accesses[access].operand]
             value = writer.unique(names.value(operand.name))
             found[access] = Argument("read", access, f"const {register_type(operand.dtype)} {value}")
             writer.headers += headers_of(operand.dtype)
@@ -165,7 +165,7 @@ def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) 
 
 def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Sequence[int]) -> list[Argument]:
     """Values of a row, reciprocals of divisors, and values that earlier functions have kept."""
-    step, ops = parts.step, parts.step.kernel.ops
+    step, ops = parts.step, parts.step.graph.ops
     arguments: list[Argument] = []
     outside = {a for n in selected for a in ops[n].args if a not in selected}
     for number in sorted(outside):
@@ -185,7 +185,7 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
 
 def _by_value(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
     """Scalars, sizes and indices."""
-    ops = step.kernel.ops
+    ops = step.graph.ops
     arguments: list[Argument] = []
     for number in selected:
         if ops[number].name in ("scalar", "size", "index"):
@@ -209,7 +209,7 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             arguments.append(Argument("state", number, f"{accumulator.of_element}& {state}"))
         else:
             access = access_of(step, number)
-            operand = step.kernel.operands[step.accesses[access].operand]
+            operand = step.graph.operands[step.accesses[access].operand]
             reads = step.accesses[access].reads
             result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
             writer.places[step.accesses[access].operand] = result
@@ -217,19 +217,19 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             writer.headers += headers_of(operand.dtype)
     for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))
-        arguments.append(Argument("keep", number, f"{register_type(step.kernel.ops[number].dtype)}& {value}"))
+        arguments.append(Argument("keep", number, f"{register_type(step.graph.ops[number].dtype)}& {value}"))
     return arguments
 
 
 def kept_name(step: ReductionStep, number: int) -> str:
     """The name of a kept value: the user's, else one with its number."""
-    label = step.kernel.ops[number].label
+    label = step.graph.ops[number].label
     return label if label is not None else f"t{number}"
 
 
 def label_of(step: ReductionStep, op: Op) -> str:
     """The start of a reduction's names: the user's name for it, else its kind."""
-    outputs = {o.name for o in step.kernel.operands if o.role != "input"}
+    outputs = {o.name for o in step.graph.operands if o.role != "input"}
     attr = op.attr
     kind = getattr(attr, "kind", "t")
     return op.label if op.label is not None and op.label not in outputs else str(kind)

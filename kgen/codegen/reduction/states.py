@@ -19,7 +19,7 @@ KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "
 
 def known_of(step: ReductionStep) -> dict[int, tuple[int, str]]:
     """For each reduction that needs no state of its own: the one whose state has its result, and the member."""
-    ops = step.kernel.ops
+    ops = step.graph.ops
     kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
     return {
         n: (m, KNOWN[kinds[m], kinds[n]])
@@ -41,9 +41,9 @@ def states_of(step: ReductionStep, shared: Collection[int], *, has_32bit_index: 
     """
     unique = names.Unique()
     found: States = {}
-    for n, op in enumerate(step.kernel.ops):
+    for n, op in enumerate(step.graph.ops):
         if isinstance(op.attr, Reduction) and n not in shared:
-            mine = accumulator(op.attr, step.kernel.ops[op.args[0]].dtype, op.dtype)
+            mine = accumulator(op.attr, step.graph.ops[op.args[0]].dtype, op.dtype)
             mine = with_32bit_index(mine) if has_32bit_index else mine
             mine = without_compensation(mine) if is_brief else mine
             found[n] = (mine, unique(names.state(label_of(step, op))))

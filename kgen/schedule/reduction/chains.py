@@ -35,7 +35,7 @@ def prefers_split(
     if width <= target.tuning.rows.elements or not _kept_axis_is_fastest(step, sizes, given):
         return False
     space, reduced = _space(step, tuple(sizes), given)
-    itemsizes = [step.kernel.operands[t.operand].dtype.size for t in step.accesses]
+    itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
     return resident_mapping(RowFacts(step, space, itemsizes, addresses, (), target, reduced)) is None
 

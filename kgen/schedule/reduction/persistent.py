@@ -35,21 +35,21 @@ def choose_shared_operand(
 
 def _exchanged(step: ReductionStep, warps: int) -> int:
     """Bytes of the partials of all warps of a cluster: up to three numbers per reduction, in two copies."""
-    ops = step.kernel.ops
+    ops = step.graph.ops
     sizes = [ops[op.args[0]].dtype.size for op in ops if isinstance(op.attr, Reduction)]
     return 2 * warps * sum(3 * max(size, 4) for size in sizes)
 
 
 def _suits(step: ReductionStep) -> bool:
     """Whether the states of reductions are small, and the program does not use ``index()``."""
-    ops = step.kernel.ops
+    ops = step.graph.ops
     roomy = any(isinstance(op.attr, Reduction) and op.attr.kind in _LARGE_STATES for op in ops)
     return not roomy and not any(op.name == "index" for op in ops)
 
 
 def _reduced(step: ReductionStep) -> set[int]:
     """The accesses that reductions depend on."""
-    ops = step.kernel.ops
+    ops = step.graph.ops
     needed: set[int] = set()
     found: set[int] = set()
     for number in range(len(ops) - 1, -1, -1):

@@ -85,10 +85,10 @@ def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
 def _arithmetic(step: ReductionStep) -> tuple[str, ...]:
     """Why there are fewer rounds than in the program, and where exponentials may be less exact than float32."""
     found: list[str] = []
-    if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.kernel.ops):
+    if any(isinstance(op.attr, Reduction) and op.attr.kind == "exp_sum" for op in step.graph.ops):
         found.append(
             "online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum"
         )
-    if approximable_exponentials(step.kernel)[1]:
+    if approximable_exponentials(step.graph)[1]:
         found.append("shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice")
     return tuple(found)

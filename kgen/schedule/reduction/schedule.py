@@ -122,7 +122,7 @@ def varying_accesses(step: ReductionStep) -> tuple[bool, ...]:
     rank = len(step.shape)
     varies = {
         (op.attr.operand, spread(op, step.places[n], rank))
-        for n, op in enumerate(step.kernel.ops)
+        for n, op in enumerate(step.graph.ops)
         if isinstance(op.attr, IndexMap) and step.varies_along_row(n)
     }
     return tuple((t.operand, t.axes) in varies for t in step.accesses)
@@ -145,7 +145,7 @@ def is_small(space: IterationSpace, reduced: int, itemsizes: Sequence[int], vari
 def is_plain(step: ReductionStep) -> bool:
     """Whether a kernel has one round of reductions, and writes one element per row."""
     return max(step.phase()) == 1 and not any(
-        op.name == "store" and step.varies_along_row(n) for n, op in enumerate(step.kernel.ops)
+        op.name == "store" and step.varies_along_row(n) for n, op in enumerate(step.graph.ops)
     )
 
 
@@ -153,6 +153,6 @@ def state_bytes(step: ReductionStep) -> int:
     """Bytes of the states of all reductions of a kernel in one thread, at most."""
     return sum(
         _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)
-        for op in step.kernel.ops
+        for op in step.graph.ops
         if isinstance(op.attr, Reduction)
     )
