@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
@@ -52,8 +52,8 @@ class Guards(NamedTuple):
     Arrays are named; their exact types are always compared.  ``alike`` is a function and the arrays to call it with;
     ``same`` are pairs of names of one object; ``unless`` has to return False.  ``pointer`` is the path of attributes to
     the address, the last one called if ``pointer_call``, or a function.  ``stream`` returns the current stream; None
-    on the CPU.  ``numel`` is the attribute that counts elements, called if ``numel_call``.  ``mark_written`` is
-    called with the arrays that the kernels write.
+    on the CPU.  ``strides`` is the source of an array's strides; ``stride_bytes`` has their unit, by array, where it is
+    not the element.  ``mark_written`` is called with the arrays that the kernels write.
 
     ``views`` lets C compare arrays that it has seen: True for arrays with NumPy's struct, or the capsule of a library's
     DLPack functions and the descriptor of an attribute that is False for each array.
@@ -66,10 +66,14 @@ class Guards(NamedTuple):
     alike: tuple[Callable[..., bool], tuple[str, ...]] | None = None
     same: tuple[tuple[str, str], ...] = ()
     unless: Callable[[], bool] | None = None
-    numel: str = "size"
-    numel_call: bool = False
+    strides: str = "strides"
+    stride_bytes: Mapping[str, int] = {}
     mark_written: Callable[[tuple[Any, ...]], None] | None = None
     views: Any = None
+
+
+#: From extents and strides, in elements, to a new array.
+Allocator = Callable[[tuple[int, ...], tuple[int, ...]], Any]
 
 
 class Adapter(Protocol):
@@ -164,12 +168,12 @@ class Adapter(Protocol):
         """
         ...
 
-    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
-        """The same for arrays in C order of the same rank, with any extents."""
+    def class_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        """The same for arrays of the same rank, with any extents and strides."""
         ...
 
-    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        """A function from a shape, in the library's own form, to a new array in C order."""
+    def class_allocator(self, dtype: DType, like: Any) -> Allocator:
+        """:meth:`empty` as a function of extents and strides; for arrays with :meth:`class_guards`."""
         ...
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
@@ -214,11 +218,11 @@ class Defaults:
     def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         return None
 
-    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+    def class_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         return None
 
-    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        raise NotImplementedError  # not called where dense_guards() returns None
+    def class_allocator(self, dtype: DType, like: Any) -> Allocator:
+        raise NotImplementedError  # not called where class_guards() returns None
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         raise NotImplementedError  # not called where guards() returns None

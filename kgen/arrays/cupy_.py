@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from kgen.arrays.base import AttributeGuard, Defaults, Device, Guards, as_python, cuda, is_c_order, span
+from kgen.arrays.base import Allocator, AttributeGuard, Defaults, Device, Guards, as_python, cuda, is_c_order, span
 from kgen.arrays.numpy_ import TO_NUMPY, dtype_of
 from kgen.diagnostics import error
 from kgen.dtypes import DType
@@ -80,18 +80,16 @@ class CupyAdapter(Defaults):
                 attributes += [AttributeGuard(name, ("shape",), x.shape), AttributeGuard(name, ("strides",), x.strides)]
         return self._guards(arrays, attributes)
 
-    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
-        if not all(hasattr(x, "_c_contiguous") for _, x, _ in arrays):
-            return None
-        flags = [AttributeGuard(name, ("_c_contiguous",), True) for name, _, _ in arrays]
-        return self._guards(arrays, [*flags, *(AttributeGuard(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
+    def class_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        return self._guards(arrays, [AttributeGuard(name, ("ndim",), x.ndim) for name, x, _ in arrays])
 
     def _guards(self, arrays: Sequence[tuple[str, Any, bool]], attributes: Sequence[AttributeGuard]) -> Guards:
         dtypes = [AttributeGuard(name, ("dtype",), x.dtype) for name, x, _ in arrays]
         several = self._cupy.cuda.runtime.getDeviceCount() > 1
         devices = [AttributeGuard(name, ("data", "device_id"), x.data.device_id) for name, x, _ in arrays if several]
         stream = self.current_stream(cuda(arrays[0][1].data.device_id))
-        return Guards((*dtypes, *devices, *attributes), ("data", "ptr"), False, stream)
+        sizes = {name: x.itemsize for name, x, _ in arrays}
+        return Guards((*dtypes, *devices, *attributes), ("data", "ptr"), False, stream, stride_bytes=sizes)
 
     def allocating_on(self, stream: int, device: Device) -> AbstractContextManager[Any]:
         streams = self._cupy.cuda
@@ -105,16 +103,20 @@ class CupyAdapter(Defaults):
         current, index = self._cupy.cuda.get_current_stream, device.index
         return lambda: current(index).ptr
 
-    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        if self._cupy.cuda.runtime.getDeviceCount() == 1:
-            return partial(self._cupy.ndarray, dtype=TO_NUMPY[dtype])
-        device, kind = like.device, TO_NUMPY[dtype]
+    def class_allocator(self, dtype: DType, like: Any) -> Allocator:
+        array, kind, some = self._cupy.ndarray, TO_NUMPY[dtype], self._some(like)
+        is_only = self._cupy.cuda.runtime.getDeviceCount() == 1
 
-        def make(shape: tuple[int, ...]) -> Any:
-            with device:
-                return self._cupy.ndarray(shape, kind)
+        def make(shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+            is_plain = is_only and is_c_order(shape, strides)
+            return array(shape, kind) if is_plain else self.empty(shape, strides, dtype, some)
 
         return make
+
+    def _some(self, like: Any) -> Any:
+        """An array on the same device, which keeps no array of the caller alive."""
+        with like.device:
+            return self._cupy.empty((), like.dtype)
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         if is_c_order(shape, strides) and self._cupy.cuda.runtime.getDeviceCount() == 1:
@@ -122,9 +124,7 @@ class CupyAdapter(Defaults):
             array, allocate, kind = self._cupy.ndarray, self._cupy.cuda.alloc, TO_NUMPY[dtype]
             size = prod(shape) * kind.itemsize
             return lambda: array(shape, kind, allocate(size))
-        with like.device:
-            some = self._cupy.empty((), like.dtype)  # on the same device; keeps no array of the caller alive
-        return partial(self.empty, shape, strides, dtype, some)
+        return partial(self.empty, shape, strides, dtype, self._some(like))
 
     def item(self, x: Any) -> bool | int | float | complex:
         return as_python(x.item(), dtype_of(x.dtype))

@@ -11,6 +11,7 @@ import numpy as np
 
 from kgen.arrays.base import (
     MALFORMED,
+    Allocator,
     AttributeGuard,
     Defaults,
     Device,
@@ -104,18 +105,19 @@ class NumpyAdapter(Defaults):
         ]
         return self._guards(arrays, exact)
 
-    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
-        flags = [AttributeGuard(name, ("flags", "c_contiguous"), True) for name, _, _ in arrays]
-        return self._guards(arrays, [*flags, *(AttributeGuard(name, ("ndim",), x.ndim) for name, x, _ in arrays)])
+    def class_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        return self._guards(arrays, [AttributeGuard(name, ("ndim",), x.ndim) for name, x, _ in arrays])
 
     @staticmethod
     def _guards(arrays: Sequence[tuple[str, Any, bool]], attributes: Sequence[AttributeGuard]) -> Guards:
         dtypes = [AttributeGuard(name, ("dtype",), x.dtype) for name, x, _ in arrays]
         writable = [AttributeGuard(name, ("flags", "writeable"), True) for name, _, written in arrays if written]
-        return Guards((*dtypes, *attributes, *writable), address_of, False, None, views=_has_known_struct() or None)
+        sizes = {name: x.itemsize for name, x, _ in arrays}
+        views = _has_known_struct() or None
+        return Guards((*dtypes, *attributes, *writable), address_of, False, None, stride_bytes=sizes, views=views)
 
-    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        return partial(np.empty, dtype=TO_NUMPY[dtype])
+    def class_allocator(self, dtype: DType, like: Any) -> Allocator:
+        return lambda shape, strides: empty(shape, strides, dtype)
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
         return partial(empty, shape, strides, dtype)

@@ -10,6 +10,7 @@ from typing import Any
 
 from kgen.arrays.base import (
     CPU,
+    Allocator,
     AttributeGuard,
     Defaults,
     Device,
@@ -153,22 +154,20 @@ class TorchAdapter(Defaults):
         return private if agrees else public
 
     def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
-        return self._guards(arrays, dense=False)
+        return self._guards(arrays, any_layout=False)
 
-    def dense_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
-        return self._guards(arrays, dense=True)
+    def class_guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
+        return self._guards(arrays, any_layout=True)
 
-    def _guards(self, arrays: Sequence[tuple[str, Any, bool]], dense: bool) -> Guards | None:
+    def _guards(self, arrays: Sequence[tuple[str, Any, bool]], any_layout: bool) -> Guards | None:
         if self._forward._current_level >= 0:
             return None  # every tensor has to be checked for a tangent
         distinct, same = _distinct(arrays)
-        check = _torch_guards([x for _, x in distinct], dense)  # torch's guards accept each tensor only once
+        check = _torch_guards([x for _, x in distinct], any_layout)  # torch's guards accept each tensor only once
         attributes = [AttributeGuard(self._forward, ("_current_level",), -1)]
         for name, x in distinct:
             if check is None:
-                attributes += _attribute_guards(name, x, dense)
-            if dense:
-                attributes.append(AttributeGuard(name, ("is_contiguous",), True, call=True))
+                attributes += _attribute_guards(name, x, any_layout)
         tensor = distinct[0][1]
         return Guards(
             tuple(attributes),
@@ -178,8 +177,7 @@ class TorchAdapter(Defaults):
             alike=(check or _same_keys([x for _, x in distinct]), tuple(name for name, _ in distinct)),
             same=same,
             unless=self._grad_enabled if any(x.requires_grad for _, x in distinct) else None,
-            numel="numel",
-            numel_call=True,
+            strides="stride()",
             mark_written=self._bump,
             views=self._views([x for _, x in distinct]),
         )
@@ -195,16 +193,30 @@ class TorchAdapter(Defaults):
         interface = getattr(self._torch.Tensor, "__dlpack_c_exchange_api__", None)  # of newer versions
         return (interface, self._torch._C.TensorBase.requires_grad) if plain and interface is not None else None
 
-    def dense_allocator(self, dtype: DType, like: Any) -> Callable[[tuple[int, ...]], Any]:
-        return partial(self._torch.empty, dtype=self.to_torch[dtype], device=like.device)
+    def class_allocator(self, dtype: DType, like: Any) -> Allocator:
+        theirs, private = self.to_torch[dtype], self._allocate_on(like)
+        if private is not None:
+            return lambda shape, strides: private(shape, strides, theirs)
+        return partial(self._torch.empty_strided, dtype=theirs, device=like.device)
 
     def allocator(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, like: Any) -> Callable[[], Any]:
-        torch, theirs = self._torch, self.to_torch[dtype]
-        # torch's compiled graphs allocate with this: half the time of the public function.  It has no device argument.
-        private = getattr(getattr(torch._C._dynamo, "guards", None), "_empty_strided_cuda", None)
-        if private is not None and like.is_cuda and torch.cuda.device_count() == 1:
+        theirs, private = self.to_torch[dtype], self._allocate_on(like)
+        if private is not None:
             return partial(private, shape, strides, theirs)
-        return partial(torch.empty_strided, shape, strides, dtype=theirs, device=like.device)
+        return partial(self._torch.empty_strided, shape, strides, dtype=theirs, device=like.device)
+
+    def _allocate_on(self, like: Any) -> Callable[..., Any] | None:
+        """What torch's compiled graphs allocate with: half the time of the public function, without a device argument.
+
+        None where there are several devices.
+        """
+        torch = self._torch
+        if not like.is_cuda or torch.cuda.device_count() != 1:
+            return None
+        found: Callable[..., Any] | None = getattr(
+            getattr(torch._C._dynamo, "guards", None), "_empty_strided_cuda", None
+        )
+        return found
 
     def item(self, x: Any) -> bool | int | float | complex:
         return as_python(x.item(), self.spec(x).dtype)
@@ -214,18 +226,18 @@ class TorchAdapter(Defaults):
 _PROVEN = ((2, 11), (2, 13))
 
 
-def _torch_guards(tensors: Sequence[Any], any_extents: bool) -> Callable[..., bool] | None:
+def _torch_guards(tensors: Sequence[Any], any_layout: bool) -> Callable[..., bool] | None:
     """``check(*tensors)`` in C++, from torch.compile's machinery: type, dispatch keys, dtype, device, sizes, strides.
 
-    A quarter of the time of the same in Python.  ``any_extents``: compare only the number of sizes and strides.
+    A quarter of the time of the same in Python.  ``any_layout``: compare only the number of sizes and strides.
     """
     version = sys.modules["torch"].__version__.split(".")
     if not _PROVEN[0] <= (int(version[0]), int(version[1])) <= _PROVEN[1]:
         return None
     from torch._C._dynamo.guards import TensorGuards
 
-    sizes: Any = [[None] * x.ndim if any_extents else list(x.shape) for x in tensors]
-    strides: Any = [[None] * x.ndim if any_extents else list(x.stride()) for x in tensors]
+    sizes: Any = [[None] * x.ndim if any_layout else list(x.shape) for x in tensors]
+    strides: Any = [[None] * x.ndim if any_layout else list(x.stride()) for x in tensors]
     guards = TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
     check: Callable[..., bool] = guards.check
     return check
@@ -238,13 +250,13 @@ def _distinct(arrays: Sequence[tuple[str, Any, bool]]) -> tuple[list[tuple[str, 
     return distinct, tuple((name, first[id(x)]) for name, x, _ in arrays if first[id(x)] != name)
 
 
-def _attribute_guards(name: str, x: Any, dense: bool) -> list[AttributeGuard]:
+def _attribute_guards(name: str, x: Any, any_layout: bool) -> list[AttributeGuard]:
     """What :func:`_torch_guards` compares, as guards in Python."""
     attributes = [
         AttributeGuard(name, ("dtype",), x.dtype), AttributeGuard(name, ("device",), x.device),
         AttributeGuard(name, ("requires_grad",), x.requires_grad), AttributeGuard(name, ("ndim",), x.ndim),
     ]  # fmt: skip
-    if not dense:
+    if not any_layout:
         attributes += [
             AttributeGuard(name, ("shape",), x.shape),
             AttributeGuard(name, ("stride",), x.stride(), call=True),

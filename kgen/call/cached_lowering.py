@@ -34,7 +34,7 @@ class CachedLowering:
         self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = pipeline.allocate
     ) -> Lowered:
         """``allocate`` allocates the outputs; the default only computes their layouts."""
-        return pipeline.lower(self.program, operands, target, Stages(self._specialise, allocate, self._decide))
+        return pipeline.lower(self.program, operands, target, Stages(self.specialise, allocate, self._decide))
 
     def warn(self, lints: Sequence[Diagnostic]) -> None:
         """Show each lint once."""
@@ -42,7 +42,8 @@ class CachedLowering:
 
         warn(lints, self.lints)
 
-    def _specialise(self, program: Program, operands: Operands) -> Specialised:
+    def specialise(self, program: Program, operands: Operands) -> Specialised:
+        """The IR for these argument types, from the cache."""
         key = operands.typing_key
         found = self._specialised.get(key)
         if found is None:

@@ -113,8 +113,8 @@ class PreparedCall:
         )
         session = self.session
         return ObservedCall(
-            self.engine, self.args, self.named, self.out, self.values, self.outs, operands, session.adapter,
-            session.like, self.launcher,
+            self.engine, self.args, self.named, self.out, self.values, self.outs, operands, self.lowered,
+            session.adapter, session.like, self.launcher,
         )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ class Engine:
     fast_calls: list[FastCall] = field(default_factory=list)
     _records: dict[Lowered, CallRecord] = field(default_factory=dict)
     _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
-    _shapes: dict[object, int] = field(default_factory=dict)  # number of shapes that each kernel was called on
+    _layouts: dict[object, int] = field(default_factory=dict)  # number of layouts that each kernel was called on
 
     def __post_init__(self) -> None:
         self.lowering = CachedLowering(self.program)
@@ -189,7 +189,7 @@ class Engine:
         if session.staging is not None or session.adapter.waits:
             return
         if record.calls == 1:
-            self._add_dense_fast_call(call)
+            self._add_class_fast_call(call)
         elif record.calls & (record.calls - 1) == 0:
             from kgen.call.fastpath import same_layout_call
 
@@ -198,15 +198,18 @@ class Engine:
                 self.fast_calls[MAX_FAST_CALLS - 1 :] = []
                 self.fast_calls.insert(0, made)
 
-    def _add_dense_fast_call(self, call: PreparedCall) -> None:
-        """At the second shape for the same code, add a fast path for any shape: more shapes will follow."""
+    def _add_class_fast_call(self, call: PreparedCall) -> None:
+        """At the second layout for the same code, add a fast path for its class: more layouts will follow.
+
+        Where that does not recognise the next ones, again at the fourth, the eighth and so on.
+        """
         lowered, adapter = call.lowered, call.outputs.session.adapter
         key = (id(lowered.specialised), lowered.schedules, adapter, call.out is None, len(call.named))
-        shapes = self._shapes[key] = self._shapes.get(key, 0) + 1
-        if shapes == 2:
-            from kgen.call.fastpath import any_dense_shape_call
+        layouts = self._layouts[key] = self._layouts.get(key, 0) + 1
+        if layouts > 1 and layouts & (layouts - 1) == 0:
+            from kgen.call.fastpath import same_class_call
 
-            made = any_dense_shape_call(call.observed())
+            made = same_class_call(call.observed())
             if made is not None:
                 self.fast_calls[MAX_FAST_CALLS - 1 :] = []
                 self.fast_calls.append(made)

@@ -154,7 +154,11 @@ class Outputs:
         if "buffer" in (self.specialised.graph.operands[o].role for o in (one, other)):
             return one == other
         a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._caller_array, (one, other)))
-        return overlap(a, b) is not Overlap.NONE
+        return self.meet(a, b)
+
+    def meet(self, one: Region, other: Region) -> bool:
+        """Whether two arrays have a byte in common."""
+        return overlap(one, other) is not Overlap.NONE
 
     def _caller_array(self, operand: int) -> Array:
         """An operand at the caller's address: copies on the GPU of NumPy arrays never overlap, the arrays may."""

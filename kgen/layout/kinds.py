@@ -62,11 +62,13 @@ def stride_patterns(
     Operands with the same pattern share one offset computation.  Operands with all strides 0 have None and no pattern.
     A dimension of size 1 counts as stride 0, so that unused strides neither split a pattern nor overflow 32 bits.
     """
-    patterns: dict[tuple[int, ...], int] = {}
+    patterns: list[tuple[int, ...]] = []  # no dict: strides may be traced, and hashing takes their value
     found: list[int | None] = []
     for operand in operands:
         pattern = tuple([s if n != 1 else 0 for n, s in zip(space.shape, space.strides[operand], strict=True)])
-        found.append(patterns.setdefault(pattern, len(patterns)) if any(pattern) else None)
+        if any(pattern) and pattern not in patterns:
+            patterns.append(pattern)
+        found.append(patterns.index(pattern) if any(pattern) else None)
     return tuple(patterns), tuple(found)
 
 

@@ -62,8 +62,8 @@ def overlap(a: Region, b: Region) -> Overlap:
     """
     if 0 in a.shape or 0 in b.shape:
         return Overlap.NONE
-    start_a, end_a, terms_a = _extent(a)
-    start_b, end_b, terms_b = _extent(b)
+    start_a, end_a, terms_a = byte_range(a)
+    start_b, end_b, terms_b = byte_range(b)
     if end_a <= start_b or end_b <= start_a:
         return Overlap.NONE
     if a.pointer == b.pointer and a.itemsize == b.itemsize and _walked(a) == _walked(b):
@@ -84,7 +84,7 @@ def _walked(region: Region) -> list[tuple[int, int]]:
     return [(n, s) for n, s in zip(region.shape, region.strides, strict=True) if n != 1]
 
 
-def _extent(region: Region) -> tuple[int, int, list[tuple[int, int]]]:
+def byte_range(region: Region) -> tuple[int, int, list[tuple[int, int]]]:
     """The first byte, one past the last, and the axes as (byte step > 0, largest index), none of them empty."""
     start = region.pointer
     end = start + region.itemsize

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
 from kgen.partition.step import Step
-from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Signature
+from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Place, Room, Signature, with_room
 from kgen.schedule.expressions import Expr
 from kgen.schedule.launch import Launch
 
@@ -36,7 +36,7 @@ class Module(Protocol):
     def status(result: Any) -> Any: ...
 
     status_source: str  # the same as Python source, of ``{result}``
-    resize_source: str  # Python source that sets the number of ``{blocks}`` of a ``{launch}``
+    resize_source: str  # Python source that sets the ``{grid}`` of a ``{launch}``, a tuple
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None: ...
 
@@ -45,6 +45,10 @@ class Module(Protocol):
         ...
 
     def is_capturing(self, stream: int) -> bool: ...
+
+    def clusters(self, kernel: str, launch: Launch) -> int:
+        """How many clusters fit the device at a time; ``ALL_CLUSTERS`` where they are not persistent."""
+        ...
 
     def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
         """The code's address, grid, block, shared bytes, OS threads, cluster, whether it is cooperative, and whether it
@@ -102,9 +106,8 @@ class Launcher:
         self.entries = tuple(entry for entry, _ in kernels)
         self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels)
-        self._layout = ParameterLayout.of(
-            self.signature, [e for e, _ in kernels], self._launches, extents, steps, buffers
-        )
+        self._described = self.signature, self.entries, self._launches, extents, steps, buffers
+        self._layout = ParameterLayout.of(*self._described)
         # Free buffers by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
         self.ready: dict[int, list[ParameterBuffer]] = {}
 
@@ -170,19 +173,33 @@ class Launcher:
             if status:
                 module.recover(name, arguments, status)
 
-    def copy(self) -> Launcher:
-        """The same kernels with buffers of their own, for a caller that modifies them."""
+    def roomy(self) -> Launcher:
+        """The same kernels with buffers of their own, for a caller that modifies them, and with room for more."""
         made = copy(self)
         made.ready = {}
+        made._layout = ParameterLayout.of(*self._described, room=with_room)
         return made
 
-    def element_counts(self) -> tuple[tuple[int, int], ...]:
-        """For each kernel, the offset of its element count in the parameters, and its bits."""
-        found: list[tuple[int, int]] = []
-        for entry, table in zip(self.entries, self._layout.tables, strict=True):
-            where = [at for p, at in zip(entry.parameters, table, strict=True) if p.kind == "n"]
-            found.append((where[0], entry.schedule.index_bits))
-        return tuple(found)
+    @property
+    def rooms(self) -> tuple[Room, ...]:
+        """The memory that the kernels share."""
+        return self._layout.rooms
+
+    def places(self) -> tuple[tuple[Place, ...], ...]:
+        """For each kernel, where the parameters are that depend on extents and strides."""
+        return tuple(
+            tuple(
+                Place(p.kind, p.key, offset)
+                for p, offset in zip(entry.parameters, table, strict=True)
+                if p.kind in ("size", "layout", "n")
+            )
+            for entry, table in zip(self.entries, self._layout.tables, strict=True)
+        )
+
+    def clusters(self, number: int) -> int:
+        """How many clusters of kernel ``number`` run at a time, for its launch rule."""
+        found: int = self.module.clusters(self.names[number], self._launches[number])
+        return found
 
     def parameter_image(self) -> bytearray:
         """The bytes of the parameters before any variable is written."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DType
@@ -72,6 +73,54 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a parameter that depends on extents is in memory; ``kind`` and ``key`` are as in ``Parameter``."""
+
+    kind: Literal["size", "layout", "n"]
+    key: int | str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Scratch memory of ``size`` bytes.
+
+    ``kernel``: the number of its kernel, None for a buffer between kernels.  ``needed``: the bytes that are used, over
+    the named values of the kernel's launch rule, or the program's dimension symbols.
+    """
+
+    kernel: int | None
+    needed: Expr
+    size: int
+
+
+def exactly(size: int) -> int:
+    return size
+
+
+def with_room(size: int) -> int:
+    """Bytes for what may be larger in later calls: four times as much of little memory, no more of much."""
+    return max(size, min(4 * size, 1 << 20))
+
+
+class _Shared:
+    """Takes rooms one after another."""
+
+    def __init__(self, room: Callable[[int], int]) -> None:
+        self.room = room
+        self.rooms: list[Room] = []
+        self.end = 0
+
+    def take(self, kernel: int | None, needed: Expr, names: Mapping[str, int]) -> int:
+        """Where the memory starts."""
+        start = self.end
+        size = self.room(evaluate(aligned(needed), names))
+        self.rooms.append(Room(kernel, needed, size))
+        self.end = start + size
+        return start
+
+
+@dataclass(frozen=True, slots=True)
 class ParameterLayout:
     """Offsets of parameters, and fixed values.  ``tables``: for each kernel, the offset of each parameter."""
 
@@ -81,6 +130,7 @@ class ParameterLayout:
     tables: tuple[tuple[int, ...], ...]
     scratch: int  # bytes of memory that the kernels share
     scratch_at: tuple[tuple[int, int], ...]  # offset of a pointer, and its offset into that memory
+    rooms: tuple[Room, ...]  # the parts of that memory
 
     @staticmethod
     def of(
@@ -90,13 +140,14 @@ class ParameterLayout:
         extents: Mapping[str, int],
         steps: Sequence[Step],
         buffers: Mapping[int, Expr],
+        room: Callable[[int], int] = exactly,
     ) -> ParameterLayout:
-        """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: the bytes, by operand."""
-        starts: dict[int, int] = {}
-        scratch = 0
-        for operand, size in buffers.items():
-            starts[operand] = scratch
-            scratch += evaluate(aligned(size), extents)
+        """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: the bytes, by operand.
+
+        ``room``: the bytes to take for memory of so many bytes.
+        """
+        shared = _Shared(room)
+        starts = {operand: shared.take(None, size, extents) for operand, size in buffers.items()}
         patches: list[tuple[int, int]] = []
         start = ALIGNMENT * len(signature.variables)
         fixed = bytearray()
@@ -108,7 +159,7 @@ class ParameterLayout:
             fixed.extend(bytes(-len(fixed) % ALIGNMENT))
             return offset
 
-        for entry, launch in zip(entries, launches, strict=True):
+        for number, (entry, launch) in enumerate(zip(entries, launches, strict=True)):
             table: list[int] = []
             for parameter in entry.parameters:
                 match parameter.kind:
@@ -119,9 +170,8 @@ class ParameterLayout:
                         table.append(patches[-1][0])
                     case "scratch":
                         assert parameter.bytes is not None
-                        patches.append((place(bytes(8)), scratch))
+                        patches.append((place(bytes(8)), shared.take(number, parameter.bytes, launch.lets)))
                         table.append(patches[-1][0])
-                        scratch += evaluate(aligned(parameter.bytes), launch.lets)
                     case "scalar":
                         scalar = steps[entry.step].graph.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])
@@ -132,8 +182,9 @@ class ParameterLayout:
                     case "n":
                         table.append(place(launch.n.to_bytes(entry.schedule.index_bits // 8, "little")))
             tables.append(tuple(table))
-        total = start + len(fixed) + 8 * sum(map(len, tables))
-        return ParameterLayout(total, bytes(fixed), start, tuple(tables), scratch, tuple(patches))
+        size = start + len(fixed) + 8 * sum(map(len, tables))
+        rooms = tuple(shared.rooms)
+        return ParameterLayout(size, bytes(fixed), start, tuple(tables), shared.end, tuple(patches), rooms)
 
     def memory(self, scratch: int) -> ParameterMemory:
         """Memory for one launch at a time; ``scratch`` is the address of the kernels' scratch memory."""

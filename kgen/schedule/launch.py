@@ -13,7 +13,7 @@ from struct import Struct, calcsize
 from typing import Any, Literal
 
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.expressions import PYTHON_FUNCTIONS, Expr, Name, evaluate, extent, magic, python, shift, shown
+from kgen.schedule.expressions import PYTHON_FUNCTIONS, Expr, Name, evaluate, magic, python, shift, shown
 from kgen.schedule.schedule import Schedule
 
 Dim3 = tuple[int, int, int]
@@ -21,7 +21,8 @@ Dim3 = tuple[int, int, int]
 #: How many clusters of the kernel fit the device at a time.  Known when the kernel is loaded.
 CLUSTERS = Name("clusters")
 
-_ALL_CLUSTERS = 2**31 - 1  # as many as any grid has
+#: As many as any grid has.
+ALL_CLUSTERS = 2**31 - 1
 
 FieldType = Literal["int", "unsigned int", "long long"]
 
@@ -164,12 +165,7 @@ class Rule:
             lets += f"; {CLUSTERS.of} = how many clusters of {self.persistent_cluster} blocks fit the device"
         return f"launch: {' x '.join(sides)} blocks of {self.block} threads{lets}"
 
-    @property
-    def only_counts(self) -> bool:
-        """Whether a launch depends only on ``n``, the number of elements of one dimension."""
-        return not self.struct and self.lets == (("n", extent(0)),)
-
     def launch(self, space: IterationSpace) -> Launch:
         """Evaluates the rule for a space."""
-        grid, n, values, lets = self._function(space.shape, space.strides, _ALL_CLUSTERS)
+        grid, n, values, lets = self._function(space.shape, space.strides, ALL_CLUSTERS)
         return Launch(self, grid, n, self.packer.pack(*values), lets)

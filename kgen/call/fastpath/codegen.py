@@ -24,6 +24,8 @@ from kgen.runtime.scalars import pack
 from kgen.runtime.stream import stream_handle
 
 if TYPE_CHECKING:
+    from kgen.call.cached_lowering import CachedLowering
+    from kgen.lowering import Lowered
     from kgen.runtime.launcher import Launcher
     from kgen.schedule.step_layout import Array
 
@@ -35,6 +37,7 @@ class Caller(Protocol):
     """The engine of a call.  A fast path sets ``ran_on``."""
 
     program: Program
+    lowering: CachedLowering
     ran_on: str | None
 
 
@@ -52,6 +55,7 @@ class ObservedCall:
     values: Mapping[str, Value]
     outs: Sequence[ArrayValue | None]
     operands: tuple[Operand, ...]
+    lowered: Lowered
     adapter: Adapter
     like: Any
     launcher: Launcher

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from kgen.diagnostics import KgenError, error
 from kgen.runtime.cpu import build
-from kgen.schedule.launch import Launch
+from kgen.schedule.launch import ALL_CLUSTERS, Launch
 
 Dim3 = tuple[int, int, int]
 
@@ -74,7 +74,7 @@ class CpuModule:
         return entry(*arguments)
 
     status_source = "{result}"
-    resize_source = "{launch} = ({launch}[0], {blocks}, *{launch}[2:])"
+    resize_source = "{launch} = ({launch}[0], *{grid}, *{launch}[4:])"
 
     @staticmethod
     def status(result: Any) -> Any:
@@ -88,6 +88,10 @@ class CpuModule:
     @staticmethod
     def is_capturing(stream: int) -> bool:
         return False
+
+    @staticmethod
+    def clusters(kernel: str, launch: Launch) -> int:
+        return ALL_CLUSTERS
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
         raise self._error(kernel, status)

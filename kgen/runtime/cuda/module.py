@@ -23,7 +23,7 @@ from kgen.runtime.cuda.driver import (
     launch_failed,
     require,
 )
-from kgen.schedule.launch import Launch
+from kgen.schedule.launch import ALL_CLUSTERS, Launch
 
 if TYPE_CHECKING:
     from kgen.runtime.cuda.memory import DeviceBuffer
@@ -95,7 +95,7 @@ class CudaModule:
         return config, self._function(kernel), params, 0
 
     status_source = "{result}[0]"
-    resize_source = "{launch}[0].gridDimX = {blocks}"
+    resize_source = "{launch}[0].gridDimX, {launch}[0].gridDimY, {launch}[0].gridDimZ = {grid}"
 
     def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
         grid = self._grid(kernel, launch)
@@ -103,9 +103,13 @@ class CudaModule:
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
+        return launch.grid_on(self.clusters(kernel, launch)) if launch.rule.persistent_cluster else launch.grid
+
+    def clusters(self, kernel: str, launch: Launch) -> int:
+        """How many clusters fit the device at a time; ``ALL_CLUSTERS`` where they are not persistent."""
         cluster = launch.rule.persistent_cluster
         if not cluster:
-            return launch.grid
+            return ALL_CLUSTERS
         found = self._active_clusters.get(kernel)
         if found is None:
             driver = self._driver
@@ -113,7 +117,7 @@ class CudaModule:
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)
-        return launch.grid_on(found)
+        return found
 
     def context(self) -> int:
         """The handle of the context of the kernels."""

@@ -105,12 +105,15 @@ def outer_patterns(
     kinds: Sequence[AccessKind], space: IterationSpace
 ) -> tuple[list[tuple[int, ...]], list[int | None]]:
     """The distinct outer strides in order of first use, and the index of each access's (None: all of them are 0)."""
-    found: dict[tuple[bool, tuple[int, ...]], int] = {}
+    found: list[tuple[bool, tuple[int, ...]]] = []  # no dict: strides may be traced, and hashing takes their value
     numbers: list[int | None] = []
     for access, kind in enumerate(kinds):
         outer = outer_strides(kind, space, access)
         if kind == "scalar" or not any(outer):
             numbers.append(None)
-        else:
-            numbers.append(found.setdefault((kind == "transposed", outer), len(found)))
+            continue
+        pattern = kind == "transposed", outer
+        if pattern not in found:
+            found.append(pattern)
+        numbers.append(found.index(pattern))
     return [outer for _, outer in found], numbers

@@ -1,0 +1,219 @@
+"""The class of an observed call's layouts: all for which lowering takes the same decisions.
+
+Lowering runs again on traced extents, strides and addresses.  What it compares becomes guards, and what a launch needs
+(grids, element counts, layout structs, extents and strides of outputs) becomes expressions over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
+from types import SimpleNamespace
+from typing import Any
+
+from kgen import pipeline
+from kgen.call.arguments import ArrayValue
+from kgen.call.fastpath.codegen import ObservedCall
+from kgen.call.fastpath.trace import Guard, Trace
+from kgen.call.outputs import Outputs
+from kgen.codegen.kernels import Entry
+from kgen.diagnostics import KgenError
+from kgen.layout.iterator import IterationSpace
+from kgen.layout.overlap import Region, byte_range
+from kgen.lowering import Layouts, Lowered, Specialised
+from kgen.operands import Argument, ArrayOperand, Operands, Sizes
+from kgen.runtime.launcher import Launcher
+from kgen.runtime.parameters import Place
+from kgen.schedule.expressions import Expr, Int, Name, Op
+from kgen.schedule.launch import CLUSTERS, Rule
+
+#: The number of a kernel, an offset in the parameters, and the nodes that are packed there in a format of ``struct``.
+Values = tuple[int, int, str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A number that a call provides: an array's address, or an extent or stride of it (in elements)."""
+
+    array: str
+    what: str  # "pointer", "shape" or "strides"
+    dimension: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutClass:
+    """``guards`` of ``trace``'s nodes hold for every layout of the class; the rest are numbers of nodes.
+
+    ``inputs``: in the order of the trace.  ``fresh``: the extents and strides of each output that a call allocates.
+    ``grids``: the blocks of each kernel.
+    """
+
+    trace: Trace
+    inputs: tuple[Input, ...]
+    guards: tuple[Guard, ...]
+    fresh: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    grids: tuple[tuple[int, int, int], ...]
+    values: tuple[Values, ...]
+
+    def used(self) -> Iterator[int]:
+        """The nodes that guards and launches need, as often as they do."""
+        for _, one, other in self.guards:
+            yield from (one, other)
+        for group in (*self.grids, *(part for sizes in self.fresh for part in sizes), *(v[-1] for v in self.values)):
+            yield from group
+
+
+def layout_class(call: ObservedCall, launcher: Launcher) -> LayoutClass | None:
+    """The class of a call's layouts, for which ``launcher`` has the memory; None where kernels have nothing to do."""
+    if len(launcher.entries) != len(call.lowered.steps):
+        return None
+    traced = _TracedCall(call)
+    try:
+        lowered = traced.lower()
+    except KgenError:  # the traced arrays overlap otherwise than the observed ones
+        return None
+    if lowered is None or tuple(s.schedule for s in lowered.steps) != call.lowered.schedules:
+        return None
+    trace, number = traced.trace, traced.trace.number
+    launches = [
+        _launch(trace, entry.rule, lowered.steps[entry.step].placed.space, launcher.clusters(kernel))
+        for kernel, entry in enumerate(launcher.entries)
+    ]
+    for room in launcher.rooms:
+        names = lowered.sizes.extents if room.kernel is None else launches[room.kernel].names
+        trace.check("<=", _computed(trace, room.needed, names), room.size)
+    grids = [(number(x), number(y), number(z)) for x, y, z in (launch.grid for launch in launches)]
+    fresh = {o.name for o in call.operands if o.fresh}
+    operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
+    made = [(tuple(map(number, a.shape)), tuple(map(number, a.strides))) for o, a in operands if o.name in fresh]
+    values = tuple(_values(trace, launcher, lowered, launches))
+    return LayoutClass(trace, tuple(traced.inputs), trace.conditions(), tuple(made), tuple(grids), values)
+
+
+def _values(trace: Trace, launcher: Launcher, lowered: Lowered, launches: Sequence[_Launch]) -> Iterator[Values]:
+    for kernel, (entry, places) in enumerate(zip(launcher.entries, launcher.places(), strict=True)):
+        for place in places:
+            form, found = _placed(place, entry, lowered, launches[kernel])
+            yield kernel, place.offset, form, tuple(map(trace.number, found))
+
+
+def _placed(place: Place, entry: Entry, lowered: Lowered, launch: _Launch) -> tuple[str, tuple[Any, ...]]:
+    """What is packed at a place of the parameters, and its format."""
+    match place.kind:
+        case "n":
+            return "<I" if entry.schedule.index_bits == 32 else "<q", (launch.n,)
+        case "layout":
+            return entry.rule.packer.format, launch.fields
+        case "size":
+            return "<Q", (lowered.sizes.extents[str(place.key)],)
+
+
+class _TracedCall:
+    """The arrays of a call as traced numbers."""
+
+    def __init__(self, call: ObservedCall) -> None:
+        self.call = call
+        self.trace = Trace()
+        self.inputs: list[Input] = []
+        given = [v for v in call.values.values() if isinstance(v, ArrayValue)]
+        self.arrays = {v.name: self._operand(v) for v in (*given, *(o for o in call.outs if o is not None))}
+
+    def _operand(self, value: ArrayValue) -> ArrayOperand:
+        assert value.adapter is not None
+        spec = value.spec
+        shape = tuple(self._input(value.name, "shape", i, n) for i, n in enumerate(spec.shape))
+        strides = tuple(self._input(value.name, "strides", i, s) for i, s in enumerate(spec.strides))
+        pointer = self._input(value.name, "pointer", 0, value.adapter.pointer(value.array))
+        for n in shape:
+            self.trace.check("<=", 1, n)  # a call without elements launches nothing
+        self.trace.check("==", pointer % spec.dtype.size, 0)
+        return ArrayOperand(spec.dtype, shape, strides, pointer)
+
+    def _input(self, array: str, what: str, dimension: int, value: int) -> Any:
+        self.inputs.append(Input(array, what, dimension))
+        return self.trace.input(value)
+
+    def lower(self) -> Lowered | None:
+        call = self.call
+        arguments: Mapping[str, Argument] = {
+            n: self.arrays[n] if isinstance(v, ArrayValue) else v.type for n, v in call.values.items()
+        }
+        outputs = {o.name: self.arrays[o.name] for o in call.outs if o is not None}
+        has_arrays = any(isinstance(v, ArrayValue) for v in call.values.values())
+        shape = () if has_arrays else next(iter(outputs.values())).shape
+        stages = pipeline.Stages(call.engine.lowering.specialise, self._allocate, pipeline.decide)
+        lowered = pipeline.lower(call.engine.program, Operands(arguments, outputs, shape), call.lowered.target, stages)
+        return lowered if lowered.specialised is call.lowered.specialised else None
+
+    def _allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
+        """The layouts that a call allocates; its overlap checks, on traced addresses."""
+        arrays = pipeline.allocate(cut, sizes, operands).arrays
+        memory = {o.name: a for o, a in zip(cut.graph.operands, arrays, strict=True)}
+        session: Any = SimpleNamespace(memory=memory)
+        outputs = _TracedOutputs(self.call.values, self.call.outs, session)
+        outputs.trace = self.trace
+        outputs.specialised, outputs.extents, outputs.arrays = cut, sizes.extents, arrays
+        outputs.fresh = frozenset(
+            n for n, o in enumerate(cut.graph.operands) if o.role == "output" and o.name not in self.arrays
+        )
+        return Layouts(arrays, outputs.check_overlap())
+
+
+class _TracedOutputs(Outputs):
+    """Its overlap checks on traced addresses."""
+
+    trace: Trace
+
+    def meet(self, one: Region, other: Region) -> bool:
+        """Which of two arrays is first in memory is no guard: either order will do."""
+        (start, end, _), (first, last, _) = byte_range(one), byte_range(other)
+        between: bool = self.trace.apply("min", end - first, last - start) <= 0
+        return not between and super().meet(one, other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """As :class:`~kgen.schedule.launch.Launch`, of traced numbers.
+
+    ``fields``: the values of the layout struct; ``names``: what the rule's expressions use.
+    """
+
+    grid: tuple[Any, ...]
+    n: Any
+    fields: tuple[Any, ...]
+    names: Mapping[str, Any]
+
+
+def _launch(trace: Trace, rule: Rule, space: IterationSpace, clusters: int) -> _Launch:
+    names: dict[str, Any] = {"shape": space.shape, "strides": space.strides, CLUSTERS.of: clusters}
+    for name, value in rule.lets:
+        names[name] = _computed(trace, value, names)
+    grid = tuple(_computed(trace, side, names) for side in rule.grid)
+    fields = tuple(_computed(trace, v, names) for f in rule.struct for v in f.values)
+    return _Launch(grid, _computed(trace, rule.n, names), fields, names)
+
+
+def _computed(trace: Trace, expr: Expr, names: Mapping[str, Any]) -> Any:
+    """The value of an expression, as a traced number."""
+    if isinstance(expr, Int):
+        return expr.value
+    if isinstance(expr, Name):
+        return reduce(getitem, expr.indices, names[expr.of])
+    assert isinstance(expr, Op)
+    if expr.operator == "if":
+        test, then, otherwise = expr.args
+        return _computed(trace, then if _computed(trace, test, names) else otherwise, names)
+    args = [_computed(trace, a, names) for a in expr.args]
+    match expr.operator:
+        case "ceil":
+            return -(-args[0] // args[1])
+        case ">":
+            return int(trace.check("<", args[1], args[0]))
+        case "!=":
+            return int(trace.check("!=", args[0], args[1]))
+        case "magic" | "shift":
+            return trace.call(expr.operator, args[0])
+        case operator:
+            return trace.apply(operator, args[0], args[1])

@@ -1,0 +1,275 @@
+"""Numbers that record what is computed from them, and every comparison: what a decision depends on.
+
+Lowering runs once on :class:`Traced` extents, strides and addresses.  Its result is the same for all inputs that give
+the same outcome to every comparison, so these are the exact guards of a later call with another layout.
+
+    trace = Trace()
+    n = trace.input(1000)
+    blocks = -(-n // 256) if n > 100 else 1    # records 100 < n, and how to compute -(-n // 256)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kgen.schedule.divisors import magic_number
+
+Operation = Literal["input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "shift"]
+Relation = Literal["==", "!=", "<", "<="]
+Number = int | float
+
+#: An operation and its operands: numbers of earlier nodes, or the number of an input, or a constant's value.
+Node = tuple[Operation, Any, Any]
+Guard = tuple[Relation, int, int]
+
+_FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "min": min, "max": max,
+}  # fmt: skip
+_RELATIONS: Mapping[Relation, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
+_NEUTRAL = {("+", 0), ("-", 0), ("*", 1), ("//", 1)}  # as the right operand
+_NEUTRAL_LEFT = {("+", 0), ("*", 1)}
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """``nodes``: every computation once.  ``guards``: the relations of nodes that held."""
+
+    nodes: list[Node] = field(default_factory=list)
+    guards: dict[Guard, None] = field(default_factory=dict)
+    _numbers: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _is_whole: list[bool] = field(default_factory=list)  # for each node, whether it is an integer
+    _inputs: int = 0
+
+    def input(self, value: int) -> Any:
+        """The next number that a call provides."""
+        self._inputs += 1
+        return Traced(self, self._node("input", self._inputs - 1, None), value)
+
+    def number(self, value: Any) -> int:
+        """The node of a traced number or of a constant."""
+        return (
+            value.node
+            if isinstance(value, Traced)
+            else self._node("constant", value, type(value), isinstance(value, int))
+        )
+
+    def apply(self, operation: Operation, one: Any, other: Any) -> Any:
+        """The result of an operation; a plain number where both operands are."""
+        if type(other) is int and (operation, other) in _NEUTRAL:
+            return one
+        if type(one) is int and (operation, one) in _NEUTRAL_LEFT:
+            return other
+        value = _FUNCTIONS[operation](_value(one), _value(other))
+        if not (isinstance(one, Traced) or isinstance(other, Traced)) or (operation == "*" and _is_zero(one, other)):
+            return value
+        if operation in ("/", "//", "%"):
+            self.check("!=", other, 0)
+        node = self._node(operation, self.number(one), self.number(other), isinstance(value, int))
+        return Traced(self, node, value)
+
+    def call(self, function: Literal["magic", "shift"], value: Any) -> Any:
+        """The magic number or the shift of a divisor: see :func:`kgen.schedule.divisors.magic_number`."""
+        magic, shift = magic_number(_value(value))
+        result = magic if function == "magic" else shift
+        return Traced(self, self._node(function, value.node, 0), result) if isinstance(value, Traced) else result
+
+    def check(self, relation: Relation, one: Any, other: Any) -> bool:
+        """Whether a relation holds; recorded, or its opposite is."""
+        if not isinstance(one, Traced) and not isinstance(other, Traced):
+            return _RELATIONS[relation](one, other)
+        holds = _RELATIONS[relation](_value(one), _value(other))
+        a, b = self.number(one), self.number(other)
+        if a == b:
+            return holds
+        match relation, holds:
+            case ("==", True) | ("!=", False):
+                guard: Guard = ("==", min(a, b), max(a, b))
+            case ("==", False) | ("!=", True):
+                guard = ("!=", min(a, b), max(a, b))
+            case (_, True):
+                guard = (relation, a, b)
+            case _:
+                guard = ("<=" if relation == "<" else "<", b, a)
+        self.guards[guard] = None
+        return holds
+
+    def conditions(self) -> tuple[Guard, ...]:
+        """The guards, without those that others imply; those of few computations first."""
+        found: dict[Guard, None] = {}
+        bounds: dict[int, _Bounds] = {}
+        for relation, a, b in self.guards:
+            one, other = self._constant(a), self._constant(b)
+            if other is not None and self._is_whole[a]:
+                bounds.setdefault(a, _Bounds()).add(relation, other, is_first=False)
+            elif one is not None and self._is_whole[b]:
+                bounds.setdefault(b, _Bounds()).add(relation, one, is_first=True)
+            else:
+                found[relation, a, b] = None
+        for node, bound in bounds.items():
+            for relation, value, is_first in bound.relations():
+                constant = self.number(value)
+                found[(relation, constant, node) if is_first else (relation, node, constant)] = None
+        return tuple(sorted(found, key=lambda g: max(n for n in g[1:] if self.nodes[n][0] != "constant")))
+
+    def _constant(self, node: int) -> int | None:
+        operation, value, _ = self.nodes[node]
+        return value if operation == "constant" and isinstance(value, int) else None
+
+    def _node(self, operation: Operation, one: Any, other: Any, is_whole: bool = True) -> int:
+        key = (operation, one, other)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.nodes)
+            self.nodes.append(key)
+            self._is_whole.append(is_whole)
+        return found
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What is known of one whole number: both bounds are inclusive."""
+
+    low: int | None = None
+    high: int | None = None
+    excluded: set[int] = field(default_factory=set)
+
+    def add(self, relation: Relation, value: int, *, is_first: bool) -> None:
+        """``value`` is on the left of the relation if it ``is_first``."""
+        if relation == "!=":
+            self.excluded.add(value)
+            return
+        if relation == "==" or is_first:
+            low = value + (relation == "<")
+            self.low = low if self.low is None else max(low, self.low)
+        if relation == "==" or not is_first:
+            high = value - (relation == "<")
+            self.high = high if self.high is None else min(high, self.high)
+
+    def relations(self) -> Iterator[tuple[Relation, int, bool]]:
+        """The fewest relations that say it, each as :meth:`add` takes it."""
+        low, high, excluded = self.low, self.high, self.excluded
+        while low in excluded:
+            low += 1
+        while high in excluded:
+            high -= 1
+        if low is not None and low == high:
+            yield "==", low, False
+            return
+        if low is not None:
+            yield "<=", low, True
+        if high is not None:
+            yield "<=", high, False
+        for value in sorted(excluded):
+            if (low is None or low < value) and (high is None or value < high):
+                yield "!=", value, False
+
+
+def _is_zero(*factors: Any) -> bool:
+    return any(type(x) is int and x == 0 for x in factors)
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Traced) else x
+
+
+def _operation(operation: Operation) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    def forward(self: Traced, other: Any) -> Any:
+        return self.trace.apply(operation, self, other) if _is_number(other) else NotImplemented
+
+    def backward(self: Traced, other: Any) -> Any:
+        return self.trace.apply(operation, other, self) if _is_number(other) else NotImplemented
+
+    return forward, backward
+
+
+def _relation(relation: Relation) -> Callable[[Any, Any], Any]:
+    def compare(self: Traced, other: Any) -> Any:
+        return self.trace.check(relation, self, other) if _is_number(other) else NotImplemented
+
+    return compare
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float | Traced)
+
+
+class Traced:
+    """A number of a trace.  Any use but arithmetic and comparisons takes its value, with a guard that it is equal."""
+
+    __slots__ = ("node", "trace", "value")
+
+    def __init__(self, trace: Trace, node: int, value: Number) -> None:
+        self.trace = trace
+        self.node = node
+        self.value = value
+
+    __add__, __radd__ = _operation("+")
+    __sub__, __rsub__ = _operation("-")
+    __mul__, __rmul__ = _operation("*")
+    __truediv__, __rtruediv__ = _operation("/")
+    __floordiv__, __rfloordiv__ = _operation("//")
+    __mod__, __rmod__ = _operation("%")
+    __eq__ = _relation("==")
+    __ne__ = _relation("!=")
+    __lt__ = _relation("<")
+    __le__ = _relation("<=")
+
+    def __gt__(self, other: Any) -> Any:
+        return self.trace.check("<", other, self) if _is_number(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return self.trace.check("<=", other, self) if _is_number(other) else NotImplemented
+
+    def __neg__(self) -> Any:
+        return 0 - self
+
+    def __abs__(self) -> Any:
+        return -self if self < 0 else self
+
+    def __bool__(self) -> bool:
+        return self.trace.check("!=", self, 0)
+
+    def bit_length(self) -> int:
+        """Exact for the numbers that have as many bits, which is the guard."""
+        bits = self._whole().bit_length()
+        if bits == 0 or self.value < 0:
+            return self.__index__().bit_length()
+        self.trace.check("<=", 1 << (bits - 1), self)
+        self.trace.check("<", self, 1 << bits)
+        return bits
+
+    def __index__(self) -> int:
+        self.trace.check("==", self, self.value)
+        return self._whole()
+
+    def __int__(self) -> int:
+        self.trace.check("==", self, self.value)
+        return int(self.value)
+
+    def __float__(self) -> float:
+        self.trace.check("==", self, self.value)
+        return float(self.value)
+
+    def __hash__(self) -> int:
+        self.trace.check("==", self, self.value)
+        return hash(self.value)
+
+    def __str__(self) -> str:  # only reasons are text, and calls do not depend on them
+        return str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a traced number has no `{name}`")
+
+    def _whole(self) -> int:
+        if not isinstance(self.value, int):
+            raise TypeError("a traced float is no integer")
+        return self.value
