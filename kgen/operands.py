@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
@@ -107,8 +107,13 @@ class Operands:
 
     def inputs(self, kernel: Graph, sizes: Sizes) -> list[Array | None]:
         """The arrays that are read, without addresses: :func:`kgen.pipeline.select_variant` takes no others."""
-        read = Operands({n: _without_address(a) for n, a in self.arguments.items()})
-        return read.arrays(kernel, sizes)
+        return Operands(self.without_addresses().arguments).arrays(kernel, sizes)
+
+    def without_addresses(self) -> Operands:
+        """The same arrays, at addresses that are not known."""
+        arguments = {n: _without_address(a) for n, a in self.arguments.items()}
+        outputs = {n: replace(o, address=0) for n, o in self.outputs.items()}
+        return Operands(arguments, outputs, self.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The whole compiler on one page: text in, standalone CUDA out.
 
     text --load--> program
-    program + operands + target --specialise, find_sizes, select_variant, allocate, decide--> Lowered
+    program + operands + target --specialise, find_sizes, choose_variant, allocate, decide--> Lowered
     Lowered --source--> .cu
 
 :func:`lower` alone has the order of the stages.  Everything here is pure: ``runtime/`` compiles, loads and launches
@@ -26,6 +26,7 @@ from kgen.operands import Operands, Sizes
 from kgen.options import Options
 from kgen.partition.cut import ReductionStep, cut, refuse_empty
 from kgen.partition.reasons import order_reasons
+from kgen.partition.relayout import with_copies
 from kgen.partition.step import Step
 from kgen.passes import PIPELINE, optimise
 from kgen.passes.online import online_reductions
@@ -34,8 +35,10 @@ from kgen.resolve import resolve
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import prefers_online, prefers_split
+from kgen.schedule.reduction.orders import Axes, copies, lie_alike
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
+from kgen.schedule.traffic import traffic
 from kgen.source import Source
 from kgen.spec import counted
 from kgen.syntax.parser import parse
@@ -61,7 +64,7 @@ def lower(program: Program, operands: Operands, target: Target = PORTABLE, stage
     stages = stages or Stages()
     typed = stages.specialise(program, operands)
     sizes = find_sizes(program, operands, typed)
-    whole = select_variant(typed, sizes, operands, program.source, target)
+    whole = stages.choose_variant(typed, sizes, operands, program.source, target)
     layouts = stages.allocate(whole, sizes, operands)
     return stages.decide(whole, sizes, layouts, target)
 
@@ -145,6 +148,51 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     return typed
 
 
+Copied = Callable[[Specialised, Mapping[int, Axes]], Specialised]
+
+
+def copied(base: Specialised, orders: Mapping[int, Axes]) -> Specialised:
+    """A variant that reads copies of some operands.  ``orders``: of their axes in memory, the slowest first."""
+    graph, steps = with_copies(base.graph, base.steps, orders)
+    return replace(base, graph=graph, steps=steps, online=None, split=None)
+
+
+def choose_variant(
+    typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target, copied: Copied = copied
+) -> Specialised:
+    """:func:`select_variant`; but where it would use only a part of most sectors of memory, the variant that is
+    predicted to take the least time: with a kernel for each reduction, or with copies of some operands.
+
+    Addresses take no part.  ``copied``: makes a variant with copies.
+    """
+    usual = select_variant(typed, sizes, operands, source, target)
+    if typed.split is None or sizes.assumed or lie_alike(operands.inputs(typed.graph, sizes)):
+        return usual
+    here, rates = operands.without_addresses(), target.tuning.traffic
+
+    def predicted(whole: Specialised) -> tuple[float, float]:
+        """Seconds that a variant takes, and that its bytes need."""
+        lowered = decide(whole, sizes, allocate(whole, sizes, here), target)
+        found = [traffic(s.schedule, s.placed.space, s.placed.itemsizes) for s in lowered.steps]
+        return sum(t.seconds(target) for t in found), sum(t.least_seconds(target) for t in found)
+
+    taken, needed = predicted(usual)
+    if taken <= rates.slow * needed:
+        return usual
+    bases = [usual, *([typed.split] if len(typed.split.steps) > len(usual.steps) else [])]
+    others = bases[1:]
+    for base in bases:
+        given = operands.inputs(base.graph, sizes)
+        first = next(s for s in base.steps if isinstance(s, ReductionStep))
+        others += [copied(base, orders) for orders in copies(first, sizes.extents, given)]
+    best, least = usual, rates.gain * taken
+    for other in others:
+        seconds, _ = predicted(other)
+        if seconds < least:
+            best, least = other, seconds
+    return best
+
+
 def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
     """Choose a schedule for every step."""
     steps: list[LoweredStep] = []
@@ -165,6 +213,7 @@ class Stages:
     """The stages of :func:`lower` that a caller may replace."""
 
     specialise: Callable[[Program, Operands], Specialised] = specialise_for
+    choose_variant: Callable[[Specialised, Sizes, Operands, Source, Target], Specialised] = choose_variant
     allocate: Allocate = allocate
     decide: Callable[[Specialised, Sizes, Layouts, Target], Lowered] = decide
 
@@ -213,7 +262,7 @@ def statements(program: Program) -> tuple[Statement, ...]:
 
 
 __all__ = [
-    "IR_STAGES", "Allocate", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate", "cover",
-    "decide", "ir_after", "kernel_order_reasons", "load", "lower", "place", "schedule", "select_variant", "source",
-    "specialise", "specialise_for", "statements",
+    "IR_STAGES", "Allocate", "Copied", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate",
+    "choose_variant", "copied", "cover", "decide", "ir_after", "kernel_order_reasons", "load", "lower", "place",
+    "schedule", "select_variant", "source", "specialise", "specialise_for", "statements",
 ]  # fmt: skip

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgen import pipeline
 from kgen.diagnostics import Diagnostic
 from kgen.lowering import Layouts, Lowered, Specialised
-from kgen.operands import Operands, Sizes
+from kgen.operands import ArrayOperand, Operands, Sizes
 from kgen.pipeline import Allocate, Stages
 from kgen.program import Program
+from kgen.schedule.reduction.orders import Axes
 from kgen.schedule.target import PORTABLE, Target
+from kgen.source import Source
 
 MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
 
@@ -28,13 +30,16 @@ class CachedLowering:
     _specialised: dict[object, Specialised] = field(
         default_factory=dict
     )  # never dropped: other caches have their ids in keys
+    _copied: dict[object, Specialised] = field(default_factory=dict)  # the same
+    _chosen: dict[object, Specialised] = field(default_factory=dict)
     _lowered: dict[object, Lowered] = field(default_factory=dict)
 
     def __call__(
         self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = pipeline.allocate
     ) -> Lowered:
         """``allocate`` allocates the outputs; the default only computes their layouts."""
-        return pipeline.lower(self.program, operands, target, Stages(self.specialise, allocate, self._decide))
+        stages = Stages(self.specialise, self._choose_variant, allocate, self._decide)
+        return pipeline.lower(self.program, operands, target, stages)
 
     def warn(self, lints: Sequence[Diagnostic]) -> None:
         """Show each lint once."""
@@ -49,6 +54,29 @@ class CachedLowering:
         if found is None:
             found = self._specialised[key] = pipeline.specialise_for(program, operands)
             self.warn(found.lints)
+        return found
+
+    def _choose_variant(
+        self, typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target
+    ) -> Specialised:
+        """One variant for each layout of the operands, wherever they are."""
+        arrays = [*operands.arguments.values(), *operands.outputs.values()]
+        layouts = tuple((a.shape, a.strides) for a in arrays if isinstance(a, ArrayOperand))
+        key = (id(typed), layouts, operands.shape, target)
+        found = self._chosen.get(key)
+        if found is None:
+            if len(self._chosen) >= MAX_CACHED_LAYOUTS:
+                self._chosen.clear()
+            found = pipeline.choose_variant(typed, sizes, operands, source, target, self.with_copies)
+            self._chosen[key] = found
+        return found
+
+    def with_copies(self, base: Specialised, orders: Mapping[int, Axes]) -> Specialised:
+        """The variant that reads copies of some operands, from the cache."""
+        key = (id(base), tuple(orders.items()))
+        found = self._copied.get(key)
+        if found is None:
+            found = self._copied[key] = pipeline.copied(base, orders)
         return found
 
     def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:

@@ -49,13 +49,15 @@ def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> st
     """Why a kernel reads a value from a buffer instead of computing it."""
     ops = step.graph.ops
     store = next(op for op in step.graph.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
+    if ops[store.args[0]].name == "load":
+        return "a copy in the order of what is read beside it, so that sectors of memory are used whole"
     if ops[store.args[0]].name != "reduce":
         return f"chains of more than {LONGEST_CHAIN} rounds of reductions go on from memory"
     assert isinstance(step, ReductionStep)
     if isinstance(reader, ReductionStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
         return "a kernel reduces one set of axes"
     if not chained:
-        return "a row in one kernel would be the work of one block, which is too little here"
+        return "one kernel for the whole chain is slower where rows are few, or lie across memory"
     updated = {t.operand for t in reader.accesses if t.writes and step.graph.operands[t.operand].role == "inout"}
     if any(t.operand in updated for t in step.accesses):
         return "it is found before that kernel updates what it is made of"

@@ -221,6 +221,27 @@ class Chains:
     max_one_block_row: int = 1 << 16
 
 
+@dataclass(frozen=True)
+class TrafficRates:
+    """How fast memory and caches serve kernels, to compare ways to compute a program."""
+
+    #: Bytes a second from memory, and from L2; lines a second from all L1 caches.
+    memory: float = 4.2e12
+    l2: float = 6.5e12
+    lines: float = 2.2e11
+    #: Seconds that a kernel takes beside that.
+    launch: float = 2e-6
+    #: Threads that run at the same time on the whole device.
+    threads: int = 132 * 2048
+    #: Other ways are looked for where a kernel takes so many times as long as its bytes need.
+    slow: float = 1.3
+    #: And taken where they take less than this fraction of its time.
+    gain: float = 0.8
+    #: Bytes that L2 holds for blocks that run at the same time, and of an operand that it holds for all.
+    held_bytes: int = 32 << 20
+    kept_bytes: int = 8 << 20
+
+
 @dataclass(frozen=True, eq=False)  # compared by identity: there are few tables, and they are cache keys
 class Tuning:
     """All tuned numbers of one target."""
@@ -233,6 +254,7 @@ class Tuning:
     column_tiles: ColumnTiles = field(default_factory=ColumnTiles)
     resident_columns: ResidentColumns = field(default_factory=ResidentColumns)
     chains: Chains = field(default_factory=Chains)
+    traffic: TrafficRates = field(default_factory=TrafficRates)
 
 
 #: Measured on an H200, and used for every device until others are measured.

@@ -65,7 +65,7 @@ def test_every_way_has_the_same_bits() -> None:
         a = data(shape, np.float32, tuple(range(len(shape))), number)
         b = data(shape, np.float32, order, number + 9)
         programs.append((f"s = sum(a * b, axis={axes})\nm = max(a - b, axis={axes})", {"a": a, "b": b}))
-    for runs in run_every_way(programs, only=("as chosen", "tiles", "held by 8", "read again", "cut")):
+    for runs in run_every_way(programs, only=("as chosen", "tiles", "copied", "held by 8", "read again", "cut")):
         assert sum(run.name.startswith("tiles") for run in runs) >= 2
         for run in runs[1:]:
             for mine, first in zip(run.results, runs[0].results, strict=True):

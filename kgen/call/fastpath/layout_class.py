@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import getitem
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +72,7 @@ def layout_class(call: ObservedCall, launcher: Launcher) -> LayoutClass | None:
     traced = _TracedCall(call)
     try:
         lowered = traced.lower()
-    except KgenError:  # the traced arrays overlap otherwise than the observed ones
+    except (KgenError, _NoClassError):  # the traced arrays overlap otherwise than the observed ones
         return None
     if lowered is None or tuple(s.schedule for s in lowered.steps) != call.lowered.schedules:
         return None
@@ -110,6 +110,15 @@ def _placed(place: Place, entry: Entry, lowered: Lowered, launch: _Launch) -> tu
             return "<Q", (lowered.sizes.extents[str(place.key)],)
 
 
+class _NoClassError(Exception):
+    """A decision has more guards than are worth comparing in every call."""
+
+
+def _no_class(*_: object) -> Specialised:
+    """Instead of a variant with copies: to compare it with others takes hundreds of guards."""
+    raise _NoClassError
+
+
 class _TracedCall:
     """The arrays of a call as traced numbers."""
 
@@ -143,7 +152,9 @@ class _TracedCall:
         outputs = {o.name: self.arrays[o.name] for o in call.outs if o is not None}
         has_arrays = any(isinstance(v, ArrayValue) for v in call.values.values())
         shape = () if has_arrays else next(iter(outputs.values())).shape
-        stages = pipeline.Stages(call.engine.lowering.specialise, self._allocate, pipeline.decide)
+        lowering = call.engine.lowering
+        choose = partial(pipeline.choose_variant, copied=_no_class)
+        stages = pipeline.Stages(lowering.specialise, choose, self._allocate, pipeline.decide)
         lowered = pipeline.lower(call.engine.program, Operands(arguments, outputs, shape), call.lowered.target, stages)
         return lowered if lowered.specialised is call.lowered.specialised else None
 

@@ -5,7 +5,7 @@ keeps some columns in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.facts import Choice
@@ -127,8 +127,10 @@ def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
         return None
     kept, smallest = facts.bytes_of(reads), min(facts.itemsizes[i] for i in whole)
     ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
-    widest = widest_group(facts, whole)
-    return map_columns(Demand(facts.width, widest, kept, smallest, facts.state_bytes, ragged, facts.tuning))
+    demand = Demand(facts.width, widest_group(facts, whole), kept, smallest, facts.state_bytes, ragged, facts.tuning)
+    # Where vectors that all operands are aligned to are too narrow, unaligned operands are read element by element.
+    wide = widest_group(replace(facts, addresses=(0,) * len(facts.addresses)), whole)
+    return map_columns(demand) or map_columns(replace(demand, group=wide))
 
 
 def _has_unit_stride_kept_axis(space: IterationSpace, reduced: int) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from kgen.layout.iterator import IterationSpace
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
@@ -18,10 +19,47 @@ from kgen.schedule.reduction.thread_mapping import Demand, ThreadMapping, filled
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
+from kgen.schedule.traffic import traffic
 
 
 def along_rows(facts: RowFacts) -> Choice:
-    """The schedule of any kernel with reductions."""
+    """The schedule of any kernel with reductions.
+
+    Neighbouring rows are those of the order of the space; where that uses only a part of most sectors of memory, those
+    of another operand's order, if that is predicted to be faster.
+    """
+    usual, rates = _in_order(facts), facts.tuning.traffic
+    gathered = any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads)
+    if not gathered or not facts.bounded or len(facts.kept.shape) < 2:
+        return usual
+    found = traffic(usual.schedule, usual.space, facts.itemsizes)
+    taken = found.seconds(facts.target)
+    if taken <= rates.slow * found.least_seconds(facts.target):
+        return usual
+
+    def seconds(choice: Choice) -> float:
+        return traffic(choice.schedule, choice.space, facts.itemsizes).seconds(facts.target)
+
+    others = [_in_neighbours_of(facts, i) for i in facts.varying(facts.reads)]
+    best = min(others, key=seconds, default=usual)
+    return best if seconds(best) < rates.gain * taken else usual
+
+
+def _in_neighbours_of(facts: RowFacts, access: int) -> Choice:
+    """The schedule where neighbouring rows are those that are neighbours in one operand."""
+    space, kept = facts.space, range(facts.reduced, len(facts.space.shape))
+    order = [*range(facts.reduced), *sorted(kept, key=lambda d: abs(space.strides[access][d]))]
+    walked = IterationSpace(
+        tuple(space.shape[d] for d in order),
+        tuple(tuple(strides[d] for d in order) for strides in space.strides),
+        tuple(space.axes[d] for d in order),
+    )
+    found = _in_order(replace(facts, space=walked))
+    what = f"neighbours: a block takes rows that lie side by side in `{facts.names[access]}`"
+    return replace(found, reasons=(*found.reasons, what))
+
+
+def _in_order(facts: RowFacts) -> Choice:
     schedule = _Rows(facts, RowTraversal(facts)).schedule()
     width = facts.width if facts.along else None
     return Choice(schedule, facts.space, row_reasons(schedule, facts.step, width, plain=facts.is_plain))

@@ -20,9 +20,11 @@ from unittest import mock
 import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
+from kgen.partition.cut import ReductionStep
 from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.columns import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.orders import copies
 from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal
@@ -178,6 +180,21 @@ def _cut(name: str) -> Way:
     return Way(f"cut {name}", {"kgen.pipeline.select_variant": select_variant})
 
 
+def _copied(number: int) -> Way:
+    """Operands that lie otherwise than others are copied, in one of the ways that there are."""
+
+    def choose_variant(
+        typed: pipeline.Specialised, sizes: Any, operands: Any, source: Any, target: Any, copied: Any = pipeline.copied
+    ) -> pipeline.Specialised:
+        usual = pipeline.select_variant(typed, sizes, operands, source, target)
+        steps = [s for s in usual.steps if isinstance(s, ReductionStep)]
+        given = operands.inputs(usual.graph, sizes)
+        found = list(copies(steps[0], sizes.extents, given)) if steps else []
+        return copied(usual, found[number]) if number < len(found) else usual
+
+    return Way(f"copied, {number}", {"kgen.pipeline.choose_variant": choose_variant})
+
+
 def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialised:
     _select_variant(specialised, *rest)
     return specialised
@@ -209,6 +226,7 @@ WAYS: tuple[Way, ...] = (
     ),
     _cut("split"),
     _cut("online"),
+    *(_copied(n) for n in (0, 1, 2)),
     Way("cut whole", {"kgen.pipeline.select_variant": _whole}),
 )  # fmt: skip
 

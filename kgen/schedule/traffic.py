@@ -1,0 +1,151 @@
+"""The memory traffic of a kernel, predicted from its schedule and from the layouts of its operands.
+
+Memory moves in sectors of 32 bytes.  A kernel that reads an operand across its fastest dimension needs a part of each
+sector, and the rest is of use only where the same block, or another that runs at the same time, needs it as well.  So
+the traffic is counted over boxes of the iteration space: what a warp, a block, and all blocks at once take.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.schedule import Schedule
+from kgen.schedule.target import SECTOR, WARP, Target
+
+LINE = 128  # bytes: an L1 line; a warp's access takes one cycle for each line that it touches
+
+Box = tuple[int, ...]  #: extents along the dimensions of a space
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """``needed``: bytes that have to move; ``memory`` and ``l2``: bytes of sectors that move from memory and from L2;
+    ``lines``: cycles of L1."""
+
+    needed: int
+    memory: float
+    l2: float
+    lines: float
+
+    def seconds(self, target: Target) -> float:
+        """The predicted time of the kernel."""
+        rates = target.tuning.traffic
+        return rates.launch + max(self.memory / rates.memory, self.l2 / rates.l2, self.lines / rates.lines)
+
+    def least_seconds(self, target: Target) -> float:
+        """The time that its bytes need."""
+        rates = target.tuning.traffic
+        return rates.launch + self.needed / rates.memory
+
+
+def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> Traffic:
+    """``itemsizes``: of each access, in bytes."""
+    block, warp = _block_box(schedule, space), _warp_box(schedule, space)
+    wave = _wave_box(schedule, space, block, itemsizes)
+    memory = l2 = lines = 0.0
+    needed = 0
+    for i, size in enumerate(itemsizes):
+        own = size * math.prod(n for n, s in zip(space.shape, space.strides[i], strict=True) if s)
+        needed += own
+        l2 += _moved(space, i, size, block, SECTOR)
+        kept = own <= schedule.target.tuning.traffic.kept_bytes
+        memory += own if kept else _moved(space, i, size, wave, SECTOR)
+        lines += _lines(schedule, space, i, size, warp)
+    return Traffic(needed, memory, l2, lines)
+
+
+def _moved(space: IterationSpace, access: int, size: int, box: Box, unit: int) -> float:
+    """Bytes of units that are moved if every box moves its own."""
+    boxes = space.numel / max(1, math.prod(box))
+    return boxes * touched(box, space.strides[access], size, unit)
+
+
+def touched(box: Sequence[int], strides: Sequence[int], size: int, unit: int) -> float:
+    """Bytes of the aligned units that the elements of a box lie in, as expected where its runs begin anywhere.
+    ``size``: of an element, in bytes."""
+    run, runs, even = size, 1, True
+    for step, extent in sorted((abs(s) * size, n) for s, n in zip(strides, box, strict=True) if s and n > 1):
+        if step <= max(run, unit):
+            run += (extent - 1) * step
+        else:
+            runs *= extent
+            even = even and step % unit == 0
+    return runs * (-(-run // unit) if even else 1 + (run - size) / unit) * unit
+
+
+def _lines(schedule: Schedule, space: IterationSpace, access: int, size: int, warp: Box) -> float:
+    """Cycles in which L1 serves an access, in lines that warps touch with each instruction."""
+    group, kind, strides = schedule.group, schedule.accesses[access].kind, space.strides[access]
+    along = schedule.reduced if isinstance(schedule, RowSchedule) and schedule.is_column else 0
+    if kind == "staged":
+        return space.numel * size / LINE
+    if kind in ("vector", "shifted", "linear"):
+        return _moved(space, access, size, warp, LINE) / LINE
+    if kind == "transposed":
+        return space.numel * size / (WARP * 16) * (WARP / 2)
+    # One instruction for each element of a group, whose lanes are a group apart.
+    apart = tuple(s * group if d == along else s for d, s in enumerate(strides))
+    lanes = tuple(-(-n // group) if d == along else n for d, n in enumerate(warp))
+    shared = kind == "row" and not any(strides[d] for d, n in enumerate(lanes) if n > 1)
+    each = 1 if shared else group
+    return space.numel / math.prod(warp) * each * touched(lanes, apart, size, LINE) / LINE
+
+
+# --- boxes --------------------------------------------------------------------------------------------------
+
+
+def _filled(extents: Sequence[int], count: int) -> Box:
+    """The box of about ``count`` points in the order in which they are walked, fastest dimension first."""
+    box: list[int] = []
+    for extent in extents:
+        box.append(max(1, min(extent, count)))
+        count = -(-count // box[-1])
+    return tuple(box)
+
+
+def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
+    """What a block takes at about the same time."""
+    if isinstance(schedule, RowSchedule):
+        reduced = schedule.reduced
+        inner, kept = space.shape[:reduced], space.shape[reduced:]
+        if schedule.is_column:
+            at_once = schedule.threads * schedule.vectors
+        else:
+            at_once = math.prod(inner) if schedule.vectors else schedule.threads * schedule.group * 4
+        return _filled(inner, at_once) + _filled(kept, schedule.rows)
+    if schedule.template == "tiled":
+        side = schedule.target.tuning.elementwise.tile_side * schedule.group
+        return _filled(space.shape[:1], side) + _filled(space.shape[1:2], side) + (1,) * (len(space.shape) - 2)
+    return _filled(space.shape, schedule.block * schedule.group)
+
+
+def _warp_box(schedule: Schedule, space: IterationSpace) -> Box:
+    """What a warp takes by one instruction, or by one for each element of a group."""
+    group = schedule.group
+    if not isinstance(schedule, RowSchedule):
+        return _filled(space.shape, WARP * group)
+    reduced = schedule.reduced
+    inner, kept = space.shape[:reduced], space.shape[reduced:]
+    if schedule.is_column:
+        lanes = min(WARP, schedule.block // schedule.threads)
+        return _filled(inner, WARP // lanes) + _filled(kept, lanes * group)
+    lanes = min(WARP, schedule.threads)
+    return _filled(inner, lanes * group) + _filled(kept, WARP // lanes)
+
+
+def _wave_box(schedule: Schedule, space: IterationSpace, block: Box, itemsizes: Sequence[int]) -> Box:
+    """What all blocks that run at the same time take, as far as L2 holds it."""
+    rates = schedule.target.tuning.traffic
+    reduced = schedule.reduced if isinstance(schedule, RowSchedule) else 0
+    blocks = max(1, rates.threads // schedule.block)
+    inner, first = block[:reduced], block[reduced:]
+    while True:
+        box = inner + _filled(space.shape[reduced:], math.prod(first) * blocks)
+        held = sum(touched(box, space.strides[i], size, SECTOR) for i, size in enumerate(itemsizes))
+        if blocks == 1 or held <= rates.held_bytes:
+            return box
+        blocks //= 2

@@ -1,0 +1,91 @@
+"""Copies of operands in another order, kernels for each reduction of a chain, and neighbouring rows: where predicted
+traffic chooses them, and that they compute the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen.dtypes import BY_NAME
+from kgen.lowering import Lowered
+from kgen.operands import ArrayOperand, Operands
+from kgen.pipeline import load, lower
+from kgen.schedule.target import HOPPER
+from tests.reductions.bits.ways import run_every_way
+
+Given = tuple[str, tuple[int, ...], tuple[int, ...]]  #: dtype, shape, strides
+
+
+def lowered(text: str, **arrays: Given) -> Lowered:
+    operands = {name: ArrayOperand(BY_NAME[dtype], shape, strides) for name, (dtype, shape, strides) in arrays.items()}
+    return lower(load(text), Operands(operands), HOPPER)
+
+
+def templates(found: Lowered) -> list[str]:
+    return [s.template for s in found.schedules]
+
+
+def test_a_small_operand_across_short_rows_is_copied() -> None:
+    shape = (256, 64, 768, 2)
+    a, c = ("bfloat16", shape, (98304, 1536, 2, 1)), ("int8", shape, (1, 393216, 256, 196608))
+    found = lowered("out = max(cast<float>(a - c), axis=3)", a=a, c=c)
+    assert templates(found) == ["tiled", "row_reduce"]
+    assert found.specialised.graph.operands[-1].name == "c_copy"
+
+
+def test_a_copy_has_to_pay() -> None:
+    """The same order, few elements, and an operand that the program updates: no copies."""
+    shape = (4096, 4096)
+    alike: Given = ("float32", shape, (1, 4096))
+    assert len(lowered("out = sum(a + b, axis=0)", a=alike, b=alike).steps) == 1
+    small = (8, 8, 8, 2)
+    a, c = ("float32", small, (128, 16, 2, 1)), ("float32", small, (1, 128, 8, 64))
+    assert len(lowered("out = max(a - c, axis=3)", a=a, c=c).steps) == 1
+    text = "inout c\ns = max(a - c, axis=3)\nc = c * 2"
+    big = (256, 64, 768, 2)
+    a, c = ("float32", big, (98304, 1536, 2, 1)), ("float32", big, (1, 393216, 256, 196608))
+    assert not any(o.name == "c_copy" for o in lowered(text, a=a, c=c).specialised.graph.operands)
+
+
+def test_stepped_columns_of_a_chain_are_reduced_first() -> None:
+    text = "let z = a + b\ns = max(abs(z), axis=0, keepdims=true)\nq = z / s"
+    shape = (16384, 2048)
+    found = lowered(text, a=("float32", shape, (4096, 2)), b=("float32", shape, (2048, 1)))
+    assert templates(found) == ["column_reduce", "rows"]
+
+
+def test_neighbouring_rows() -> None:
+    shape = (4, 32768, 256)
+    a, c = ("bfloat16", shape, (8388608, 256, 1)), ("bfloat16", shape, (1, 1024, 4))
+    found = lowered("out = mean(cast<float>(a + c), axis=2)", a=a, c=c)
+    assert found.steps[0].placed.space.shape == (256, 4, 32768)
+    assert "neighbours: a block takes rows that lie side by side in `c`" in found.steps[0].reasons
+
+
+def transposed(shape: tuple[int, ...], order: tuple[int, ...], seed: int, step: int = 1) -> Any:
+    """``order``: of the axes in memory, the slowest first; every ``step``-th element of the fastest one is used."""
+    sizes = [shape[a] for a in order]
+    sizes[-1] *= step
+    values = np.random.default_rng(seed).integers(1, 9, sizes) / 2
+    return values.astype(np.float32)[..., ::step].transpose(np.argsort(order))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (2, 1, 0), (1, 2, 0), (0, 2, 1)], ids=str)
+def test_every_way_has_the_same_bits(order: tuple[int, ...]) -> None:
+    shape = (6, 20, 17)
+    programs = [
+        (text, {"a": transposed(shape, (0, 1, 2), 1), "b": transposed(shape, order, 2, step=2), "w": w})
+        for text in (
+            "out = max(a * b - w, axis=1)",
+            "s = sum(a * b + w, axis=(0, 2))\nm = min(a - b, axis=(0, 2))",
+            "let z = a - b * w\ns = max(abs(z), axis=1, keepdims=true) / 4\nq = cast<i8, sat, rne>(z / s)",
+        )
+        for w in (transposed((20, 17), (1, 0), 3),)
+    ]
+    for runs in run_every_way(programs, only=("as chosen", "copied", "cut", "held by 4", "tiles")):
+        assert any(run.name.startswith("copied") for run in runs)
+        for run in runs[1:]:
+            for mine, first in zip(run.results, runs[0].results, strict=True):
+                assert np.array_equal(mine, first), run.name
