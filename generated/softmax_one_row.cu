@@ -13,7 +13,7 @@
 // Chosen for kernel 1: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen for kernel 1: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen for kernel 1: order: kernel 2 reads `m_buffer` and `exp_sum_buffer` from here: a row in one kernel would be the work of one block, which is too little here.
+// Chosen for kernel 1: order: kernel 2 reads `m_buffer` and `exp_sum_buffer` from here: one kernel for the whole chain is slower where rows are few, or lie across memory.
 // Chosen for kernel 2: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen for kernel 2: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).

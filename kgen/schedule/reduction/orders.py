@@ -39,22 +39,29 @@ def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]
     not exist yet.  Only operands that the program never writes are copied.
     """
     shape = concrete(step.shape, extents)
-    read: dict[int, _Read] = {}
+    read = _reads(step, shape, arrays)
+    found: dict[tuple[tuple[int, Axes], ...], None] = {}
+    moving = sum(n > 1 for n in shape)
+    for wanted in dict.fromkeys(r.order for r in read.values() if len(r.order) == moving):
+        fastest = next((a for a in reversed(wanted) if shape[a] >= FEWEST), wanted[-1])
+        for gaps in (False, True):
+            moved = {o: r for o, r in read.items() if r.lies_otherwise(wanted) or (gaps and r.has_gaps)}
+            found[tuple((o, r.own_axes(r.like(wanted))) for o, r in moved.items())] = None
+            found[tuple((o, r.own_axes(r.turned(fastest))) for o, r in moved.items())] = None
+    yield from (dict(chosen) for chosen in found if chosen)
+
+
+def _reads(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> dict[int, _Read]:
+    """The operands that could be copied; none where one of them is read at two places, which its copy would serve."""
+    found: dict[int, _Read] = {}
     for access in step.accesses:
         array = arrays[access.operand]
         if array is None or step.graph.operands[access.operand].role != "input":
             continue
-        if access.operand in read:  # read at two places: a copy would have to serve both
-            return
-        read[access.operand] = _Read(access, array, shape)
-    found: dict[tuple[tuple[int, Axes], ...], None] = {}
-    for wanted in dict.fromkeys(r.order for r in read.values() if len(r.order) == sum(n > 1 for n in shape)):
-        fastest = next((a for a in reversed(wanted) if shape[a] >= FEWEST), wanted[-1])
-        for gaps in (False, True):
-            moved = {o: r for o, r in read.items() if r.order != r.like(wanted) or (gaps and r.has_gaps)}
-            found[tuple((o, r.own_axes(r.like(wanted))) for o, r in moved.items())] = None
-            found[tuple((o, r.own_axes(r.turned(fastest))) for o, r in moved.items())] = None
-    yield from (dict(chosen) for chosen in found if chosen)
+        if access.operand in found:
+            return {}
+        found[access.operand] = _Read(access, array, shape)
+    return found
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,9 @@ class _Read:
     def like(self, wanted: Axes) -> Axes:
         """The order of its axes in that of another operand."""
         return tuple(a for a in wanted if a in self.order)
+
+    def lies_otherwise(self, wanted: Axes) -> bool:
+        return self.order != self.like(wanted)
 
     def turned(self, fastest: int) -> Axes:
         """Its own order, but for the fastest axis: a copy into that is a transposition of two axes."""
