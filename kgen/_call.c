@@ -1,4 +1,5 @@
-/* The fast path in C: it does the same as the function of kgen/call/fastpath/same_layout.py, in a third of the time.
+/* The fast path in C: it does the same as the functions of kgen/call/fastpath/same_layout.py and same_class.py, in a third of
+ * the time.
  *
  * A Call is made from a description (kgen/call/fastpath/native.py) of one call: what its arguments have to be, where their
  * memory has to lie, what is allocated, and which kernels are launched with which parameters.  Called as
@@ -15,6 +16,7 @@
 #define MAX_OPERANDS 64
 #define MAX_BYTES 8192    /* of parameters, over all kernels of one call */
 #define MAX_PARAMETERS 512
+#define MAX_KERNELS 32
 #define NO_MEMORY -1 /* the place of an array without elements */
 #define INVALID_CONTEXT 201
 #define INVALID_HANDLE 400
@@ -79,9 +81,29 @@ typedef struct {
     int first, parameters; /* into offsets */
 } Kernel;
 
+/* Any layout of a class (kgen/call/fastpath/layout_class.py): a program over registers computes what depends on extents,
+ * strides and addresses.  A step either computes its register, or is a guard. */
+#define MAX_REGISTERS 2048
+typedef union { int64_t i; double f; } Register;
+typedef struct { char operation; int to, a, b; } Step;
+typedef struct { int value, dimensions, unit; } Source; /* an array; unit: bytes of a stride of 1, as its library counts */
+typedef struct { int offset; char code; int from; } Stored;
+typedef struct {
+    Py_ssize_t source_count, step_count, stored_count, register_count, input_count;
+    Source *sources;
+    Step *steps;
+    Stored *stored;
+    Register *initial;     /* of inputs: nothing; then constants */
+    int *grids;            /* three registers for each kernel */
+    PyObject *shape, *strides; /* names of attributes */
+    int is_method;         /* strides() */
+    PyObject *sizes;       /* for each output that is allocated, tuples of the registers of extents and of strides */
+} Rules;
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
+    Rules *rules;        /* NULL: one layout */
     PyObject *types;     /* tuple: the exact type of each value */
     PyObject *names;     /* tuple: of arguments that are given by name */
     PyObject *alike;     /* callable over `checked`, or NULL */
@@ -275,23 +297,23 @@ static int apart(const Call *self, const uint64_t *pointers) {
 }
 
 /* 0, or the status of a failed launch, whose number is stored in `which`. */
-static uint64_t launch(Call *self, uint64_t stream, unsigned char *memory, int *which) {
+static uint64_t launch(Call *self, uint64_t stream, unsigned char *memory, const unsigned (*grids)[3], int *which) {
     uint64_t status = 0;
     void *parameters[MAX_PARAMETERS];
     for (int k = 0; k < self->kernel_count && !status; k++) {
         Kernel *kernel = &self->kernels[k];
+        const unsigned *g = grids ? grids[k] : kernel->grid, *b = kernel->block;
         for (int i = 0; i < kernel->parameters; i++) parameters[i] = memory + self->offsets[kernel->first + i];
         *which = k;
         if (!self->current) {
             LaunchCpu run = (LaunchCpu)(uintptr_t)kernel->function;
-            const unsigned *g = kernel->grid, *b = kernel->block;
             status = (uint64_t)(uintptr_t)run(g[0], g[1], g[2], b[0], b[1], b[2], 1, 1, 1, kernel->shared, parameters,
                                               kernel->threads, 0);
             continue;
         }
         Config config;
-        memcpy(config.grid, kernel->grid, sizeof config.grid);
-        memcpy(config.block, kernel->block, sizeof config.block);
+        memcpy(config.grid, g, sizeof config.grid);
+        memcpy(config.block, b, sizeof config.block);
         config.shared = kernel->shared;
         config.stream = (void *)(uintptr_t)stream;
         config.attributes = kernel->attributes;
@@ -325,15 +347,8 @@ static PyObject *results(Call *self, PyObject **values, PyObject **made) {
     return found;
 }
 
-/* Addresses and scalars of the caller's values; 0 if their alignment or overlap differs from the description. */
-static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned char *memory) {
-    for (Py_ssize_t i = 0; i < self->operands; i++) {
-        if (self->where[i] < 0) continue;
-        int found = address(self, values[self->where[i]], &pointers[i]);
-        if (found != 1) return found;
-        if (!lies_at(self->place[i], pointers[i])) return 0;
-    }
-    if (!apart(self, pointers)) return 0;
+/* Scalars of the caller's values; 0 if one does not fit. */
+static int gather_scalars(const Call *self, PyObject **values, unsigned char *memory) {
     memcpy(memory, self->image, self->bytes);
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
@@ -343,6 +358,17 @@ static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned ch
         }
     }
     return 1;
+}
+
+/* Addresses and scalars of the caller's values; 0 if their alignment or overlap differs from the description. */
+static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned char *memory) {
+    for (Py_ssize_t i = 0; i < self->operands; i++) {
+        if (self->where[i] < 0) continue;
+        int found = address(self, values[self->where[i]], &pointers[i]);
+        if (found != 1) return found;
+        if (!lies_at(self->place[i], pointers[i])) return 0;
+    }
+    return apart(self, pointers) ? gather_scalars(self, values, memory) : 0;
 }
 
 static void write_pointers(const Call *self, const uint64_t *pointers, unsigned char *memory) {
@@ -385,14 +411,14 @@ static int release(Call *self, uint64_t stream, PyObject *buffer) {
 }
 
 /* Launches without the GIL; -1 with an error. */
-static int start(Call *self, uint64_t stream, unsigned char *memory) {
+static int start(Call *self, uint64_t stream, unsigned char *memory, const unsigned (*grids)[3]) {
     uint64_t status;
     int which = 0;
     PyObject *buffer = NULL;
     if (!self->kernel_count) return 0;
     if (self->acquire && !(buffer = acquire(self, stream, memory))) return -1;
     Py_BEGIN_ALLOW_THREADS
-    status = launch(self, stream, memory, &which);
+    status = launch(self, stream, memory, grids, &which);
     Py_END_ALLOW_THREADS
     if (buffer && release(self, stream, buffer)) return -1;
     if (!status) return 0;
@@ -414,59 +440,6 @@ static int mark_written(Call *self, PyObject **values) {
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
-
-static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
-    uint64_t pointers[MAX_OPERANDS], stream;
-    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
-    /* Outputs are allocated on the current stream; the full path handles others. */
-    if (given_stream != Py_None && (!self->current || PyTuple_GET_SIZE(self->fresh))) return miss();
-    int found = gather(self, values, pointers, memory);
-    if (found != 1) return found ? NULL : miss();
-    if (find_stream(self, given_stream, &stream)) return NULL;
-    for (Py_ssize_t i = 0; i < self->operands; i++) {
-        if (self->where[i] >= 0) continue;
-        int number = -1 - self->where[i];
-        PyObject *fresh = PyTuple_GET_ITEM(self->fresh, number);
-        PyObject *const *parts = &PyTuple_GET_ITEM(fresh, 0);
-        made[number] = PyObject_Vectorcall(parts[0], parts + 1, PyTuple_GET_SIZE(fresh) - 1, NULL);
-        if (!made[number]) return NULL;
-        found = address(self, made[number], &pointers[i]);
-        if (found != 1) return found ? NULL : miss();
-        if (!lies_at(self->place[i], pointers[i])) return miss();
-    }
-    write_pointers(self, pointers, memory);
-    if (mark_written(self, values) || start(self, stream, memory)) return NULL;
-    if (PyObject_SetAttr(self->engine, self->ran_on, self->here)) return NULL;
-    return results(self, values, made);
-}
-
-static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
-    Call *self = (Call *)object;
-    if (PyVectorcall_NARGS(flags) != 4 || names || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[3])) {
-        PyErr_SetString(PyExc_TypeError, "a Call takes (args, out, stream, named)");
-        return NULL;
-    }
-    PyObject *values[MAX_VALUES], *made[MAX_VALUES] = {NULL};
-    int found = collect(self, args[0], args[1], args[3], values);
-    if (found == 1) found = recognised(self, values);
-    if (found != 1) return found ? NULL : miss();
-    PyObject *result = run(self, values, args[2], made);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++) Py_XDECREF(made[i]);
-    return result;
-}
-
-/* --- the same call again: with the parameters of before, and no checks of arrays that cannot move ----------------- */
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    Call *call;
-    Py_ssize_t count;
-    PyObject *values[MAX_VALUES];
-    View *views; /* of each value that is an operand; NULL: use the full checks */
-    uint64_t pointers[MAX_OPERANDS];
-    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
-} Again;
 
 static int is_written(const Call *call, int value) {
     for (Py_ssize_t i = 0; i < call->written_count; i++)
@@ -506,6 +479,200 @@ static int view(const Call *call, int value, PyObject *x, View *found) {
     }
     return 1;
 }
+
+/* --- any layout of a class ---------------------------------------------------------------------------------------- */
+
+/* Copies the numbers of a tuple; 0 if it is none of so many. */
+static int read_tuple(PyObject *tuple, int count, Register *to) {
+    if (!tuple) return forget(), 0;
+    int is_right = PyTuple_Check(tuple) && PyTuple_GET_SIZE(tuple) == count;
+    for (int i = 0; is_right && i < count; i++) {
+        to[i].i = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
+        if (to[i].i != -1 || !PyErr_Occurred()) continue;
+        PyErr_Clear(); /* no 64-bit integer */
+        is_right = 0;
+    }
+    Py_DECREF(tuple);
+    return is_right;
+}
+
+/* Extents and strides of an array, and its address; 0 if they cannot be read. */
+static int read_array(const Call *self, const Source *source, PyObject *x, Register *to) {
+    const Rules *rules = self->rules;
+    int n = source->dimensions;
+    View found;
+    if (self->is_numpy || self->read) {
+        if (!view(self, source->value, x, &found) || found.dimensions != n) return 0;
+        for (int d = 0; d < n; d++) {
+            to[d].i = found.extents[d];
+            to[n + d].i = found.strides[d];
+        }
+        to[2 * n].i = (int64_t)(uintptr_t)found.data;
+    } else {
+        PyObject *strides = rules->is_method ? PyObject_CallMethodNoArgs(x, rules->strides) : PyObject_GetAttr(x, rules->strides);
+        uint64_t pointer;
+        int is_read = read_tuple(strides, n, to + n) && read_tuple(PyObject_GetAttr(x, rules->shape), n, to);
+        if (!is_read || address((Call *)self, x, &pointer) != 1) return 0;
+        to[2 * n].i = (int64_t)pointer;
+    }
+    for (int d = 0; d < n && source->unit > 1; d++) {
+        if (to[n + d].i % source->unit) return 0;
+        to[n + d].i /= source->unit;
+    }
+    return 1;
+}
+
+static int64_t bit_length(int64_t n) { return n > 0 ? 64 - __builtin_clzll((unsigned long long)n) : 0; }
+
+/* Takes one step; 0 where a guard fails, or a result is no int64. */
+static int take(const Step *step, Register *r) {
+    Register a = r[step->a], b = r[step->b], *to = &r[step->to];
+    switch (step->operation) {
+    case '+': return !__builtin_add_overflow(a.i, b.i, &to->i);
+    case '-': return !__builtin_sub_overflow(a.i, b.i, &to->i);
+    case '*': return !__builtin_mul_overflow(a.i, b.i, &to->i);
+    case '/': case '%': { /* rounded down, as in Python */
+        if (b.i == 0 || (b.i == -1 && a.i == INT64_MIN)) return 0;
+        int64_t rest = a.i % b.i, is_below = rest && (rest < 0) != (b.i < 0);
+        to->i = step->operation == '/' ? a.i / b.i - is_below : rest + (is_below ? b.i : 0);
+        return 1;
+    }
+    case 'm': to->i = a.i < b.i ? a.i : b.i; return 1;
+    case 'M': to->i = a.i > b.i ? a.i : b.i; return 1;
+    case 'g': case 's': { /* magic number and shift: see kgen/schedule/divisors.py */
+        if (a.i < 1 || a.i > INT32_MAX) return 0;
+        uint64_t bits = (uint64_t)bit_length(a.i - 1), d = (uint64_t)a.i;
+        to->i = step->operation == 's' ? (int64_t)bits : (int64_t)(((((1ull << bits) - d) << 32) / d + 1) & 0xffffffffu);
+        return 1;
+    }
+    case '=': return a.i == b.i;
+    case '!': return a.i != b.i;
+    case '<': return a.i < b.i;
+    case 'l': return a.i <= b.i;
+    case 'f': to->f = (double)a.i; return a.i <= 1ll << 53 && a.i >= -(1ll << 53);
+    case 'A': to->f = a.f + b.f; return 1;
+    case 'S': to->f = a.f - b.f; return 1;
+    case 'P': to->f = a.f * b.f; return 1;
+    case 'Q': to->f = a.f / b.f; return b.f != 0;
+    case 'n': to->f = a.f < b.f ? a.f : b.f; return 1;
+    case 'N': to->f = a.f > b.f ? a.f : b.f; return 1;
+    case 'E': return a.f == b.f;
+    case 'D': return a.f != b.f;
+    case 'L': return a.f < b.f;
+    default: return a.f <= b.f;
+    }
+}
+
+/* Fills the registers; 0 if a guard fails. */
+static int compute(const Call *self, PyObject **values, uint64_t *pointers, Register *registers) {
+    const Rules *rules = self->rules;
+    Register *to = registers;
+    for (Py_ssize_t i = 0; i < rules->source_count; i++) {
+        const Source *source = &rules->sources[i];
+        if (!read_array(self, source, values[source->value], to)) return 0;
+        to += 2 * source->dimensions + 1;
+        for (Py_ssize_t n = 0; n < self->operands; n++)
+            if (self->where[n] == source->value) pointers[n] = (uint64_t)to[-1].i;
+    }
+    memcpy(to, rules->initial, (size_t)(rules->register_count - rules->input_count) * sizeof(Register));
+    for (Py_ssize_t i = 0; i < rules->step_count; i++)
+        if (!take(&rules->steps[i], registers)) return 0;
+    return 1;
+}
+
+/* Writes what kernels are passed by value, and their grids; 0 for a number that does not fit. */
+static int store(const Rules *rules, Py_ssize_t kernels, const Register *r, unsigned char *memory, unsigned (*grids)[3]) {
+    for (Py_ssize_t i = 0; i < rules->stored_count; i++) {
+        const Stored *one = &rules->stored[i];
+        int64_t number = r[one->from].i;
+        if (one->code == 'i' ? number != (int32_t)number : one->code == 'I' && number != (uint32_t)number) return 0;
+        memcpy(memory + one->offset, &number, one->code == 'i' || one->code == 'I' ? 4 : 8);
+    }
+    for (Py_ssize_t i = 0; i < 3 * kernels; i++) {
+        int64_t blocks = r[rules->grids[i]].i;
+        if (blocks < 1 || blocks > INT32_MAX) return 0;
+        grids[i / 3][i % 3] = (unsigned)blocks;
+    }
+    return 1;
+}
+
+static PyObject *numbers(PyObject *which, const Register *registers) {
+    PyObject *found = PyTuple_New(PyTuple_GET_SIZE(which));
+    for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(which); i++) {
+        PyObject *number = PyLong_FromLongLong(registers[PyLong_AsLong(PyTuple_GET_ITEM(which, i))].i);
+        if (!number) Py_CLEAR(found);
+        else PyTuple_SET_ITEM(found, i, number);
+    }
+    return found;
+}
+
+/* A new output; NULL with an error. */
+static PyObject *allocate(const Rules *rules, PyObject *make, int number, const Register *registers) {
+    PyObject *sizes = PyTuple_GET_ITEM(rules->sizes, number);
+    PyObject *both[] = {numbers(PyTuple_GET_ITEM(sizes, 0), registers), numbers(PyTuple_GET_ITEM(sizes, 1), registers)};
+    PyObject *made = both[0] && both[1] ? PyObject_Vectorcall(make, both, 2, NULL) : NULL;
+    Py_XDECREF(both[0]);
+    Py_XDECREF(both[1]);
+    return made;
+}
+
+static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyObject **made) {
+    uint64_t pointers[MAX_OPERANDS], stream;
+    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
+    /* Outputs are allocated on the current stream; the full path handles others. */
+    if (given_stream != Py_None && (!self->current || PyTuple_GET_SIZE(self->fresh))) return miss();
+    unsigned grids[MAX_KERNELS][3];
+    Register registers[MAX_REGISTERS];
+    int found = self->rules ? compute(self, values, pointers, registers) && gather_scalars(self, values, memory)
+                                  && store(self->rules, self->kernel_count, registers, memory, grids)
+                            : gather(self, values, pointers, memory);
+    if (found != 1 || PyErr_Occurred()) return PyErr_Occurred() ? NULL : miss();
+    if (find_stream(self, given_stream, &stream)) return NULL;
+    for (Py_ssize_t i = 0; i < self->operands; i++) {
+        if (self->where[i] >= 0) continue;
+        int number = -1 - self->where[i];
+        PyObject *fresh = PyTuple_GET_ITEM(self->fresh, number);
+        PyObject *const *parts = &PyTuple_GET_ITEM(fresh, 0);
+        made[number] = self->rules ? allocate(self->rules, parts[0], number, registers)
+                                   : PyObject_Vectorcall(parts[0], parts + 1, PyTuple_GET_SIZE(fresh) - 1, NULL);
+        if (!made[number]) return NULL;
+        found = address(self, made[number], &pointers[i]);
+        if (found != 1) return found ? NULL : miss();
+        if (!lies_at(self->place[i], pointers[i])) return miss();
+    }
+    write_pointers(self, pointers, memory);
+    if (mark_written(self, values) || start(self, stream, memory, self->rules ? grids : NULL)) return NULL;
+    if (PyObject_SetAttr(self->engine, self->ran_on, self->here)) return NULL;
+    return results(self, values, made);
+}
+
+static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
+    Call *self = (Call *)object;
+    if (PyVectorcall_NARGS(flags) != 4 || names || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "a Call takes (args, out, stream, named)");
+        return NULL;
+    }
+    PyObject *values[MAX_VALUES], *made[MAX_VALUES] = {NULL};
+    int found = collect(self, args[0], args[1], args[3], values);
+    if (found == 1) found = recognised(self, values);
+    if (found != 1) return found ? NULL : miss();
+    PyObject *result = run(self, values, args[2], made);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++) Py_XDECREF(made[i]);
+    return result;
+}
+
+/* --- the same call again: with the parameters of before, and no checks of arrays that cannot move ----------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Call *call;
+    Py_ssize_t count;
+    PyObject *values[MAX_VALUES];
+    View *views; /* of each value that is an operand; NULL: use the full checks */
+    uint64_t pointers[MAX_OPERANDS];
+    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
+} Again;
 
 static int same_view(const View *a, const View *b) {
     if (a->data != b->data || a->kind != b->kind || a->place != b->place || a->dimensions != b->dimensions) return 0;
@@ -581,7 +748,7 @@ static PyObject *again(PyObject *object, PyObject *const *args, size_t flags, Py
     if (found != 1) return found ? NULL : miss();
     if (self->call->acquire) memory = memcpy(copy, memory, self->call->bytes); /* another thread may use other scratch */
     if (find_stream(self->call, args[0], &stream) || mark_written(self->call, self->values)) return NULL;
-    if (start(self->call, stream, memory)) return NULL;
+    if (start(self->call, stream, memory, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -610,7 +777,7 @@ static PyObject *make_again(PyObject *object, PyObject *arguments) {
     Call *self = (Call *)object;
     PyObject *args, *out, *named, *values[MAX_VALUES];
     if (!PyArg_ParseTuple(arguments, "O!OO!", &PyTuple_Type, &args, &out, &PyDict_Type, &named)) return NULL;
-    if (PyTuple_GET_SIZE(self->fresh)) return miss();
+    if (PyTuple_GET_SIZE(self->fresh) || self->rules) return miss();
     int found = collect(self, args, out, named, values);
     if (found == 1) found = recognised(self, values);
     if (found != 1) return found ? NULL : miss();
@@ -840,27 +1007,134 @@ static int set_views(Call *self, PyObject *views) {
     return 0;
 }
 
+static int register_of(const Rules *rules, long long n) { return within(n, 0, rules->register_count); }
+
+static int set_steps(Rules *rules, PyObject *sequence) {
+    for (Py_ssize_t n = 0; n < rules->step_count; n++) {
+        Step *s = &rules->steps[n];
+        int code;
+        PyObject *one = entry(sequence, n);
+        if (!one || !PyArg_ParseTuple(one, "Ciii", &code, &s->to, &s->a, &s->b)) return -1;
+        s->operation = (char)code;
+        if (!strchr("+-*/%mMgs=!<lfASPQnNEDLK", code)) return wrong("no such step");
+        if (register_of(rules, s->to) || register_of(rules, s->a) || register_of(rules, s->b)) return -1;
+    }
+    return 0;
+}
+
+static int set_stored(const Call *self, Rules *rules, PyObject *sequence) {
+    for (Py_ssize_t n = 0; n < rules->stored_count; n++) {
+        Stored *s = &rules->stored[n];
+        int code;
+        PyObject *one = entry(sequence, n);
+        if (!one || !PyArg_ParseTuple(one, "iCi", &s->offset, &code, &s->from)) return -1;
+        s->code = (char)code;
+        if (!code || !strchr("iIqQ", code)) return wrong("only integers are stored");
+        if (within(s->offset, 0, self->bytes - size_of(code) + 1) || register_of(rules, s->from)) return -1;
+    }
+    return 0;
+}
+
+static int set_sources(const Call *self, Rules *rules, PyObject *sequence) {
+    for (Py_ssize_t n = 0; n < rules->source_count; n++) {
+        Source *s = &rules->sources[n];
+        PyObject *one = entry(sequence, n);
+        if (!one || !PyArg_ParseTuple(one, "iii", &s->value, &s->dimensions, &s->unit)) return -1;
+        if (within(s->value, 0, PyTuple_GET_SIZE(self->types)) || within(s->dimensions, 0, MAX_REGISTERS)) return -1;
+        rules->input_count += 2 * s->dimensions + 1;
+    }
+    return rules->input_count <= rules->register_count ? 0 : wrong("more inputs than registers");
+}
+
+static int set_initial(Rules *rules, PyObject *constants) {
+    for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(constants); n++) {
+        PyObject *one = PyTuple_GET_ITEM(constants, n);
+        if (rules->input_count + n >= rules->register_count) return wrong("more constants than registers");
+        if (PyFloat_Check(one)) rules->initial[n].f = PyFloat_AS_DOUBLE(one);
+        else rules->initial[n].i = PyLong_AsLongLong(one);
+        if (PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+/* For each output that is allocated, two tuples of registers. */
+static int set_sizes(const Call *self, Rules *rules, PyObject *sizes) {
+    int some[MAX_REGISTERS];
+    Py_ssize_t count;
+    if (PyTuple_GET_SIZE(sizes) != PyTuple_GET_SIZE(self->fresh)) return wrong("sizes has one entry for each output");
+    for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(sizes); n++) {
+        PyObject *one = entry(sizes, n), *extents, *strides;
+        if (!one || !PyArg_ParseTuple(one, "O!O!", &PyTuple_Type, &extents, &PyTuple_Type, &strides)) return -1;
+        if (integers(extents, some, MAX_REGISTERS, &count, 0, rules->register_count)) return -1;
+        if (integers(strides, some, MAX_REGISTERS, &count, 0, rules->register_count)) return -1;
+    }
+    rules->sizes = Py_NewRef(sizes);
+    return 0;
+}
+
+static int set_rules(Call *self, PyObject *given) {
+    PyObject *sources, *constants, *steps, *stored, *grids, *sizes, *shape, *strides;
+    Py_ssize_t count;
+    int is_method;
+    if (given == Py_None) return 0;
+    Rules *rules = self->rules = PyMem_Calloc(1, sizeof(Rules));
+    if (!rules) return -1;
+    if (!PyTuple_Check(given)) return wrong("rules is None or a tuple");
+    if (!PyArg_ParseTuple(given, "nO!O!O!O!O!O!UUp", &rules->register_count, &PyTuple_Type, &sources, &PyTuple_Type,
+                          &constants, &PyTuple_Type, &steps, &PyTuple_Type, &stored, &PyTuple_Type, &grids, &PyTuple_Type,
+                          &sizes, &shape, &strides, &is_method))
+        return -1;
+    if (rules->register_count < 0 || rules->register_count > MAX_REGISTERS || self->kernel_count > MAX_KERNELS)
+        return too_large();
+    rules->is_method = is_method;
+    rules->shape = Py_NewRef(shape);
+    rules->strides = Py_NewRef(strides);
+    rules->sources = table(sources, sizeof(Source), &rules->source_count);
+    rules->steps = table(steps, sizeof(Step), &rules->step_count);
+    rules->stored = table(stored, sizeof(Stored), &rules->stored_count);
+    rules->initial = PyMem_Calloc((size_t)rules->register_count + 1, sizeof(Register));
+    rules->grids = PyMem_Calloc(3 * MAX_KERNELS, sizeof(int));
+    if (!rules->sources || !rules->steps || !rules->stored || !rules->initial || !rules->grids) return -1;
+    if (integers(grids, rules->grids, 3 * MAX_KERNELS, &count, 0, rules->register_count)) return -1;
+    if (count != 3 * self->kernel_count) return wrong("grids has three registers for each kernel");
+    return set_sources(self, rules, sources) || set_initial(rules, constants) || set_steps(rules, steps) ||
+           set_stored(self, rules, stored) || set_sizes(self, rules, sizes) ? -1 : 0;
+}
+
+static void free_rules(Rules *rules) {
+    if (!rules) return;
+    Py_XDECREF(rules->sizes);
+    Py_XDECREF(rules->shape);
+    Py_XDECREF(rules->strides);
+    PyMem_Free(rules->sources);
+    PyMem_Free(rules->steps);
+    PyMem_Free(rules->stored);
+    PyMem_Free(rules->initial);
+    PyMem_Free(rules->grids);
+    PyMem_Free(rules);
+}
+
 static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keywords) {
     static char *known[] = {
         "args", "names", "outs", "out_is_tuple", "types", "alike", "checked", "same", "conditions", "unless", "pointer",
         "pointer_is_method", "where", "place", "apart", "fresh", "mark_written", "written", "results", "one_result",
         "moves", "views", "current", "handle", "failed",
-        "engine", "here", "image", "variables", "kernels", "scratch", "launch", "get_context", "set_context", "context", NULL,
+        "engine", "here", "image", "variables", "kernels", "scratch", "launch", "get_context", "set_context", "context", "rules", NULL,
     };
     PyObject *alike, *checked, *same, *conds, *unless, *where, *place, *apart_, *results_, *current, *variables, *kernels_, *scratch_;
-    PyObject *mark, *written, *views;
+    PyObject *mark, *written, *views, *rules = Py_None;
     Py_buffer image = {0};
     unsigned long long launch_, get, set, context;
     Call *self = (Call *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = call;
     if (!PyArg_ParseTupleAndKeywords(
-            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!ppOOOOOOy*O!O!OKKKK:Call", known, &self->args, &PyTuple_Type,
+            positional, keywords, "nO!npO!OO!O!O!OOpO!O!O!O!OO!O!ppOOOOOOy*O!O!OKKKK|O:Call", known, &self->args, &PyTuple_Type,
             &self->names, &self->outs, &self->out_is_tuple, &PyTuple_Type, &self->types, &alike, &PyTuple_Type, &checked,
             &PyTuple_Type, &same, &PyTuple_Type, &conds, &unless, &self->pointer, &self->pointer_is_method, &PyTuple_Type,
             &where, &PyTuple_Type, &place, &PyTuple_Type, &apart_, &PyTuple_Type, &self->fresh, &mark, &PyTuple_Type, &written,
             &PyTuple_Type, &results_, &self->one_result, &self->moves, &views, &current, &self->handle, &self->failed, &self->engine, &self->here, &image, &PyTuple_Type,
-            &variables, &PyTuple_Type, &kernels_, &scratch_, &launch_, &get, &set, &context)) {
+            &variables, &PyTuple_Type, &kernels_, &scratch_, &launch_, &get, &set, &context, &rules)) {
         self->names = self->types = self->fresh = self->pointer = self->handle = self->failed = NULL;
         self->engine = self->here = NULL;
         Py_DECREF(self);
@@ -893,7 +1167,7 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *keyword
         integers(written, self->written, MAX_OPERANDS, &self->written_count, 0, values) || conditions(self, conds) ||
         operands(self, where, place) || integers(results_, self->results, MAX_VALUES, &self->result_count, -made, values) ||
         (self->one_result && !self->result_count && wrong("there is no result")) || fill(self, parts) ||
-        kernels(self, kernels_) || scratch(self, scratch_)) {
+        kernels(self, kernels_) || scratch(self, scratch_) || set_rules(self, rules)) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
         Py_DECREF(self);
         return NULL;
@@ -949,6 +1223,7 @@ static void dealloc(PyObject *object) {
     PyMem_Free(self->variables);
     PyMem_Free(self->kernels);
     PyMem_Free(self->shared);
+    free_rules(self->rules);
     Py_TYPE(object)->tp_free(object);
 }
 

@@ -65,8 +65,9 @@ class LayoutClass:
             yield from group
 
 
-def layout_class(call: ObservedCall, launcher: Launcher) -> LayoutClass | None:
-    """The class of a call's layouts, for which ``launcher`` has the memory; None where kernels have nothing to do."""
+def layout_class(call: ObservedCall) -> LayoutClass | None:
+    """The class of a call's layouts, for which its launcher has room; None where kernels have nothing to do."""
+    launcher = call.launcher
     if len(launcher.entries) != len(call.lowered.steps):
         return None
     traced = _TracedCall(call)
@@ -135,6 +136,7 @@ class _TracedCall:
         shape = tuple(self._input(value.name, "shape", i, n) for i, n in enumerate(spec.shape))
         strides = tuple(self._input(value.name, "strides", i, s) for i, s in enumerate(spec.strides))
         pointer = self._input(value.name, "pointer", 0, value.adapter.pointer(value.array))
+        self.trace.check("<", 0, pointer)
         for n in shape:
             self.trace.check("<=", 1, n)  # a call without elements launches nothing
         self.trace.check("==", pointer % spec.dtype.size, 0)

@@ -1,6 +1,7 @@
 """A fast path in C: the description of a call for ``kgen/_call.c``, where that is built.
 
-It does the same as the function of ``same_layout.py`` in a third of the time; kgen works without it.
+It does the same as the functions of ``same_layout.py`` and ``same_class.py`` in a third of the time; kgen works without
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from kgen.arrays.base import Guards
 from kgen.call.arguments import ScalarValue
 from kgen.call.fastpath.codegen import FastCall, ObservedCall, alignment_of
+from kgen.call.fastpath.layout_class import LayoutClass
+from kgen.call.fastpath.native_rules import native_rules
 from kgen.runtime.scalars import pack
 from kgen.runtime.stream import stream_handle
 
@@ -29,9 +32,16 @@ def extension() -> Any:
 
 
 def native_call(
-    call: ObservedCall, guards: Guards, local: Mapping[str, str], distances: Sequence[tuple[int, int, bool, int, int]]
+    call: ObservedCall,
+    guards: Guards,
+    local: Mapping[str, str],
+    distances: Sequence[tuple[int, int, bool, int, int]],
+    layouts: LayoutClass | None = None,
 ) -> FastCall | None:
-    """The call, or None without the extension, and for calls of more arrays, or other scalars, than it supports."""
+    """The call, or None without the extension, and for calls of more arrays, or other scalars, than it supports.
+
+    ``layouts``: what to recognise instead of one layout.
+    """
     module = extension()
     if module is None or isinstance(call.out, list) or not call.has_plain_scalars():
         return None
@@ -41,13 +51,18 @@ def native_call(
     variables = _variables(call, numbers, image)
     on_cuda = guards.stream is not None
     driver = _driver() if on_cuda else (0, 0, 0)
-    if variables is None or driver is None:
+    rules = None if layouts is None else native_rules(layouts, numbers, guards, local)
+    if variables is None or driver is None or (layouts is not None and rules is None):
         return None
     launcher = call.launcher
+    memory = _memory(call, guards, numbers, distances)
+    if layouts is not None:
+        made = [call.adapter.class_allocator(o.dtype, call.like) for o in call.operands if o.fresh]
+        memory["fresh"] = tuple((make,) for make in made)
     try:
-        made: FastCall = module.Call(
+        found: FastCall = module.Call(
             **_conditions(call, guards, array_numbers),
-            **_memory(call, guards, numbers, distances),
+            **memory,
             mark_written=guards.mark_written,
             written=tuple(numbers[o.name] for o in call.operands if o.writes and not o.fresh),
             moves=call.adapter.moves,
@@ -65,10 +80,11 @@ def native_call(
             get_context=driver[1],
             set_context=driver[2],
             context=launcher.module.context() if on_cuda and launcher.names else 0,
+            rules=rules,
         )
     except OverflowError:  # too many arrays or parameters
         return None
-    return made
+    return found
 
 
 def _outs(call: ObservedCall) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kgen.arrays.base import Guards
 from kgen.call.fastpath.codegen import (
@@ -19,6 +20,7 @@ from kgen.call.fastpath.codegen import (
     write_launches,
 )
 from kgen.call.fastpath.layout_class import Input, LayoutClass, layout_class
+from kgen.call.fastpath.native import native_call
 from kgen.schedule.divisors import magic_number
 
 
@@ -33,10 +35,12 @@ def same_class_call(call: ObservedCall) -> FastCall | None:
     scalars = unpack_arguments(text, call, local)
     if guards is None or scalars is None:
         return None
-    launcher = call.launcher.roomy()  # its launches change from call to call
-    layouts = layout_class(call, launcher)
+    call = replace(call, launcher=call.launcher.roomy())  # its launches change from call to call
+    layouts = layout_class(call)
     if layouts is None:
         return None
+    if (native := native_call(call, guards, local, (), layouts)) is not None:
+        return native
     write_guards(text, guards, arrays)
     pointers = {name: f"p{i}" for i, name in enumerate(local)}
     inputs = _write_inputs(text, layouts.inputs, local, pointers, guards)
@@ -47,7 +51,7 @@ def same_class_call(call: ObservedCall) -> FastCall | None:
 
     def adjust(launch: str, number: int) -> list[str]:
         grid = ", ".join(map(numbers.text, layouts.grids[number]))
-        lines = [launcher.module.resize_source.format(launch=launch, grid=f"({grid})")]
+        lines = [call.launcher.module.resize_source.format(launch=launch, grid=f"({grid})")]
         for kernel, offset, form, values in layouts.values:
             if kernel == number:
                 write = text.constant(struct.Struct(form).pack_into)
@@ -56,7 +60,7 @@ def same_class_call(call: ObservedCall) -> FastCall | None:
 
     operands = [pointers[o.name] for o in call.operands]
     written = [name for name, _, written in arrays if written]
-    write_launches(text, launcher, operands, scalars, guards, written, adjust)
+    write_launches(text, call.launcher, operands, scalars, guards, written, adjust)
     return build_function(text, call, local)
 
 

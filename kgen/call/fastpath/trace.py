@@ -99,6 +99,10 @@ class Trace:
         self.guards[guard] = None
         return holds
 
+    def is_whole(self, node: int) -> bool:
+        """Whether a node is an integer."""
+        return self._is_whole[node]
+
     def conditions(self) -> tuple[Guard, ...]:
         """The guards, without those that others imply; those of few computations first."""
         found: dict[Guard, None] = {}
