@@ -137,8 +137,21 @@ def description(**changed: Any) -> dict[str, Any]:
         "one_result": True, "moves": True, "views": None, "current": None, "handle": int, "failed": print,
         "engine": Engine(), "here": "cpu", "image": bytes(64), "variables": ((0, "P", 0), (16, "P", 1)),
         "kernels": (), "scratch": None, "launch": 0, "get_context": 0, "set_context": 0, "context": 0,
+        "rules": None,
     }  # fmt: skip
     return {**good, **changed}
+
+
+def rules(
+    count: int = 4,
+    sources: Any = ((0, 1, 4),),
+    constants: Any = (),
+    steps: Any = (),
+    stored: Any = (),
+    sizes: Any = (((0,), (1,)),),
+) -> tuple[Any, ...]:
+    """Of one array of one dimension: registers 0 to 2 are its extent, stride and address."""
+    return count, sources, constants, steps, stored, (), sizes, "shape", "strides", False
 
 
 NO_PATCH = (int, int, ("a",))
@@ -161,6 +174,13 @@ WRONG: list[dict[str, Any]] = [
             (v,) for v in ((57, "P", 0), (-1, "P", 0), (0, "P", 2), (0, "f", 1), (0, "x", 0), (61, "f", 0), 1)
         ),
         "kernels": (((0, (1, 1, 1), (1, 1, 1), 0, 1, (1, 1, 1), False, (64,)),), ((0, (1, 1, 1)),), (1,)),
+        "rules": (
+            3, (3,), rules(-1), rules(2), rules(1 << 40), rules(sources=((1, 1, 4),)), rules(sources=((0, -1, 4),)),
+            rules(sources=((0, 1 << 30, 4),) * 9), rules(constants=(1, 2)), rules(constants=(1 << 80,)),
+            rules(steps=(("+", 4, 0, 0),)), rules(steps=(("+", 0, -1, 0),)), rules(steps=(("?", 0, 0, 0),)), rules(steps=(1,)),
+            rules(stored=((61, "I", 0),)), rules(stored=((0, "d", 0),)), rules(stored=((0, "q", 4),)), rules(sizes=()),
+            rules(sizes=(((4,), (1,)),)), rules(sizes=((3, (1,)),)), (*rules()[:5], (0, 0, 0), *rules()[6:]),
+        ),
         "scratch": ((*NO_PATCH, ((57, 0),)), (*NO_PATCH, ((-1, 0),)), (*NO_PATCH, (3,)), (1, 2)),
     }.items()
     for value in values

@@ -199,6 +199,18 @@ def _relation(relation: Relation) -> Callable[[Any, Any], Any]:
     return compare
 
 
+def _on_values(function: Callable[[Any, Any], Any]) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    def forward(self: Traced, other: Any) -> Any:
+        self.trace.check("==", self, self.value)
+        return function(self.value, other)
+
+    def backward(self: Traced, other: Any) -> Any:
+        self.trace.check("==", self, self.value)
+        return function(other, self.value)
+
+    return forward, backward
+
+
 def _is_number(x: Any) -> bool:
     return isinstance(x, int | float | Traced)
 
@@ -263,6 +275,16 @@ class Traced:
     def __hash__(self) -> int:
         self.trace.check("==", self, self.value)
         return hash(self.value)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        self.trace.check("==", self, self.value)
+        return round(self.value, digits)
+
+    __lshift__, __rlshift__ = _on_values(operator.lshift)
+    __rshift__, __rrshift__ = _on_values(operator.rshift)
+    __and__, __rand__ = _on_values(operator.and_)
+    __or__, __ror__ = _on_values(operator.or_)
+    __pow__, __rpow__ = _on_values(operator.pow)
 
     def __str__(self) -> str:  # only reasons are text, and calls do not depend on them
         return str(self.value)
