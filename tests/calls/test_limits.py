@@ -177,7 +177,8 @@ WRONG: list[dict[str, Any]] = [
         "rules": (
             3, (3,), rules(-1), rules(2), rules(1 << 40), rules(sources=((1, 1, 4),)), rules(sources=((0, -1, 4),)),
             rules(sources=((0, 1 << 30, 4),) * 9), rules(constants=(1, 2)), rules(constants=(1 << 80,)),
-            rules(steps=(("+", 4, 0, 0),)), rules(steps=(("+", 0, -1, 0),)), rules(steps=(("?", 0, 0, 0),)), rules(steps=(1,)),
+            rules(steps=(("+", 4, 0, 0),)), rules(steps=(("+", 0, -1, 0),)), rules(steps=(("?", 0, 0, 0),)),
+            rules(steps=(1,)),
             rules(stored=((61, "I", 0),)), rules(stored=((0, "d", 0),)), rules(stored=((0, "q", 4),)), rules(sizes=()),
             rules(sizes=(((4,), (1,)),)), rules(sizes=((3, (1,)),)), (*rules()[:5], (0, 0, 0), *rules()[6:]),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -48,10 +49,16 @@ def test_bounds_imply_others() -> None:
     assert guards(trace) == ["8 <= x0", "x0 <= 99", "x0 != 30"]
 
 
-@pytest.mark.parametrize("use", [hash, int, float, range, [1].__mul__, lambda n: 1 << n], ids=str)
-def test_other_uses_take_the_value(use: Any) -> None:
+USES: dict[str, Callable[[Any], object]] = {
+    "hash": hash, "int": int, "float": float, "range": range, "repeat": lambda n: [1] * n, "shift": lambda n: 1 << n,
+    "and": lambda n: n & 3, "round": round,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("use", USES)
+def test_other_uses_take_the_value(use: str) -> None:
     trace = Trace()
-    use(trace.input(5))
+    USES[use](trace.input(5))
     assert guards(trace) == ["x0 == 5"]
 
 

@@ -18,6 +18,7 @@ from kgen.call.arguments import ScalarValue
 from kgen.call.fastpath.codegen import FastCall, ObservedCall, alignment_of
 from kgen.call.fastpath.layout_class import LayoutClass
 from kgen.call.fastpath.native_rules import native_rules
+from kgen.runtime.launcher import Launcher
 from kgen.runtime.scalars import pack
 from kgen.runtime.stream import stream_handle
 
@@ -49,16 +50,12 @@ def native_call(
     array_numbers = {local[name]: numbers[name] for name in local}
     image = call.launcher.parameter_image()
     variables = _variables(call, numbers, image)
-    on_cuda = guards.stream is not None
-    driver = _driver() if on_cuda else (0, 0, 0)
-    rules = None if layouts is None else native_rules(layouts, numbers, guards, local)
-    if variables is None or driver is None or (layouts is not None and rules is None):
-        return None
-    launcher = call.launcher
+    launches = _launches(call.launcher, on_cuda=guards.stream is not None)
     memory = _memory(call, guards, numbers, distances)
     if layouts is not None:
-        made = [call.adapter.class_allocator(o.dtype, call.like) for o in call.operands if o.fresh]
-        memory["fresh"] = tuple((make,) for make in made)
+        memory |= _any_layout(call, guards, layouts, {local[name]: name for name in local}, numbers)
+    if variables is None or launches is None or memory["rules"] is NotImplemented:
+        return None
     try:
         found: FastCall = module.Call(
             **_conditions(call, guards, array_numbers),
@@ -69,18 +66,11 @@ def native_call(
             views=guards.views,
             current=guards.stream,
             handle=stream_handle,
-            failed=launcher.failed,
             engine=call.engine,
             here=call.engine.ran_on,
             image=bytes(image),
             variables=variables,
-            kernels=launcher.native_kernels(),
-            scratch=launcher.native_scratch(),
-            launch=driver[0],
-            get_context=driver[1],
-            set_context=driver[2],
-            context=launcher.module.context() if on_cuda and launcher.names else 0,
-            rules=rules,
+            **launches,
         )
     except OverflowError:  # too many arrays or parameters
         return None
@@ -165,6 +155,33 @@ def _memory(
         "fresh": tuple(map(_called, made)),
         "results": results,
         "one_result": len(results) == 1,
+        "rules": None,
+    }
+
+
+def _any_layout(
+    call: ObservedCall, guards: Guards, layouts: LayoutClass, names: Mapping[str, str], numbers: Mapping[str, int]
+) -> dict[str, Any]:
+    """What :func:`_memory` has for one layout; no ``rules`` (NotImplemented) where C cannot compute them."""
+    units = {names[local]: size for local, size in guards.stride_bytes.items()}
+    rules = native_rules(layouts, numbers, guards.strides, units)
+    makes = [call.adapter.class_allocator(o.dtype, call.like) for o in call.operands if o.fresh]
+    return {"rules": NotImplemented if rules is None else rules, "fresh": tuple((make,) for make in makes)}
+
+
+def _launches(launcher: Launcher, *, on_cuda: bool) -> dict[str, Any] | None:
+    """The kernels, and the functions that launch them; None where the driver has none of these."""
+    driver = _driver() if on_cuda else (0, 0, 0)
+    if driver is None:
+        return None
+    return {
+        "failed": launcher.failed,
+        "kernels": launcher.native_kernels(),
+        "scratch": launcher.native_scratch(),
+        "launch": driver[0],
+        "get_context": driver[1],
+        "set_context": driver[2],
+        "context": launcher.module.context() if on_cuda and launcher.names else 0,
     }
 
 

@@ -6,7 +6,6 @@ import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 
-from kgen.arrays.base import Guards
 from kgen.call.fastpath.layout_class import LayoutClass
 
 Step = tuple[str, int, int, int]
@@ -22,35 +21,34 @@ _FORMAT = re.compile(r"(\d*)([iIqQ])")
 
 
 def native_rules(
-    layouts: LayoutClass, numbers: Mapping[str, int], guards: Guards, local: Mapping[str, str]
+    layouts: LayoutClass, numbers: Mapping[str, int], strides: str, units: Mapping[str, int]
 ) -> tuple[object, ...] | None:
-    """``Call``'s ``rules``; None where the class computes what C has no step for.  ``numbers``: of each array."""
+    """``Call``'s ``rules``; None where the class computes what C has no step for.
+
+    ``numbers``: of each array.  ``strides``, ``units``: ``strides`` and ``stride_bytes`` of its guards.
+    """
     registers = _Registers(layouts)
     try:
-        steps = registers.steps(layouts)
+        program = registers.steps(layouts)
     except KeyError:  # no such operation on floats
         return None
     of = registers.number
     sources = [
-        (numbers[name], sum(i.array == name and i.what == "shape" for i in layouts.inputs), _unit(guards, local[name]))
+        (numbers[name], sum(i.array == name and i.what == "shape" for i in layouts.inputs), units.get(name, 1))
         for name in dict.fromkeys(i.array for i in layouts.inputs)
     ]
     return (
         registers.count,
         tuple(sources),
         tuple(registers.constants),
-        steps,
+        program,
         tuple((offset, code, of[node]) for offset, code, node in _stored(layouts)),
         tuple(of[node] for grid in layouts.grids for node in grid),
-        tuple((tuple(of[n] for n in shape), tuple(of[n] for n in strides)) for shape, strides in layouts.fresh),
+        tuple((tuple(of[n] for n in extents), tuple(of[n] for n in steps)) for extents, steps in layouts.fresh),
         "shape",
-        guards.strides.removesuffix("()"),
-        guards.strides.endswith("()"),
+        strides.removesuffix("()"),
+        strides.endswith("()"),
     )
-
-
-def _unit(guards: Guards, name: str) -> int:
-    return guards.stride_bytes.get(name, 1)
 
 
 def _stored(layouts: LayoutClass) -> Iterator[tuple[int, str, int]]:
