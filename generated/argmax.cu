@@ -12,14 +12,14 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -28,7 +28,7 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -36,7 +36,7 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -49,7 +49,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// The greatest of some elements, and where the first of that value is; the first NaN wins.
+// The maximum of some elements and the index of its first occurrence; the first NaN counts as the maximum.
 template <typename T, typename Place>
 struct ArgMax {
     T value;
@@ -57,7 +57,7 @@ struct ArgMax {
 
     static __device__ __forceinline__ ArgMax identity() { return {lowest<T>(), 0}; }
 
-    // Takes an element that comes later in the row than all before.
+    // Adds an element whose index is above those of all before.
     __device__ __forceinline__ void add(T x, Place place)
     {
         if (!(x <= value) && value == value) {
@@ -66,7 +66,7 @@ struct ArgMax {
         }
     }
 
-    // Without branches.
+    // Merges two sets of elements, in any order.  Bitwise operators avoid branches.
     __device__ __forceinline__ void merge(const ArgMax& other)
     {
         const bool is_nan = value != value, other_is_nan = other.value != other.value;
@@ -86,7 +86,7 @@ struct ArgMax {
     __device__ __forceinline__ long long result() const { return at; }
 };
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;

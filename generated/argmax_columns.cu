@@ -13,14 +13,14 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -29,7 +29,7 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -37,7 +37,7 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -50,7 +50,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// The greatest of some elements, and where the first of that value is; the first NaN wins.
+// The maximum of some elements and the index of its first occurrence; the first NaN counts as the maximum.
 template <typename T, typename Place>
 struct ArgMax {
     T value;
@@ -58,7 +58,7 @@ struct ArgMax {
 
     static __device__ __forceinline__ ArgMax identity() { return {lowest<T>(), 0}; }
 
-    // Takes an element that comes later in the row than all before.
+    // Adds an element whose index is above those of all before.
     __device__ __forceinline__ void add(T x, Place place)
     {
         if (!(x <= value) && value == value) {
@@ -67,7 +67,7 @@ struct ArgMax {
         }
     }
 
-    // Without branches.
+    // Merges two sets of elements, in any order.  Bitwise operators avoid branches.
     __device__ __forceinline__ void merge(const ArgMax& other)
     {
         const bool is_nan = value != value, other_is_nan = other.value != other.value;
@@ -87,7 +87,7 @@ struct ArgMax {
     __device__ __forceinline__ long long result() const { return at; }
 };
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;
@@ -141,14 +141,14 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
                              unsigned int* arrived,
                              const argmax_columns_columns_split_layout layout)
 {
-    const int across = threadIdx.x % 16;  // of the threads beside each other
-    const int down = threadIdx.x / 16;  // of the threads that share each column
+    const int across = threadIdx.x % 16;  // among the threads across columns
+    const int down = threadIdx.x / 16;  // among the threads that share each column
     const int column = 64 * blockIdx.x + 4 * across;
     const bool live = column < layout.columns;
     long long* const at_column = at_ptr + column;
     float* const top_column = top_ptr + column;
     const float* const x_column = x_ptr + column;
-    const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
+    const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.height - first);
     wait_for_earlier_kernels();
 
@@ -205,7 +205,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         }
     }
 
-    // Threads that share columns exchange through shared memory; all threads merge, one column each at a time.
+    // Threads that share columns merge their states in shared memory; each thread merges one column at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         argmax_shared[(down * 4 + j) * 16 + across] = argmax_acc[j];
@@ -214,7 +214,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     __syncthreads();
     #pragma unroll
     for (int n = 16; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s merge what the others have
+        const int s = (n + 1) / 2;  // the first s states take in the other n - s
         for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
             argmax_shared[i].merge(argmax_shared[i + s * 64]);
             max_shared[i].merge(max_shared[i + s * 64]);
@@ -222,7 +222,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         __syncthreads();
     }
 
-    // The last of the blocks that share these columns merges what all have left, always in the same order.
+    // The last block of these columns to arrive merges the partials of all, always in the same order.
     const unsigned int own_partials = (blockIdx.x * gridDim.y + blockIdx.y) * 64;
     if (threadIdx.x < 64) {
         argmax_block_partials[own_partials + threadIdx.x] = argmax_shared[threadIdx.x];
@@ -231,9 +231,9 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     __syncthreads();
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        __threadfence();  // release: who sees this block's arrival sees what its threads wrote
+        __threadfence();  // release: this block's partials are visible before its arrival
         is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
-        __threadfence();  // acquire: the last block sees what all others wrote
+        __threadfence();  // acquire: the last block sees all partials
     }
     __syncthreads();
     if (!is_last) {
@@ -241,7 +241,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     }
     auto argmax_whole = ArgMax<float, int>::identity();
     auto max_whole = Max<float>::identity();
-    // Reads do not wait for merges: several are on their way at once.
+    // Unrolled, so that several loads are in flight at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 64; b < int(gridDim.y); b += 4) {
         const unsigned int other_partials = (blockIdx.x * gridDim.y + b) * 64 + threadIdx.x % 64;
@@ -253,7 +253,7 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
     __syncthreads();
     #pragma unroll
     for (int n = 4; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s merge what the others have
+        const int s = (n + 1) / 2;  // the first s states take in the other n - s
         for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
             argmax_shared[i].merge(argmax_shared[i + s * 64]);
             max_shared[i].merge(max_shared[i + s * 64]);

@@ -12,14 +12,14 @@
 // Chosen: 64-bit indices: not every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -67,7 +67,7 @@ axpy_large_strided_tiled_2d_64bit(const float* __restrict__ x_ptr,
     const int row = threadIdx.x / 16;
     const int slot = threadIdx.x % 16;
     const long long i = p_first + 4 * slot;
-    // Whether groups are whole in this tile: then each is inside or outside, and moves in one piece.
+    // Whether the tile cuts no group: each group is then inside or outside, and is one vector access.
     const bool whole = (layout.width - p_first >= 64 || layout.width % 4 == 0) &&
                        (layout.height - q_first >= 64 || layout.height % 4 == 0);
     Pack<float, 4, 16> x_vec[4];

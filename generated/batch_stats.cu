@@ -13,14 +13,14 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -29,14 +29,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// How many elements there are, their mean, and the sum of their squared distances from it.
+// The number of some elements, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
 
     static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
 
-    // Takes a group of elements, about the group's own mean.
+    // Adds a group of elements, by the group's own mean.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -53,8 +53,8 @@ struct Moments {
         merge(group);
     }
 
-    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by 2 ulp.  There is no
+    // branch, so that loads of several sets overlap.  Infinite means are added.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -73,15 +73,15 @@ struct Moments {
                 __shfl_xor_sync(0xffffffffu, distance, d)};
     }
 
-    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
-    // shows in the last bits.
+    // The state of the first of Lanes lanes.  All have merged the same sets, but in different orders, so their last
+    // bits differ.
     template <int Lanes>
     __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
 
-    // NaN where there are no elements.
+    // The mean; NaN without elements.
     __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
 
     template <typename Count>
@@ -145,7 +145,7 @@ batch_stats_reduce_long_split(const float* __restrict__ image_ptr,
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     const float* const image_row = image_ptr + row * layout.image_stride[0];
-    const int first = blockIdx.y * layout.span;  // of what this block takes of the row
+    const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
@@ -178,13 +178,13 @@ batch_stats_reduce_long_split(const float* __restrict__ image_ptr,
         var_acc.merge(var_acc.shuffle_xor(d));
     }
 
-    // The last of the blocks that share this row merges what all have left, always in the same order.
+    // The last block of this row to arrive merges the partials of all, always in the same order.
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
         var_block_partials[row * gridDim.y + blockIdx.y] = var_acc;
-        __threadfence();  // release: who sees this block's arrival sees what it wrote
+        __threadfence();  // release: this block's partials are visible before its arrival
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
-        __threadfence();  // acquire: the last block sees what all others wrote
+        __threadfence();  // acquire: the last block sees all partials
     }
     __syncthreads();
     if (!is_last) {

@@ -13,14 +13,14 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -50,7 +50,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
+// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
 template <typename T>
 struct CompensatedSum {
     T sum, rest;
@@ -67,14 +67,14 @@ struct CompensatedSum {
     __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
 };
 
-// How many elements there are, their mean, and the sum of their squared distances from it.
+// The number of some elements, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
 
     static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
 
-    // Takes a group of elements, about the group's own mean.
+    // Adds a group of elements, by the group's own mean.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -91,8 +91,8 @@ struct Moments {
         merge(group);
     }
 
-    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by 2 ulp.  There is no
+    // branch, so that loads of several sets overlap.  Infinite means are added.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -111,15 +111,15 @@ struct Moments {
                 __shfl_xor_sync(0xffffffffu, distance, d)};
     }
 
-    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
-    // shows in the last bits.
+    // The state of the first of Lanes lanes.  All have merged the same sets, but in different orders, so their last
+    // bits differ.
     template <int Lanes>
     __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
 
-    // NaN where there are no elements.
+    // The mean; NaN without elements.
     __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
 
     template <typename Count>
@@ -145,15 +145,16 @@ struct Moments {
     }
 };
 
-// The mean of some elements, and the sum of their squared distances from it; their number is known elsewhere: a thread
-// that takes as many elements of several columns counts them once for all.
+// The mean of some elements, and the sum of their squared distances from it.  The caller counts the elements: once
+// for all columns of a thread.
 template <typename T>
 struct Spread {
     T mean, distance;
 
     static __device__ __forceinline__ Spread identity() { return {0, 0}; }
 
-    // Takes a group of elements, about the group's own mean: they are `weight` of all, after `seen` others.
+    // Adds a group of elements, by the group's own mean.  seen: the number of elements before;
+    // weight: N / (seen + N).
     template <int N, typename Count>
     __device__ __forceinline__ void add(const T (&x)[N], Count seen, Count weight)
     {
@@ -211,14 +212,14 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
                                         unsigned int* arrived,
                                         const batch_stats_channels_last_columns_split_layout layout)
 {
-    const int across = threadIdx.x % 8;  // of the threads beside each other
-    const int down = threadIdx.x / 8;  // of the threads that share each column
+    const int across = threadIdx.x % 8;  // among the threads across columns
+    const int down = threadIdx.x / 8;  // among the threads that share each column
     const int column = 32 * blockIdx.x + 4 * across;
     const bool live = column < layout.columns;
     float* const mu_column = mu_ptr + column;
     float* const sigma2_column = sigma2_ptr + column;
     const float* const image_column = image_ptr + column;
-    const int first = blockIdx.y * layout.span;  // of what this block takes of the columns
+    const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.height - first);
     wait_for_earlier_kernels();
 
@@ -301,7 +302,7 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         var_acc[j] = var_spread[j].moments(seen);
     }
 
-    // Threads that share columns exchange through shared memory; all threads merge, one column each at a time.
+    // Threads that share columns merge their states in shared memory; each thread merges one column at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         mean_shared[(down * 4 + j) * 8 + across] = mean_acc[j];
@@ -310,7 +311,7 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     __syncthreads();
     #pragma unroll
     for (int n = 32; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s merge what the others have
+        const int s = (n + 1) / 2;  // the first s states take in the other n - s
         for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
             mean_shared[i].merge(mean_shared[i + s * 32]);
             var_shared[i].merge(var_shared[i + s * 32]);
@@ -318,7 +319,7 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         __syncthreads();
     }
 
-    // The last of the blocks that share these columns merges what all have left, always in the same order.
+    // The last block of these columns to arrive merges the partials of all, always in the same order.
     const unsigned int own_partials = (blockIdx.x * gridDim.y + blockIdx.y) * 32;
     if (threadIdx.x < 32) {
         mean_block_partials[own_partials + threadIdx.x] = mean_shared[threadIdx.x];
@@ -327,9 +328,9 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     __syncthreads();
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        __threadfence();  // release: who sees this block's arrival sees what its threads wrote
+        __threadfence();  // release: this block's partials are visible before its arrival
         is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
-        __threadfence();  // acquire: the last block sees what all others wrote
+        __threadfence();  // acquire: the last block sees all partials
     }
     __syncthreads();
     if (!is_last) {
@@ -337,7 +338,7 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     }
     auto mean_whole = CompensatedSum<float>::identity();
     auto var_whole = Moments<float>::identity();
-    // Reads do not wait for merges: several are on their way at once.
+    // Unrolled, so that several loads are in flight at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 32; b < int(gridDim.y); b += 8) {
         const unsigned int other_partials = (blockIdx.x * gridDim.y + b) * 32 + threadIdx.x % 32;
@@ -349,7 +350,7 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
     __syncthreads();
     #pragma unroll
     for (int n = 8; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s merge what the others have
+        const int s = (n + 1) / 2;  // the first s states take in the other n - s
         for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
             mean_shared[i].merge(mean_shared[i + s * 32]);
             var_shared[i].merge(var_shared[i + s * 32]);

@@ -14,14 +14,14 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -43,7 +43,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -55,7 +55,7 @@ static __device__ __forceinline__ float exp_approx(float x)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -63,17 +63,17 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// The greatest of some elements, and the sum of exp(element - greatest).
+// The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
     T peak, sum;
 
     static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
 
-    // What exponents are taken relative to: the greatest element where it is finite.
+    // What exponents are relative to: the peak, or 0 where it is infinite.
     __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
 
-    // Takes a group of elements, relative to the greatest so far.
+    // Adds a group of elements, relative to the maximum so far.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -90,7 +90,7 @@ struct LogSum {
         sum = sum * exp(before - origin()) + group;
     }
 
-    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    // Merges two sets of elements.  Without fma, so that either order gives the same bits.
     __device__ __forceinline__ void merge(const LogSum& other)
     {
         const T before = peak;
@@ -99,8 +99,8 @@ struct LogSum {
         sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
     }
 
-    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
-    // so that all lanes get the same bits.
+    // Merges the states of neighbouring lanes, with one exponential a lane instead of one a step.  The product is not
+    // fused with a sum, so that all lanes get the same bits.
     template <int Lanes>
     __device__ __forceinline__ void merge_lanes()
     {
@@ -125,7 +125,7 @@ struct LogSum {
 
     __device__ __forceinline__ T result() const { return log(sum) + peak; }
 
-    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
@@ -150,7 +150,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
+// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
 template <typename T>
 struct CompensatedSum {
     T sum, rest;

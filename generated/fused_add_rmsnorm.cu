@@ -18,14 +18,14 @@
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -34,16 +34,15 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
-// take half the registers, or fewer.
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
@@ -56,7 +55,7 @@ static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {

@@ -13,14 +13,14 @@
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -29,14 +29,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// The standard normal distribution function: exp(-t * t / 2), with the rounding of t * t made good, times a function of
-// u = t / (t + 16 / 7) for the tail below -t.
+// The standard normal distribution function.  The tail below -t is exp(-t * t / 2), corrected for the rounding of the
+// square, times a polynomial in u = t / (t + 16 / 7).
 static __device__ __forceinline__ float normal_cdf(float x)
 {
     const float t = fabsf(x) > 15.0f ? 15.0f : fabsf(x);
     const float d = fmaf(0.4375f, t, 1.0f);
 #if defined(__CUDA_ARCH__)
-    float v;  // 1 / d, within one unit in its last place; 1 <= d < 8
+    float v;  // 1 / d, within 1 ulp; 1 <= d < 8
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(v) : "f"(d));
 #else
     const float v = 1.0f / d;

@@ -17,14 +17,14 @@
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -33,23 +33,22 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// Starts the next phase of an mbarrier, which waits for so many bytes.  One thread calls it.
+// Arrives at an mbarrier, whose current phase then waits for `bytes` bytes.  One thread calls it.
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long& arrived, unsigned int bytes)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
 }
 
-// Initialises an mbarrier that waits for so many bytes from blocks of the cluster.  One thread calls it, before any may
-// write.
+// Initialises an mbarrier whose first phase waits for `bytes` bytes from blocks of the cluster.  One thread calls it,
+// before any block sends.
 static __device__ __forceinline__ void mbarrier_init_expect(unsigned long long& arrived, unsigned int bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -61,7 +60,7 @@ static __device__ __forceinline__ void mbarrier_init_expect(unsigned long long& 
     mbarrier_expect(arrived, bytes);
 }
 
-// Writes to another block's variable of the same name, and counts the bytes on that block's mbarrier.
+// Writes to the same shared variable of block `rank` of the cluster, and counts the bytes on that block's mbarrier.
 template <typename T>
 static __device__ __forceinline__ void send_to_block(T& slot, T value, unsigned long long& arrived, unsigned int rank)
 {
@@ -94,8 +93,8 @@ static __device__ __forceinline__ void mbarrier_wait(unsigned long long& arrived
     }
 }
 
-// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
-// take half the registers, or fewer.
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
@@ -108,7 +107,7 @@ static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -138,14 +137,14 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// How many elements there are, and their sum: the first of two steps to the moments of a warp's elements.
+// The number of some elements and their sum: the first of two steps to the moments of a warp's elements.
 template <typename T>
 struct Total {
     T count, sum;
 
     static __device__ __forceinline__ Total identity() { return {0, 0}; }
 
-    // Takes the sum of a group of so many elements.
+    // Adds the sum of a group of `elements` elements.
     __device__ __forceinline__ void add(const Sum<T>& group, int elements) { merge({(T)elements, group.sum}); }
 
     __device__ __forceinline__ void merge(const Total& other)
@@ -163,14 +162,14 @@ struct Total {
     __device__ __forceinline__ T result() const { return sum; }
 };
 
-// How many elements there are, their mean, and the sum of their squared distances from it.
+// The number of some elements, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
 
     static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
 
-    // Takes a group of elements, about the group's own mean.
+    // Adds a group of elements, by the group's own mean.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -187,8 +186,8 @@ struct Moments {
         merge(group);
     }
 
-    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by 2 ulp.  There is no
+    // branch, so that loads of several sets overlap.  Infinite means are added.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -207,15 +206,15 @@ struct Moments {
                 __shfl_xor_sync(0xffffffffu, distance, d)};
     }
 
-    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
-    // shows in the last bits.
+    // The state of the first of Lanes lanes.  All have merged the same sets, but in different orders, so their last
+    // bits differ.
     template <int Lanes>
     __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
 
-    // NaN where there are no elements.
+    // The mean; NaN without elements.
     __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
 
     template <typename Count>
@@ -241,8 +240,8 @@ struct Moments {
     }
 };
 
-// The squared distances of elements from a mean that a first step has found: fewer instructions than moments take, and
-// more accurate.
+// The sum of squared distances from the mean, which a first step has computed: with fewer instructions than Moments,
+// and more accurately.
 template <typename T>
 struct Distances {
     T count, mean, distance;
@@ -252,13 +251,13 @@ struct Distances {
         return {all.count, all.sum / max(all.count, (T)1), 0};
     }
 
-    // What a group of the same elements begins with.
+    // The initial state of a group of the same elements.
     __device__ __forceinline__ Distances part() const { return {0, mean, 0}; }
 
     __device__ __forceinline__ void add(T x) { distance += (x - mean) * (x - mean); }
     __device__ __forceinline__ void merge(const Distances& other) { distance += other.distance; }
 
-    // The state of a thread that has the same mean, whose number differs by the bit `d`.
+    // The state of thread `thread ^ d`, which has the same mean.
     __device__ __forceinline__ Distances shuffle_xor(int d) const
     {
         return {count, mean, __shfl_xor_sync(0xffffffffu, distance, d)};
@@ -333,7 +332,7 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* __restric
     }
     __cluster_barrier_arrive_relaxed();
     wait_for_earlier_kernels();
-    // An operand that all rows share.  Each thread reads back only what it stored.
+    // The operand that all rows share.  Each thread reads only the elements that it stored: no barrier is needed.
     __shared__ Pack<__nv_bfloat16, 8, 16> weight_smem[8][256];
     #pragma unroll
     for (int v = 0; v < 8; ++v) {
@@ -342,12 +341,12 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* __restric
             weight_smem[v][threadIdx.x] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
         }
     }
-    __cluster_barrier_wait();  // every block has begun
+    __cluster_barrier_wait();  // all blocks have initialised their mbarriers
 
     for (unsigned int row = blockIdx.x / 8, next_row = 0, iteration = 0; row < n; row = next_row, ++iteration) {
-        const unsigned int set = iteration % 2;  // of slots that blocks write to
+        const unsigned int set = iteration % 2;  // of slots, for this iteration
         if (rank == 0 && threadIdx.x == 0) {
-            next_row = gridDim.x / 8 + atomicInc(next_row_counter, n - 1);  // 0 again after the last row
+            next_row = gridDim.x / 8 + atomicInc(next_row_counter, n - 1);  // wraps to 0 for the next launch
         }
         __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
         const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];

@@ -13,14 +13,14 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -50,7 +50,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
+// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
 template <typename T>
 struct CompensatedSum {
     T sum, rest;
@@ -100,7 +100,7 @@ mse_reduce_long_split(const float* __restrict__ predicted_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    const int first = blockIdx.y * layout.span;  // of what this block takes of the row
+    const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
@@ -132,13 +132,13 @@ mse_reduce_long_split(const float* __restrict__ predicted_ptr,
         mean_acc.merge(mean_acc.shuffle_xor(d));
     }
 
-    // The last of the blocks that share this row merges what all have left, always in the same order.
+    // The last block of this row to arrive merges the partials of all, always in the same order.
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
         mean_block_partials[row * gridDim.y + blockIdx.y] = mean_acc;
-        __threadfence();  // release: who sees this block's arrival sees what it wrote
+        __threadfence();  // release: this block's partials are visible before its arrival
         is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
-        __threadfence();  // acquire: the last block sees what all others wrote
+        __threadfence();  // acquire: the last block sees all partials
     }
     __syncthreads();
     if (!is_last) {

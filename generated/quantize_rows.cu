@@ -14,14 +14,14 @@
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -30,15 +30,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -51,7 +50,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -59,29 +58,29 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 1 / b for divide(); NaN where b is so small or large that a quotient might lose bits on the way.
+// 1 / b for divide(); NaN where b is so small or large that a step might underflow or overflow.
 static __device__ __forceinline__ float reciprocal(float b)
 {
     return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
 }
 
-// a / b, rounded to nearest, where r = reciprocal(b) is a number.  What needs a division after all turns is_exact
-// false, and its group is done again without.
+// a / b, rounded to nearest, where r = reciprocal(b) is not NaN.  Sets is_exact to false where that needs a
+// division; the caller then computes the group again with UseReciprocal = false.
 template <bool UseReciprocal>
 static __device__ __forceinline__ float divide(float a, float b, float r, bool& is_exact)
 {
     if (!UseReciprocal) {
         return a / b;
     }
-    // 2^-66 <= |q| < 2^119: nothing is lost on the way (P. Markstein, 1990).
+    // 2^-66 <= |q| < 2^119: no step underflows or overflows (P. Markstein, 1990).
     const float q = a * r, near = fmaf(fmaf(-q, b, a), r, q);
     const bool is_zero = a == 0;
     is_exact = is_exact & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
-    return is_zero ? q : near;  // -0 / b is -0, to which nothing may be added
+    return is_zero ? q : near;  // -0 / b is -0; the fma would give +0
 }
 
-// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
-// take half the registers, or fewer.
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
@@ -94,7 +93,7 @@ static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -103,7 +102,7 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;

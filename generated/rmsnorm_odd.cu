@@ -16,14 +16,14 @@
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -32,8 +32,8 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
-// of them are the result.
+// Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
+// less than Block words.
 template <int Count, int Block, int Unit>
 static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, unsigned int off)
 {
@@ -51,7 +51,7 @@ static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, u
     }
 }
 
-// N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
+// N elements that begin `off` bytes after an aligned address: loads aligned blocks of Bytes and shifts them.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(const T* from, unsigned int off)
 {
@@ -73,16 +73,15 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(
     return result;
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
-// take half the registers, or fewer.
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
@@ -95,7 +94,7 @@ static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -169,8 +168,8 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const int width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    // Groups begin at multiples of 16 bytes in y; the edge elements before and after them move one by one.
-    // A few more elements are edges, so that the aligned blocks around groups lie inside weight.
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
+    // A few more elements are edge elements, so that all aligned blocks around groups lie inside weight.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
     const int end = max(width - 2 - (width - 2 - head) % 8, head);
     const int edges = head + width - end;

@@ -12,19 +12,19 @@
 // Chosen: rows: 256 threads share a row of 8192 elements and keep it in registers, 32 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
+// Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -33,15 +33,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -54,7 +53,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -66,7 +65,7 @@ static __device__ __forceinline__ float exp_approx(float x)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -74,8 +73,8 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
-// bits.
+// 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
+// quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -87,7 +86,7 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
-// The greatest of a group, two at a time; a NaN wins.
+// The maximum of a group, two elements at a time; NaN if any is.
 template <int N, int Bytes>
 static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
 {
@@ -107,8 +106,8 @@ static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, B
 #endif
 }
 
-// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
-// take half the registers, or fewer.
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
@@ -121,7 +120,7 @@ static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -130,17 +129,17 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// The greatest of some elements, and the sum of exp(element - greatest).
+// The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
     T peak, sum;
 
     static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
 
-    // What exponents are taken relative to: the greatest element where it is finite.
+    // What exponents are relative to: the peak, or 0 where it is infinite.
     __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
 
-    // Takes a group of elements, relative to the greatest so far.
+    // Adds a group of elements, relative to the maximum so far.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -157,7 +156,7 @@ struct LogSum {
         sum = sum * exp(before - origin()) + group;
     }
 
-    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    // Merges two sets of elements.  Without fma, so that either order gives the same bits.
     __device__ __forceinline__ void merge(const LogSum& other)
     {
         const T before = peak;
@@ -166,8 +165,8 @@ struct LogSum {
         sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
     }
 
-    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
-    // so that all lanes get the same bits.
+    // Merges the states of neighbouring lanes, with one exponential a lane instead of one a step.  The product is not
+    // fused with a sum, so that all lanes get the same bits.
     template <int Lanes>
     __device__ __forceinline__ void merge_lanes()
     {
@@ -192,11 +191,11 @@ struct LogSum {
 
     __device__ __forceinline__ T result() const { return log(sum) + peak; }
 
-    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;
@@ -212,21 +211,21 @@ struct Max {
     __device__ __forceinline__ T result() const { return value; }
 };
 
-// The sum of exp(element - peak), for a peak that a first step has found.
+// The sum of exp(element - peak), where a first step has computed the peak.
 template <typename T>
 struct Exponentials {
     T peak, sum;
 
     static __device__ __forceinline__ Exponentials of(const Max<T>& greatest) { return {greatest.value, 0}; }
 
-    // What a group of the same elements begins with.
+    // The initial state of a group of the same elements.
     __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
 
-    // Relative to the peak where it is finite.
+    // Relative to 0 where the peak is infinite.
     __device__ __forceinline__ void add(T x) { sum += exp_approx(x - (isinf(peak) ? 0 : peak)); }
     __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
 
-    // The state of a thread that has the same peak, whose number differs by the bit `d`.
+    // The state of thread `thread ^ d`, which has the same peak.
     __device__ __forceinline__ Exponentials shuffle_xor(int d) const
     {
         return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};

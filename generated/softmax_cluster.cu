@@ -10,22 +10,22 @@
 // Outputs: y: bfloat16
 //
 // Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
-// Chosen: L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early.
+// Chosen: L2: more is read than it holds, so loads are evict-last: what is written is evicted first.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
+// Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -34,15 +34,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -55,7 +54,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -67,7 +66,7 @@ static __device__ __forceinline__ float exp_approx(float x)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -75,8 +74,8 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
-// bits.
+// 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
+// quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -88,7 +87,7 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
-// The greatest of a group, two at a time; a NaN wins.
+// The maximum of a group, two elements at a time; NaN if any is.
 template <int N, int Bytes>
 static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
 {
@@ -108,15 +107,15 @@ static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, B
 #endif
 }
 
-// Starts the next phase of an mbarrier, which waits for so many bytes.  One thread calls it.
+// Arrives at an mbarrier, whose current phase then waits for `bytes` bytes.  One thread calls it.
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long& arrived, unsigned int bytes)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory");
 }
 
-// Initialises an mbarrier that waits for so many bytes from blocks of the cluster.  One thread calls it, before any may
-// write.
+// Initialises an mbarrier whose first phase waits for `bytes` bytes from blocks of the cluster.  One thread calls it,
+// before any block sends.
 static __device__ __forceinline__ void mbarrier_init_expect(unsigned long long& arrived, unsigned int bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -128,7 +127,7 @@ static __device__ __forceinline__ void mbarrier_init_expect(unsigned long long& 
     mbarrier_expect(arrived, bytes);
 }
 
-// Writes to another block's variable of the same name, and counts the bytes on that block's mbarrier.
+// Writes to the same shared variable of block `rank` of the cluster, and counts the bytes on that block's mbarrier.
 template <typename T>
 static __device__ __forceinline__ void send_to_block(T& slot, T value, unsigned long long& arrived, unsigned int rank)
 {
@@ -161,8 +160,8 @@ static __device__ __forceinline__ void mbarrier_wait(unsigned long long& arrived
     }
 }
 
-// Hides a group's contents from the compiler, so that elements are unpacked where they are used: packed in words, they
-// take half the registers, or fewer.
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 {
@@ -175,7 +174,7 @@ static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -184,7 +183,7 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// Reads 16 bytes that L2 is told to evict last, so that what is written leaves it early.
+// Reads 16 bytes with the L2 policy evict_last, so that L2 evicts written lines first.
 template <typename T>
 static __device__ __forceinline__ T load_evict_last(const void* from)
 {
@@ -204,17 +203,17 @@ static __device__ __forceinline__ T load_evict_last(const void* from)
 #endif
 }
 
-// The greatest of some elements, and the sum of exp(element - greatest).
+// The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
     T peak, sum;
 
     static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
 
-    // What exponents are taken relative to: the greatest element where it is finite.
+    // What exponents are relative to: the peak, or 0 where it is infinite.
     __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
 
-    // Takes a group of elements, relative to the greatest so far.
+    // Adds a group of elements, relative to the maximum so far.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -231,7 +230,7 @@ struct LogSum {
         sum = sum * exp(before - origin()) + group;
     }
 
-    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    // Merges two sets of elements.  Without fma, so that either order gives the same bits.
     __device__ __forceinline__ void merge(const LogSum& other)
     {
         const T before = peak;
@@ -240,8 +239,8 @@ struct LogSum {
         sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
     }
 
-    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
-    // so that all lanes get the same bits.
+    // Merges the states of neighbouring lanes, with one exponential a lane instead of one a step.  The product is not
+    // fused with a sum, so that all lanes get the same bits.
     template <int Lanes>
     __device__ __forceinline__ void merge_lanes()
     {
@@ -266,11 +265,11 @@ struct LogSum {
 
     __device__ __forceinline__ T result() const { return log(sum) + peak; }
 
-    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;
@@ -286,21 +285,21 @@ struct Max {
     __device__ __forceinline__ T result() const { return value; }
 };
 
-// The sum of exp(element - peak), for a peak that a first step has found.
+// The sum of exp(element - peak), where a first step has computed the peak.
 template <typename T>
 struct Exponentials {
     T peak, sum;
 
     static __device__ __forceinline__ Exponentials of(const Max<T>& greatest) { return {greatest.value, 0}; }
 
-    // What a group of the same elements begins with.
+    // The initial state of a group of the same elements.
     __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
 
-    // Relative to the peak where it is finite.
+    // Relative to 0 where the peak is infinite.
     __device__ __forceinline__ void add(T x) { sum += exp_approx(x - (isinf(peak) ? 0 : peak)); }
     __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
 
-    // The state of a thread that has the same peak, whose number differs by the bit `d`.
+    // The state of thread `thread ^ d`, which has the same peak.
     __device__ __forceinline__ Exponentials shuffle_xor(int d) const
     {
         return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};
@@ -402,7 +401,7 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* __restrict__ x_pt
         exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
     }
     auto exp_sum_acc = exp_sum_terms.log_sum();
-    __cluster_barrier_wait();  // every block has begun
+    __cluster_barrier_wait();  // all blocks have initialised their mbarriers
     if (threadIdx.x % 32 < 8) {  // each warp sends its state to every block
         send_to_block(exp_sum_warp_partials[rank * 8 + threadIdx.x / 32], exp_sum_acc, arrived, threadIdx.x % 32);
     }

@@ -13,19 +13,19 @@
 // Chosen: peeled: rows may begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
+// Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -34,15 +34,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -55,7 +54,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -67,7 +66,7 @@ static __device__ __forceinline__ float exp_approx(float x)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -75,8 +74,8 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
-// bits.
+// 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
+// quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -88,7 +87,7 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -97,17 +96,17 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// The greatest of some elements, and the sum of exp(element - greatest).
+// The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
     T peak, sum;
 
     static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
 
-    // What exponents are taken relative to: the greatest element where it is finite.
+    // What exponents are relative to: the peak, or 0 where it is infinite.
     __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
 
-    // Takes a group of elements, relative to the greatest so far.
+    // Adds a group of elements, relative to the maximum so far.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -124,7 +123,7 @@ struct LogSum {
         sum = sum * exp(before - origin()) + group;
     }
 
-    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    // Merges two sets of elements.  Without fma, so that either order gives the same bits.
     __device__ __forceinline__ void merge(const LogSum& other)
     {
         const T before = peak;
@@ -133,8 +132,8 @@ struct LogSum {
         sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
     }
 
-    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
-    // so that all lanes get the same bits.
+    // Merges the states of neighbouring lanes, with one exponential a lane instead of one a step.  The product is not
+    // fused with a sum, so that all lanes get the same bits.
     template <int Lanes>
     __device__ __forceinline__ void merge_lanes()
     {
@@ -159,7 +158,7 @@ struct LogSum {
 
     __device__ __forceinline__ T result() const { return log(sum) + peak; }
 
-    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
@@ -204,7 +203,7 @@ softmax_long_reduce_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
     const unsigned int row = blockIdx.x;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    // Groups begin at multiples of 16 bytes in y; the edge elements before and after them move one by one.
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const int end = layout.width - (layout.width - head) % 8;
     const int edges = head + layout.width - end;

@@ -12,13 +12,13 @@
 // Chosen: rows: one thread takes a row of 7 elements and keeps it in registers, 7 elements each: one pass over memory.
 // Chosen: staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
+// Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -27,7 +27,7 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -40,7 +40,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -48,7 +48,7 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -60,8 +60,8 @@ static __device__ __forceinline__ float exp_approx(float x)
 #endif
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
-// bits.
+// 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
+// quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -73,8 +73,8 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
-// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
-// are on their way before the first is stored; and zeros up to `size`.
+// Reads the rows of a block into shared memory: `count` elements, then zeros up to `size`.  Each thread issues all of
+// its Each loads of 16 bytes before it stores the first.
 template <int Block, int Each, typename Access, typename T>
 static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
 {
@@ -102,7 +102,7 @@ static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int c
     }
 }
 
-// Writes what the rows of a block have become, by Access of 16 bytes.
+// Writes the results of a block's rows from shared memory, 16 bytes at a time.
 template <int Block, typename Access, typename T>
 static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
 {
@@ -111,13 +111,13 @@ static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int 
     for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
         *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
     }
-    if (threadIdx.x < count % N) {  // of the last block
+    if (threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
         const int i = count - 1 - threadIdx.x;
         rows[i] = shared[i];
     }
 }
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;

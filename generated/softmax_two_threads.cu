@@ -12,19 +12,19 @@
 // Chosen: rows: 2 threads share a row of 65 elements and keep it in registers, 34 elements each: one pass over memory.
 // Chosen: staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen: shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice.
+// Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -33,15 +33,14 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Converts bfloat16 to float by a shift.  Unlike __bfloat162float, whose inline assembly is opaque, the compiler can
-// fold it.
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     const unsigned int upper = __bfloat16_as_ushort(x);
     return __uint_as_float(upper << 16);
 }
 
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -53,8 +52,8 @@ static __device__ __forceinline__ float exp_approx(float x)
 #endif
 }
 
-// 2^24 exp(x) for x <= 0, so that nothing underflows; to 2^-17, which does not show once a quotient is rounded to 16
-// bits.
+// 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
+// quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
 {
 #if defined(__CUDA_ARCH__)
@@ -66,7 +65,7 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_max(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -79,7 +78,7 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
-// What no element of a type is below: -inf, or the least integer.
+// The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
 {
@@ -87,7 +86,7 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// The greatest of a group, two at a time; a NaN wins.
+// The maximum of a group, two elements at a time; NaN if any is.
 template <int N, int Bytes>
 static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
 {
@@ -107,7 +106,7 @@ static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, B
 #endif
 }
 
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {
@@ -116,8 +115,8 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
-// are on their way before the first is stored; and zeros up to `size`.
+// Reads the rows of a block into shared memory: `count` elements, then zeros up to `size`.  Each thread issues all of
+// its Each loads of 16 bytes before it stores the first.
 template <int Block, int Each, typename Access, typename T>
 static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
 {
@@ -145,7 +144,7 @@ static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int c
     }
 }
 
-// Writes what the rows of a block have become, by Access of 16 bytes.
+// Writes the results of a block's rows from shared memory, 16 bytes at a time.
 template <int Block, typename Access, typename T>
 static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
 {
@@ -154,7 +153,7 @@ static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int 
     for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
         *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
     }
-    if (threadIdx.x < count % N) {  // of the last block
+    if (threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
         const int i = count - 1 - threadIdx.x;
         rows[i] = shared[i];
     }
@@ -181,7 +180,7 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// The greatest of some floats; a NaN wins.
+// The maximum of some floats; NaN if any is.
 template <typename T>
 struct Max {
     T value;
@@ -243,11 +242,11 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* __restrict__ x_ptr
     __syncthreads();
 
     const int thread = threadIdx.x % 2;
-    // Which of the block's rows: those of one warp are spread over the banks of shared memory.
+    // Among the block's rows.  The rows of one warp are spread over the banks of shared memory.
     const int local_row = threadIdx.x / 32 % 4 + 4 * (threadIdx.x % 32 / 2) + 64 * (threadIdx.x / 128);
     __nv_bfloat16* const y_row = x_shared + local_row * layout.width;
     const __nv_bfloat16* const x_row = x_shared + local_row * layout.width;
-    // Groups begin at multiples of 4 bytes in y; the edge elements before and after them move one by one.
+    // Groups begin at multiples of 4 bytes in y; the edge elements around them are accessed one by one.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 2), layout.width);
     const int end = layout.width - (layout.width - head) % 2;
     const int edges = head + layout.width - end;

@@ -16,14 +16,14 @@
 
 #include <cuda_fp16.h>
 
-// N consecutive elements that move as one access of Bytes bytes at a time.
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until those before this one are
-// complete and what they wrote can be seen.  No thread reads or writes global memory before.
+// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
+// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -32,8 +32,8 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
-// of them are the result.
+// Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
+// less than Block words.
 template <int Count, int Block, int Unit>
 static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, unsigned int off)
 {
@@ -51,7 +51,7 @@ static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, u
     }
 }
 
-// N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
+// N elements that begin `off` bytes after an aligned address: loads aligned blocks of Bytes and shifts them.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(const T* from, unsigned int off)
 {
@@ -73,7 +73,7 @@ static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(
     return result;
 }
 
-// N elements that only they themselves are aligned to: the two aligned blocks that they lie in, shifted together.
+// N elements at an address that is a multiple of sizeof(T) only: loads the two aligned blocks around them and shifts.
 template <typename T, int N>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_unaligned(const T* from)
 {
@@ -139,7 +139,7 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
     const int before = (int)(reinterpret_cast<unsigned long long>(out_ptr) / 4 % 4);
     const int i = 4 * (int)(blockIdx.x * 256u + threadIdx.x) - before;  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
-    if (i >= 4 && i + 8 <= n) {  // aligned blocks around a group lie inside as well
+    if (i >= 4 && i + 8 <= n) {  // aligned blocks around the group are inside the arrays
         const auto gate_vec = load_unaligned<__half, 4>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 4>*>(up_ptr + i);
         Pack<float, 4, 16> out_vec;

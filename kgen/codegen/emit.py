@@ -89,8 +89,8 @@ def _order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[str]:
         return []
     lines = [f"Kernels, launched in this order: {', '.join(e.name for e in entries)}."]
     between = {o.name: o.dtype for s in steps for o in s.graph.operands if o.role == "buffer"}
-    held = ", ".join(f"{name}: {dtype}" for name, dtype in between.items())
-    return [*lines, *([f"What one leaves for the next, in memory of the caller's: {held}."] if held else [])]
+    listed = ", ".join(f"{name}: {dtype}" for name, dtype in between.items())
+    return [*lines, *([f"Buffers between them, which the caller allocates: {listed}."] if listed else [])]
 
 
 @dataclass(slots=True)

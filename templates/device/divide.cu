@@ -1,4 +1,4 @@
-// a / b, rounded to nearest as ever, where r = reciprocal(b) (P. Markstein, 1990): one division serves a whole row.
+// a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
 static __device__ __forceinline__ float divide(float a, float b, float r)
 {
     const float q = a * r;

@@ -1,4 +1,4 @@
-// exp(x) as a term of a sum whose greatest is 1: what it is off by grows with -x, and matters less.
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
 static __device__ __forceinline__ float exp_approx(float x)
 {
 #if defined(__CUDA_ARCH__)

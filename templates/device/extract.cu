@@ -1,4 +1,4 @@
-// One element of a group, extracted from its word: so written, it is one instruction.
+// Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
 {

@@ -1,4 +1,4 @@
-// a // b as Python and NumPy define it: the exact remainder first, so that 1.0 // 0.1 is 9.
+// a // b as in Python and NumPy: from the exact remainder, so that 1.0 // 0.1 is 9.
 template <typename T>
 static __device__ __forceinline__ T float_floor_div(T a, T b)
 {
@@ -8,5 +8,5 @@ static __device__ __forceinline__ T float_floor_div(T a, T b)
     if (r != 0 && (b < 0) != (r < 0)) q -= 1;
     if (q == 0) return copysign((T)0, a / b);
     const T whole = floor(q);
-    return q - whole > (T)0.5 ? whole + 1 : whole;  // q is within rounding of a whole number
+    return q - whole > (T)0.5 ? whole + 1 : whole;  // q is an integer, or off by its rounding
 }

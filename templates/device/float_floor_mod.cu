@@ -1,4 +1,4 @@
-// a % b as Python and NumPy define it: exact, with the sign of b.
+// a % b as in Python and NumPy: exact, with the sign of b.
 template <typename T>
 static __device__ __forceinline__ T float_floor_mod(T a, T b)
 {

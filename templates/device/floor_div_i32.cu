@@ -1,4 +1,4 @@
-// a / b rounded down; a // 0 is 0, and the least value // -1 wraps to itself.
+// a / b rounded down; a // 0 is 0, and INT_MIN // -1 wraps to INT_MIN.
 static __device__ __forceinline__ int floor_div(int a, int b)
 {
     if (b == 0) return 0;

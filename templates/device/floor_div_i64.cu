@@ -1,4 +1,4 @@
-// a / b rounded down; a // 0 is 0, and the least value // -1 wraps to itself.
+// a / b rounded down; a // 0 is 0, and LLONG_MIN // -1 wraps to LLONG_MIN.
 static __device__ __forceinline__ long long floor_div(long long a, long long b)
 {
     if (b == 0) return 0;

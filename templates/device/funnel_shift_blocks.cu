@@ -1,4 +1,4 @@
-// What begins `off` bytes, a multiple of Unit, within the first of two blocks that follow each other.
+// The block that begins `off` bytes into `first`, where `second` follows it in memory.  off: a multiple of Unit.
 template <int Unit, typename Block>
 static __device__ __forceinline__ Block funnel_shift_blocks(Block first, Block second, unsigned int off)
 {

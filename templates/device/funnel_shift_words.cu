@@ -1,5 +1,5 @@
-// Moves Count + Block words down by `off` bytes, a multiple of Unit and fewer than Block words have: the first Count
-// of them are the result.
+// Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
+// less than Block words.
 template <int Count, int Block, int Unit>
 static __device__ __forceinline__ void funnel_shift_words(unsigned int* words, unsigned int off)
 {

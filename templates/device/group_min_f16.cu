@@ -1,4 +1,4 @@
-// The least of a group, two at a time; a NaN wins.
+// The minimum of a group, two elements at a time; NaN if any is.
 template <int N, int Bytes>
 static __device__ __forceinline__ float group_min(const Pack<__half, N, Bytes>& x)
 {

@@ -1,4 +1,4 @@
-// The elements of a group added up, four at a time.
+// The sum of a group, four elements at a time.
 template <int N, int Bytes>
 static __device__ __forceinline__ int group_sum(const Pack<signed char, N, Bytes>& x)
 {

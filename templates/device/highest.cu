@@ -1,4 +1,4 @@
-// What no element of a type is above: inf, or the greatest integer.
+// The upper bound of a type: inf, or the largest integer.
 template <typename T>
 static __device__ __forceinline__ T highest()
 {

@@ -1,4 +1,4 @@
-// N elements that begin `off` bytes within the first of some blocks of Bytes: these, shifted together.
+// N elements that begin `off` bytes after an aligned address: loads aligned blocks of Bytes and shifts them.
 template <typename T, int N, int Bytes>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_aligned_blocks(const T* from, unsigned int off)
 {

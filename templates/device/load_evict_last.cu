@@ -1,4 +1,4 @@
-// Reads 16 bytes that L2 is told to evict last, so that what is written leaves it early.
+// Reads 16 bytes with the L2 policy evict_last, so that L2 evicts written lines first.
 template <typename T>
 static __device__ __forceinline__ T load_evict_last(const void* from)
 {

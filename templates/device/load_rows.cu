@@ -1,5 +1,5 @@
-// Reads the rows of a block into shared memory: `count` elements, in Each accesses of 16 bytes a thread, all of which
-// are on their way before the first is stored; and zeros up to `size`.
+// Reads the rows of a block into shared memory: `count` elements, then zeros up to `size`.  Each thread issues all of
+// its Each loads of 16 bytes before it stores the first.
 template <int Block, int Each, typename Access, typename T>
 static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
 {

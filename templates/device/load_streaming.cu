@@ -1,4 +1,4 @@
-// Reads 16 bytes that are read once: the caches drop them first.
+// Reads 16 bytes that are not read again: caches evict them first.
 template <typename T>
 static __device__ __forceinline__ T load_streaming(const void* from)
 {

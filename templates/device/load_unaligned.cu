@@ -1,4 +1,4 @@
-// N elements that only they themselves are aligned to: the two aligned blocks that they lie in, shifted together.
+// N elements at an address that is a multiple of sizeof(T) only: loads the two aligned blocks around them and shifts.
 template <typename T, int N>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_unaligned(const T* from)
 {

@@ -1,4 +1,4 @@
-// Reads a group as words: read as such, bytes would be unpacked at once.
+// Reads a group as 32-bit words.  The compiler would unpack the bytes of a vector load at once.
 template <typename T>
 static __device__ __forceinline__ T load_words(const void* from)
 {

@@ -1,4 +1,4 @@
-// Starts the next phase of an mbarrier, which waits for so many bytes.  One thread calls it.
+// Arrives at an mbarrier, whose current phase then waits for `bytes` bytes.  One thread calls it.
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long& arrived, unsigned int bytes)
 {
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(&arrived);

@@ -1,5 +1,5 @@
-// Initialises an mbarrier that waits for so many bytes from blocks of the cluster.  One thread calls it, before any may
-// write.
+// Initialises an mbarrier whose first phase waits for `bytes` bytes from blocks of the cluster.  One thread calls it,
+// before any block sends.
 static __device__ __forceinline__ void mbarrier_init_expect(unsigned long long& arrived, unsigned int bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900

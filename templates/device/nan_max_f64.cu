@@ -1,4 +1,4 @@
-// The greater of a and b; a NaN wins, and -0.0 is below +0.0.
+// max(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ double nan_max(double a, double b)
 {
     if (a == b) return __longlong_as_double(__double_as_longlong(a) & __double_as_longlong(b));

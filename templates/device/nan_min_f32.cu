@@ -1,4 +1,4 @@
-// The lesser of a and b; a NaN wins, and -0.0 is below +0.0.
+// min(a, b); NaN if either is, and -0.0 < +0.0.
 static __device__ __forceinline__ float nan_min(float a, float b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

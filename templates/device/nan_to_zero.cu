@@ -1,4 +1,4 @@
-// x, but 0 for NaN, which CUDA converts to 0 in some integer types only.
+// x, or 0 for NaN: CUDA converts NaN to 0 for some integer types only.
 template <typename T>
 static __device__ __forceinline__ T nan_to_zero(T x)
 {

@@ -1,11 +1,11 @@
-// The standard normal distribution function: exp(-t * t / 2), with the rounding of t * t made good, times a function of
-// u = t / (t + 16 / 7) for the tail below -t.
+// The standard normal distribution function.  The tail below -t is exp(-t * t / 2), corrected for the rounding of the
+// square, times a polynomial in u = t / (t + 16 / 7).
 static __device__ __forceinline__ float normal_cdf(float x)
 {
     const float t = fabsf(x) > 15.0f ? 15.0f : fabsf(x);
     const float d = fmaf(0.4375f, t, 1.0f);
 #if defined(__CUDA_ARCH__)
-    float v;  // 1 / d, within one unit in its last place; 1 <= d < 8
+    float v;  // 1 / d, within 1 ulp; 1 <= d < 8
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(v) : "f"(d));
 #else
     const float v = 1.0f / d;

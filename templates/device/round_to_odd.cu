@@ -1,4 +1,5 @@
-// x as a float whose last bit also says "not exactly x", so that rounding again to fewer bits rounds x itself.
+// x as a float, rounded to odd: the last bit is 1 where that is inexact, so that rounding again to fewer bits gives
+// x rounded once.
 static __device__ __forceinline__ float round_to_odd(double x)
 {
     const float inner = __double2float_rz(x);

@@ -1,4 +1,4 @@
-// Writes to another block's variable of the same name, and counts the bytes on that block's mbarrier.
+// Writes to the same shared variable of block `rank` of the cluster, and counts the bytes on that block's mbarrier.
 template <typename T>
 static __device__ __forceinline__ void send_to_block(T& slot, T value, unsigned long long& arrived, unsigned int rank)
 {

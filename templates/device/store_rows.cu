@@ -1,4 +1,4 @@
-// Writes what the rows of a block have become, by Access of 16 bytes.
+// Writes the results of a block's rows from shared memory, 16 bytes at a time.
 template <int Block, typename Access, typename T>
 static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
 {
@@ -7,7 +7,7 @@ static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int 
     for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
         *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
     }
-    if (threadIdx.x < count % N) {  // of the last block
+    if (threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
         const int i = count - 1 - threadIdx.x;
         rows[i] = shared[i];
     }

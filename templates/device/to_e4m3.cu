@@ -1,4 +1,4 @@
-// x as fp8, to nearest even; NaN past the largest finite value (448), where the conversion itself would saturate.
+// x as fp8, to nearest even; NaN past the largest finite value (448), where CUDA's conversion saturates.
 static __device__ __forceinline__ __nv_fp8_e4m3 to_e4m3(float x)
 {
     __nv_fp8_e4m3 result(x);

@@ -1,4 +1,4 @@
-// x as fp8, to nearest even; infinity past the largest finite value (57344), where the conversion would saturate.
+// x as fp8, to nearest even; infinity past the largest finite value (57344), where CUDA's conversion saturates.
 static __device__ __forceinline__ __nv_fp8_e5m2 to_e5m2(float x)
 {
     __nv_fp8_e5m2 result(x);

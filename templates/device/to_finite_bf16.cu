@@ -1,4 +1,4 @@
-// x, but the largest finite value for an infinity (whose bits come right after it).
+// x, or the largest finite value for an infinity, whose bits are one less.
 static __device__ __forceinline__ __nv_bfloat16 to_finite(__nv_bfloat16 x)
 {
     const unsigned short bits = __bfloat16_as_ushort(x);

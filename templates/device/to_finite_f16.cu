@@ -1,4 +1,4 @@
-// x, but the largest finite value for an infinity (whose bits come right after it).
+// x, or the largest finite value for an infinity, whose bits are one less.
 static __device__ __forceinline__ __half to_finite(__half x)
 {
     const unsigned short bits = __half_as_ushort(x);

@@ -101,8 +101,8 @@ d = cast<float>(x) / s1"""
 def test_explain_says_so() -> None:
     """What is not float32's last bit is said, and only where it is so."""
     kernel = kgen.jit(SOFTMAX)
-    assert "shares of a sum " in str(kernel.explain(kgen.spec((512, 1024), "bf16")))
-    assert "shares of a sum " not in str(kernel.explain(kgen.spec((512, 1024), "f32")))
+    assert "quotients by a sum " in str(kernel.explain(kgen.spec((512, 1024), "bf16")))
+    assert "quotients by a sum " not in str(kernel.explain(kgen.spec((512, 1024), "f32")))
 
 
 def test_sums_alone() -> None:

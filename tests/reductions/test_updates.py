@@ -284,6 +284,6 @@ def test_explained() -> None:
     """``explain`` says why there are several kernels, and why in this order."""
     kernel = kgen.jit("inout p\no = sum(p, axis=0)\np = p - max(p, axis=1, keepdims=true)")
     said = str(kernel.explain(kgen.spec((512, 512), "f32")))
-    assert "order: `p` is updated here, after kernel 1 reads it as it was" in said
+    assert "order: updates `p` after its reads in kernel 1" in said
     said = str(kgen.jit("out = sum(x) / max(x, axis=0)").explain(kgen.spec((512, 512), "f32")))
-    assert "order: kernel 2 reads `sum_buffer` from here: a kernel reduces one set of axes" in said
+    assert "order: writes `sum_buffer` for kernel 2: a kernel reduces only one set of axes" in said

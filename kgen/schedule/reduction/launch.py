@@ -46,7 +46,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     fields = _strides(labels, range(reduced, rank))
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
-        fields.append(_field(schedule, "span", Name("length"), "elements of a row that a block takes"))
+        fields.append(_field(schedule, "span", Name("span"), "elements of a row that a block takes"))
     for i in range(len(schedule.accesses)):
         beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
@@ -96,9 +96,9 @@ def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list
         blocks = minimum(blocks, maximum(CLUSTERS, 1) * schedule.cluster)
     if schedule.split and spans is not None:
         most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(TILES, 1)))
-        length = ceil_div(Name("width"), Name("most") * spans.each) * spans.each
+        span = ceil_div(Name("width"), Name("most_spans") * spans.each) * spans.each
         shared = Name("spans")
-        lets += [("most", maximum(most, 1)), ("length", length), (shared.of, ceil_div(Name("width"), Name("length")))]
+        lets += [("most_spans", maximum(most, 1)), ("span", span), (shared.of, ceil_div(Name("width"), Name("span")))]
         lets.append((PARTIALS.of, TILES * shared * schedule.rows))
     return Rule(
         (blocks, shared, _ONE),
@@ -157,7 +157,7 @@ def _column_fields(schedule: RowSchedule, labels: Labels, counted: Field, across
     fields = _strides(labels, range(reduced + 1, schedule.rank), "of the other kept dimensions")
     fields += [_field(schedule, "height", Name("width"), "elements of a column"), counted]
     if schedule.split:
-        fields.append(_field(schedule, "span", Name("length"), "elements of a column that a block takes"))
+        fields.append(_field(schedule, "span", Name("span"), "elements of a column that a block takes"))
     for i in range(len(schedule.accesses)):
         down, crosses = 0 in steps_of(schedule, i), reduced in steps_of(schedule, i)
         ways = (*(["down a column"] if down else []), *(["across"] if crosses else []))

@@ -71,9 +71,9 @@ def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
-        bits = "64-bit indices: a row, or their number, may not fit 32 bits"
-    last = "L2: more is read than it holds, so loads ask it to evict that last: what is written then leaves it early"
-    once = "streaming: more is read than L2 holds, and once, so loads ask caches to drop it first"
+        bits = "64-bit indices: the bytes of a row, or the number of rows, may exceed 2^31"
+    last = "L2: more is read than it holds, so loads are evict-last: what is written is evicted first"
+    once = "streaming: more is read than L2 holds, each element once, so loads are evict-first"
     return (
         *((split,) if schedule.split else ()),
         *((last,) if schedule.evict_last else ()),
@@ -90,5 +90,7 @@ def _arithmetic(step: ReductionStep) -> tuple[str, ...]:
             "online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum"
         )
     if approximable_exponentials(step.graph)[1]:
-        found.append("shares of a sum are rounded to 16 bits or fewer, so exponentials that are right to 2^-17 suffice")
+        found.append(
+            "quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice"
+        )
     return tuple(found)

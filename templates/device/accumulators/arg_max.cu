@@ -1,4 +1,4 @@
-// The greatest of some elements, and where the first of that value is; the first NaN wins.
+// The maximum of some elements and the index of its first occurrence; the first NaN counts as the maximum.
 template <typename T, typename Place>
 struct ArgMax {
     T value;
@@ -6,7 +6,7 @@ struct ArgMax {
 
     static __device__ __forceinline__ ArgMax identity() { return {lowest<T>(), 0}; }
 
-    // Takes an element that comes later in the row than all before.
+    // Adds an element whose index is above those of all before.
     __device__ __forceinline__ void add(T x, Place place)
     {
         if (!(x <= value) && value == value) {
@@ -15,7 +15,7 @@ struct ArgMax {
         }
     }
 
-    // Without branches.
+    // Merges two sets of elements, in any order.  Bitwise operators avoid branches.
     __device__ __forceinline__ void merge(const ArgMax& other)
     {
         const bool is_nan = value != value, other_is_nan = other.value != other.value;

@@ -1,4 +1,4 @@
-// A sum that also keeps what rounding takes away from it, for a thread that adds up a long row.
+// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
 template <typename T>
 struct CompensatedSum {
     T sum, rest;

@@ -1,4 +1,4 @@
-// The greatest real part of some complex numbers, and the sum of exp(number - greatest).
+// The maximum of the real parts of some complex numbers, and the sum of exp(number - maximum).
 template <typename Z>
 struct ComplexLogSum {
     decltype(Z::x) peak;
@@ -6,7 +6,7 @@ struct ComplexLogSum {
 
     static __device__ __forceinline__ ComplexLogSum identity() { return {lowest<decltype(Z::x)>(), {0, 0}}; }
 
-    // Takes a group of numbers.  One whose real part is -inf is nothing, whatever its angle.
+    // Adds a group of numbers.  A real part of -inf adds 0, whatever the imaginary part.
     template <int N>
     __device__ __forceinline__ void add(const Z (&z)[N])
     {
@@ -27,7 +27,7 @@ struct ComplexLogSum {
         merge(group);
     }
 
-    // Two sets of numbers as one, relative to the greater peak, infinite or not; a with b is b with a.
+    // Merges two sets of numbers, relative to the larger peak (maybe infinite): the same bits in either order.
     __device__ __forceinline__ void merge(const ComplexLogSum& other)
     {
         const bool less = peak < other.peak;

@@ -1,4 +1,4 @@
-// A product of complex numbers; a times b is b times a.
+// A product of complex numbers.  merge gives the same bits in either order.
 template <typename Z>
 struct ComplexProduct {
     Z product;

@@ -1,5 +1,5 @@
-// The squared distances of elements from a mean that a first step has found: fewer instructions than moments take, and
-// more accurate.
+// The sum of squared distances from the mean, which a first step has computed: with fewer instructions than Moments,
+// and more accurately.
 template <typename T>
 struct Distances {
     T count, mean, distance;
@@ -9,13 +9,13 @@ struct Distances {
         return {all.count, all.sum / max(all.count, (T)1), 0};
     }
 
-    // What a group of the same elements begins with.
+    // The initial state of a group of the same elements.
     __device__ __forceinline__ Distances part() const { return {0, mean, 0}; }
 
     __device__ __forceinline__ void add(T x) { distance += (x - mean) * (x - mean); }
     __device__ __forceinline__ void merge(const Distances& other) { distance += other.distance; }
 
-    // The state of a thread that has the same mean, whose number differs by the bit `d`.
+    // The state of thread `thread ^ d`, which has the same mean.
     __device__ __forceinline__ Distances shuffle_xor(int d) const
     {
         return {count, mean, __shfl_xor_sync(0xffffffffu, distance, d)};

@@ -1,4 +1,4 @@
-// The sum of a group of integers of 16 bits at most, which is below 2^31.
+// The sum of a group of integers of at most 16 bits, which cannot overflow.
 struct GroupSum {
     int sum;
 

@@ -1,4 +1,4 @@
-// The greatest of some integers, which take 4 bytes at least.
+// The maximum of some integers, kept in at least 4 bytes.
 template <typename T>
 struct IntegerMax {
     decltype(+T()) value;

@@ -1,4 +1,4 @@
-// The least of some integers, which take 4 bytes at least.
+// The minimum of some integers, kept in at least 4 bytes.
 template <typename T>
 struct IntegerMin {
     decltype(+T()) value;

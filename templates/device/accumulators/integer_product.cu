@@ -1,4 +1,4 @@
-// A product of integers, which wraps: unsigned arithmetic does.
+// A product of integers that wraps: computed unsigned, because signed overflow is undefined.
 template <typename T>
 struct IntegerProduct {
     unsigned long long product;

@@ -1,4 +1,4 @@
-// A sum of integers, which wraps: unsigned arithmetic does.
+// A sum of integers that wraps: computed unsigned, because signed overflow is undefined.
 template <typename T>
 struct IntegerSum {
     unsigned long long sum;

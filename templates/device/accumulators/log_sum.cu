@@ -1,14 +1,14 @@
-// The greatest of some elements, and the sum of exp(element - greatest).
+// The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
     T peak, sum;
 
     static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
 
-    // What exponents are taken relative to: the greatest element where it is finite.
+    // What exponents are relative to: the peak, or 0 where it is infinite.
     __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
 
-    // Takes a group of elements, relative to the greatest so far.
+    // Adds a group of elements, relative to the maximum so far.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -25,7 +25,7 @@ struct LogSum {
         sum = sum * exp(before - origin()) + group;
     }
 
-    // Two sets of elements as one.  Nothing is contracted, so that a with b is b with a.
+    // Merges two sets of elements.  Without fma, so that either order gives the same bits.
     __device__ __forceinline__ void merge(const LogSum& other)
     {
         const T before = peak;
@@ -34,8 +34,8 @@ struct LogSum {
         sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
     }
 
-    // Merges what neighbouring lanes have: an exponential for each, not for each step.  The product is not contracted,
-    // so that all lanes get the same bits.
+    // Merges the states of neighbouring lanes, with one exponential a lane instead of one a step.  The product is not
+    // fused with a sum, so that all lanes get the same bits.
     template <int Lanes>
     __device__ __forceinline__ void merge_lanes()
     {
@@ -60,6 +60,6 @@ struct LogSum {
 
     __device__ __forceinline__ T result() const { return log(sum) + peak; }
 
-    // The sum of exp(element - greatest), which has no value where the greatest is infinite.
+    // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };

@@ -1,4 +1,4 @@
-// The least of some floats; a NaN wins.
+// The minimum of some floats; NaN if any is.
 template <typename T>
 struct Min {
     T value;

@@ -1,11 +1,11 @@
-// How many elements there are, their mean, and the sum of their squared distances from it.
+// The number of some elements, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
 
     static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
 
-    // Takes a group of elements, about the group's own mean.
+    // Adds a group of elements, by the group's own mean.
     template <int N>
     __device__ __forceinline__ void add(const T (&x)[N])
     {
@@ -22,8 +22,8 @@ struct Moments {
         merge(group);
     }
 
-    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by a rounding or two.  There
-    // is no branch, so the loads of several sets overlap.  Infinite means add as in a sum.
+    // Merges two sets of elements (Chan, Golub and LeVeque, 1979).  The weight may be off by 2 ulp.  There is no
+    // branch, so that loads of several sets overlap.  Infinite means are added.
     __device__ __forceinline__ void merge(const Moments& other)
     {
         const T total = count + other.count, delta = other.mean - mean;
@@ -42,15 +42,15 @@ struct Moments {
                 __shfl_xor_sync(0xffffffffu, distance, d)};
     }
 
-    // The state of the first of so many lanes.  All have merged the same sets, but each in an order of its own, which
-    // shows in the last bits.
+    // The state of the first of Lanes lanes.  All have merged the same sets, but in different orders, so their last
+    // bits differ.
     template <int Lanes>
     __device__ __forceinline__ Moments broadcast_first() const
     {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
 
-    // NaN where there are no elements.
+    // The mean; NaN without elements.
     __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
 
     template <typename Count>

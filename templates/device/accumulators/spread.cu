@@ -1,12 +1,13 @@
-// The mean of some elements, and the sum of their squared distances from it; their number is known elsewhere: a thread
-// that takes as many elements of several columns counts them once for all.
+// The mean of some elements, and the sum of their squared distances from it.  The caller counts the elements: once
+// for all columns of a thread.
 template <typename T>
 struct Spread {
     T mean, distance;
 
     static __device__ __forceinline__ Spread identity() { return {0, 0}; }
 
-    // Takes a group of elements, about the group's own mean: they are `weight` of all, after `seen` others.
+    // Adds a group of elements, by the group's own mean.  seen: the number of elements before;
+    // weight: N / (seen + N).
     template <int N, typename Count>
     __device__ __forceinline__ void add(const T (&x)[N], Count seen, Count weight)
     {

@@ -1,11 +1,11 @@
-// How many elements there are, and their sum: the first of two steps to the moments of a warp's elements.
+// The number of some elements and their sum: the first of two steps to the moments of a warp's elements.
 template <typename T>
 struct Total {
     T count, sum;
 
     static __device__ __forceinline__ Total identity() { return {0, 0}; }
 
-    // Takes the sum of a group of so many elements.
+    // Adds the sum of a group of `elements` elements.
     __device__ __forceinline__ void add(const Sum<T>& group, int elements) { merge({(T)elements, group.sum}); }
 
     __device__ __forceinline__ void merge(const Total& other)
