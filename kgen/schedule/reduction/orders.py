@@ -43,12 +43,17 @@ def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]
     found: dict[tuple[tuple[int, Axes], ...], None] = {}
     moving = sum(n > 1 for n in shape)
     for wanted in dict.fromkeys(r.order for r in read.values() if len(r.order) == moving):
-        fastest = next((a for a in reversed(wanted) if shape[a] >= FEWEST), wanted[-1])
+        fastest = _fastest(wanted, shape)
         for gaps in (False, True):
             moved = {o: r for o, r in read.items() if r.lies_otherwise(wanted) or (gaps and r.has_gaps)}
             found[tuple((o, r.own_axes(r.like(wanted))) for o, r in moved.items())] = None
             found[tuple((o, r.own_axes(r.turned(fastest))) for o, r in moved.items())] = None
     yield from (dict(chosen) for chosen in found if chosen)
+
+
+def _fastest(order: Axes, shape: tuple[int, ...]) -> int:
+    """The fastest axis with enough elements, or else the fastest one."""
+    return next((a for a in reversed(order) if shape[a] >= FEWEST), order[-1])
 
 
 def _reads(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> dict[int, _Read]:
