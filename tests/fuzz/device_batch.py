@@ -57,9 +57,9 @@ class DeviceBatch:
 
 
 def _build(parts: Sequence[tuple[str, Sequence[str]]], options: Sequence[str]) -> bytes:
-    from kgen.runtime.cuda import nvrtc
+    from kgen.runtime.cuda.compiler import assemble
 
-    return nvrtc.build(joined(parts), "cubin", name="batch.cu", options=options)[0]
+    return assemble(joined(parts), name="batch.cu", options=tuple(options))[0]
 
 
 _load = CudaBackend.load

@@ -125,6 +125,25 @@ def test_one_byte_of_each_column_beside_what_is_in_registers() -> None:
     np.testing.assert_array_equal(kernel(x, bias), x.max(axis=1, keepdims=True) - x - bias)
 
 
+#: ptxas lowers the registers of its kernel of ``q`` to 32; see :func:`kgen.runtime.cuda.compiler.assemble`.
+SPILLED = """\
+inout p
+inout q
+o1 = count_nonzero((max(q, axis=(), keepdims=true) + q), axis=())
+o3 = ((p + cast<i32>(b)) * 0.5)
+p = cast<int64>((mean(b, axis=0) + p))
+q = cast<int8>((max(o3) > 0 ? max(o3) : q))
+"""
+
+
+def spilled() -> dict[str, Any]:
+    """Arguments of SPILLED: ``p`` begins 8 bytes past a multiple of 16, and ``q`` becomes 0."""
+    room = np.full(6, -1, np.int64)
+    start = 1 if room.ctypes.data % 16 == 0 else 2
+    b = np.arange(10).reshape(5, 2, 1) < 8
+    return {"b": b, "p": room[start : start + 2].reshape(2, 1), "q": np.zeros(1, np.int8)}
+
+
 @pytest.mark.parametrize(("text", "expected"), NEGATED)
 def test_the_least_short_is_its_own_negative(text: str, expected: int) -> None:
     """Negated in a way that every ptxas compiles right: tests/gpu runs the same."""

@@ -8,7 +8,7 @@ import pytest
 from kgen import jit
 from kgen.runtime.cuda.driver import probe
 from tests.fuzz.subjects import alone, subject
-from tests.fuzz.test_regressions import LEAST, NEGATED
+from tests.fuzz.test_regressions import LEAST, NEGATED, SPILLED, spilled
 
 pytestmark = [
     pytest.mark.gpu,
@@ -34,3 +34,12 @@ def test_seeds_whose_bounds_were_too_strict(seed: int) -> None:
     """Sums that cancel, a float32 result stored as float64, and complex powers of which one part overflows."""
     with np.errstate(all="ignore"):
         alone(subject(seed), "cuda")
+
+
+def test_registers_that_would_spill() -> None:
+    """ptxas of CUDA 13.0 had one place on the stack for two values: ``q`` was 127."""
+    torch = pytest.importorskip("torch", reason="arrays must lie on the GPU, 8 bytes past a multiple of 16")
+    given = {name: torch.from_numpy(np.ascontiguousarray(a)).cuda() for name, a in spilled().items()}
+    given["p"] = torch.full((3,), -1, dtype=torch.int64, device="cuda")[1:].reshape(2, 1)
+    jit(SPILLED, fmad=False)(**given)
+    assert given["q"].tolist() == [0]

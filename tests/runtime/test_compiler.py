@@ -16,6 +16,7 @@ from kgen.runtime.cuda.compiler import CompilerBug, compile_cubin, compile_ptx, 
 from kgen.runtime.cuda.usage import Usage, usage
 from kgen.runtime.store import Store
 from kgen.schedule.target import ARCHITECTURES
+from tests.fuzz.test_regressions import SPILLED, spilled
 
 PLAIN = 'extern "C" __global__ void plain(float* x) { x[threadIdx.x] = x[threadIdx.x] * 2.5f + 1.0f; }\n'
 NARROW = """\
@@ -88,6 +89,14 @@ def test_usage() -> None:
     assert (found["indexed"].local, found["indexed"].spilled) == (256, 0)
     assert found["squeezed"].spilled > 0
     assert found["squeezed"].registers <= 32
+
+
+def test_registers_are_not_lowered_until_values_spill() -> None:
+    """ptxas alone would, to have more blocks on an SM, and may then confuse values (13.0 to 13.5)."""
+    text = kgen.jit(SPILLED, fmad=False, name="k").source(**spilled(), arch="sm_90")
+    found = usage(text, name="k.cu", arch="sm_90", options=flags("sm_90", fmad=False))
+    assert len(found) == 4
+    assert not any(used.spilled for used in found.values())
 
 
 def test_explain_is_loud(monkeypatch: pytest.MonkeyPatch) -> None:

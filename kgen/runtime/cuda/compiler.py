@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 from kgen.diagnostics import error
 from kgen.runtime.cache import summary
@@ -12,7 +13,9 @@ from kgen.runtime.cuda.nvrtc import CompilerBug, nvrtc_version, supported_archs
 from kgen.runtime.store import Store, compile_lock, entry_name, store
 from kgen.version import VERSION
 
-__all__ = ["CompilerBug", "compile_cubin", "compile_ptx", "flags", "nvrtc_version", "supported_archs"]
+__all__ = ["CompilerBug", "assemble", "compile_cubin", "compile_ptx", "flags", "nvrtc_version", "supported_archs"]
+
+_SPILLS = re.compile(r"\b[1-9]\d* bytes spill stores")
 
 
 def flags(arch: str, fmad: bool = True, fast: bool = False, *, warnings: bool = False) -> tuple[str, ...]:
@@ -42,9 +45,23 @@ def compile_cubin(text: str, *, name: str, arch: str, options: tuple[str, ...], 
     with compile_lock(key):
         found = stored.get(key)
         if found is None:
-            found, _ = nvrtc.build(text, "cubin", name=name, options=options)
+            found, _ = assemble(text, name=name, options=options)
             stored.put(key, found, summary(text))
     return found
+
+
+def assemble(text: str, *, name: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+    """The CUBIN of a ``.cu`` text and ptxas's report, which lists the registers and spills of each kernel.
+
+    Given a launch bound alone, ptxas lowers the number of registers so that more blocks fit on an SM, even if values
+    then spill.  In doing so ptxas 13.0 to 13.5 may give two values of one thread the same place on the stack, and
+    results are wrong.  So a text that spills is compiled again for one block an SM.
+    """
+    report = (*options, "--ptxas-options=-v")
+    cubin, log = nvrtc.build(text, "cubin", name=name, options=report)
+    if _SPILLS.search(log):
+        cubin, log = nvrtc.build(text, "cubin", name=name, options=(*report, "--ptxas-options=--minnctapersm=1"))
+    return cubin, log
 
 
 def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> bytes:
@@ -67,7 +84,7 @@ def require_arch(arch: str) -> None:
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
     """A digest of everything that the CUBIN depends on, including headers that the text includes."""
     headers = nvrtc.header_digest() if nvrtc.uses_headers(text) else ""
-    parts = ("cubin 3", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
+    parts = ("cubin 4", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()

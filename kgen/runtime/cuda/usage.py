@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kgen.runtime.cuda import nvrtc
-from kgen.runtime.cuda.compiler import require_arch
+from kgen.runtime.cuda.compiler import assemble, require_arch
 
 _KERNEL = re.compile(
     r"Function properties for (?P<name>\w+)\s+.*?(?P<local>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
@@ -31,7 +30,7 @@ class Usage:
 def usage(text: str, *, name: str, arch: str, options: tuple[str, ...]) -> dict[str, Usage]:
     """The usage of each kernel of a text, by name; empty if the format of ptxas's report is unknown."""
     require_arch(arch)
-    _, log = nvrtc.build(text, "cubin", name=name, options=(*options, "--ptxas-options=-v"))
+    _, log = assemble(text, name=name, options=options)
     found: dict[str, Usage] = {}
     for kernel in _KERNEL.finditer(log):
         shared = _SHARED.search(kernel["rest"])
