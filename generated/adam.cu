@@ -27,13 +27,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -69,7 +77,7 @@ adam_element(const float g_v,
 // Alignment, in bytes: 16 for p, m, v and g.
 // No other operand may overlap p, m and v in memory.
 extern "C" __global__ void __launch_bounds__(256)
-adam_contiguous(const float* __restrict__ g_ptr,
+adam_contiguous(const float* g_ptr,
                 float* __restrict__ p_ptr,
                 float* __restrict__ m_ptr,
                 float* __restrict__ v_ptr,
@@ -107,6 +115,7 @@ adam_contiguous(const float* __restrict__ g_ptr,
                          decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -114,7 +123,7 @@ adam_contiguous(const float* __restrict__ g_ptr,
 // Alignment, in bytes: 16 for p, m, v and g.
 // No other operand may overlap p, m and v in memory.
 extern "C" __global__ void __launch_bounds__(256)
-adam_contiguous_64bit(const float* __restrict__ g_ptr,
+adam_contiguous_64bit(const float* g_ptr,
                       float* __restrict__ p_ptr,
                       float* __restrict__ m_ptr,
                       float* __restrict__ v_ptr,
@@ -152,4 +161,5 @@ adam_contiguous_64bit(const float* __restrict__ g_ptr,
                          decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

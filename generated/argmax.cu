@@ -18,13 +18,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -126,7 +134,7 @@ struct argmax_reduce_regs1024_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap at and top in memory.
 extern "C" __global__ void __launch_bounds__(64)
-argmax_reduce_regs1024(const float* __restrict__ x_ptr,
+argmax_reduce_regs1024(const float* x_ptr,
                        long long* __restrict__ at_ptr,
                        float* __restrict__ top_ptr,
                        const argmax_reduce_regs1024_layout layout,
@@ -174,4 +182,5 @@ argmax_reduce_regs1024(const float* __restrict__ x_ptr,
         // top = max(x, axis=-1)
         top_ptr[row * layout.at_stride[0]] = max_v;
     }
+    let_next_kernel_start();
 }

@@ -19,13 +19,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -133,7 +141,7 @@ struct argmax_columns_columns_split_layout {
 // Columns are a multiple of 4.
 // No other operand may overlap at and top in memory.
 extern "C" __global__ void __launch_bounds__(256)
-argmax_columns_columns_split(const float* __restrict__ x_ptr,
+argmax_columns_columns_split(const float* x_ptr,
                              long long* __restrict__ at_ptr,
                              float* __restrict__ top_ptr,
                              ArgMax<float, int>* argmax_block_partials,
@@ -276,4 +284,5 @@ argmax_columns_columns_split(const float* __restrict__ x_ptr,
         *reinterpret_cast<Pack<long long, 4, 16>*>(at_column) = at_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(top_column) = top_vec;
     }
+    let_next_kernel_start();
 }

@@ -17,13 +17,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -39,8 +47,8 @@ axpy_exact_element(const float x_v, const float y_v, const float a_v, float& out
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_exact_contiguous(const float* __restrict__ x_ptr,
-                      const float* __restrict__ y_ptr,
+axpy_exact_contiguous(const float* x_ptr,
+                      const float* y_ptr,
                       float* __restrict__ out_ptr,
                       const float a_v,
                       const unsigned int n)
@@ -61,6 +69,7 @@ axpy_exact_contiguous(const float* __restrict__ x_ptr,
             axpy_exact_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -68,8 +77,8 @@ axpy_exact_contiguous(const float* __restrict__ x_ptr,
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_exact_contiguous_64bit(const float* __restrict__ x_ptr,
-                            const float* __restrict__ y_ptr,
+axpy_exact_contiguous_64bit(const float* x_ptr,
+                            const float* y_ptr,
                             float* __restrict__ out_ptr,
                             const float a_v,
                             const long long n)
@@ -90,4 +99,5 @@ axpy_exact_contiguous_64bit(const float* __restrict__ x_ptr,
             axpy_exact_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -18,13 +18,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -40,8 +48,8 @@ axpy_large_element(const float x_v, const float y_v, const float a_v, float& out
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_large_contiguous_64bit(const float* __restrict__ x_ptr,
-                            const float* __restrict__ y_ptr,
+axpy_large_contiguous_64bit(const float* x_ptr,
+                            const float* y_ptr,
                             float* __restrict__ out_ptr,
                             const float a_v,
                             const long long n)
@@ -62,4 +70,5 @@ axpy_large_contiguous_64bit(const float* __restrict__ x_ptr,
             axpy_large_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -19,13 +19,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -135,7 +143,7 @@ struct batch_stats_reduce_long_split_layout {
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
 extern "C" __global__ void __launch_bounds__(1024)
-batch_stats_reduce_long_split(const float* __restrict__ image_ptr,
+batch_stats_reduce_long_split(const float* image_ptr,
                               float* __restrict__ mu_ptr,
                               float* __restrict__ sigma2_ptr,
                               Moments<float>* var_block_partials,
@@ -216,4 +224,5 @@ batch_stats_reduce_long_split(const float* __restrict__ image_ptr,
         // sigma2 = var(image, axis=(0, 2, 3))
         sigma2_ptr[row * layout.mu_stride[0]] = var_v;
     }
+    let_next_kernel_start();
 }

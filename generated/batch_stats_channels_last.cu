@@ -19,13 +19,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -204,7 +212,7 @@ struct batch_stats_channels_last_columns_split_layout {
 // Columns are a multiple of 4.
 // No other operand may overlap mu and sigma2 in memory.
 extern "C" __global__ void __launch_bounds__(256)
-batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
+batch_stats_channels_last_columns_split(const float* image_ptr,
                                         float* __restrict__ mu_ptr,
                                         float* __restrict__ sigma2_ptr,
                                         Sum<float>* mean_block_partials,
@@ -373,4 +381,5 @@ batch_stats_channels_last_columns_split(const float* __restrict__ image_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(mu_column) = mu_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(sigma2_column) = sigma2_vec;
     }
+    let_next_kernel_start();
 }

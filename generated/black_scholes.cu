@@ -28,13 +28,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -70,9 +78,9 @@ black_scholes_element(const double spot_v,
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
 extern "C" __global__ void __launch_bounds__(256)
-black_scholes_contiguous(const double* __restrict__ spot_ptr,
-                         const double* __restrict__ strike_ptr,
-                         const double* __restrict__ years_ptr,
+black_scholes_contiguous(const double* spot_ptr,
+                         const double* strike_ptr,
+                         const double* years_ptr,
                          double* __restrict__ call_price_ptr,
                          double* __restrict__ put_price_ptr,
                          const double volatility_v,
@@ -100,6 +108,7 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
                                   call_price_ptr[e], put_price_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 2 elements a thread. Indices are 64-bit.
@@ -107,9 +116,9 @@ black_scholes_contiguous(const double* __restrict__ spot_ptr,
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
 extern "C" __global__ void __launch_bounds__(256)
-black_scholes_contiguous_64bit(const double* __restrict__ spot_ptr,
-                               const double* __restrict__ strike_ptr,
-                               const double* __restrict__ years_ptr,
+black_scholes_contiguous_64bit(const double* spot_ptr,
+                               const double* strike_ptr,
+                               const double* years_ptr,
                                double* __restrict__ call_price_ptr,
                                double* __restrict__ put_price_ptr,
                                const double volatility_v,
@@ -137,4 +146,5 @@ black_scholes_contiguous_64bit(const double* __restrict__ spot_ptr,
                                   call_price_ptr[e], put_price_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

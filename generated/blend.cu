@@ -20,13 +20,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -49,9 +57,9 @@ blend_element(const __nv_bfloat16 over_v,
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-blend_contiguous(const __nv_bfloat16* __restrict__ over_ptr,
-                 const __nv_bfloat16* __restrict__ under_ptr,
-                 const unsigned char* __restrict__ mask_ptr,
+blend_contiguous(const __nv_bfloat16* over_ptr,
+                 const __nv_bfloat16* under_ptr,
+                 const unsigned char* mask_ptr,
                  __nv_bfloat16* __restrict__ out_ptr,
                  const unsigned int n)
 {
@@ -72,6 +80,7 @@ blend_contiguous(const __nv_bfloat16* __restrict__ over_ptr,
             blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
@@ -79,9 +88,9 @@ blend_contiguous(const __nv_bfloat16* __restrict__ over_ptr,
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-blend_contiguous_64bit(const __nv_bfloat16* __restrict__ over_ptr,
-                       const __nv_bfloat16* __restrict__ under_ptr,
-                       const unsigned char* __restrict__ mask_ptr,
+blend_contiguous_64bit(const __nv_bfloat16* over_ptr,
+                       const __nv_bfloat16* under_ptr,
+                       const unsigned char* mask_ptr,
                        __nv_bfloat16* __restrict__ out_ptr,
                        const long long n)
 {
@@ -102,4 +111,5 @@ blend_contiguous_64bit(const __nv_bfloat16* __restrict__ over_ptr,
             blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

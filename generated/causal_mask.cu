@@ -18,13 +18,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -51,7 +59,7 @@ struct causal_mask_contiguous_layout {
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-causal_mask_contiguous(const float* __restrict__ scores_ptr,
+causal_mask_contiguous(const float* scores_ptr,
                        float* __restrict__ out_ptr,
                        const float scale_v,
                        const causal_mask_contiguous_layout layout,
@@ -81,4 +89,5 @@ causal_mask_contiguous(const float* __restrict__ scores_ptr,
             causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

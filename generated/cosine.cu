@@ -17,13 +17,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -75,8 +83,8 @@ struct cosine_reduce_regs256_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-cosine_reduce_regs256(const float* __restrict__ a_ptr,
-                      const float* __restrict__ b_ptr,
+cosine_reduce_regs256(const float* a_ptr,
+                      const float* b_ptr,
                       float* __restrict__ y_ptr,
                       const cosine_reduce_regs256_layout layout,
                       const unsigned int n)
@@ -132,4 +140,5 @@ cosine_reduce_regs256(const float* __restrict__ a_ptr,
     if (thread == 0 && live) {
         y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm_v2);
     }
+    let_next_kernel_start();
 }

@@ -20,13 +20,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -209,8 +217,8 @@ struct cross_entropy_reduce_long_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap log_p and loss in memory.
 extern "C" __global__ void __launch_bounds__(512)
-cross_entropy_reduce_long(const float* __restrict__ logits_ptr,
-                          const long long* __restrict__ label_ptr,
+cross_entropy_reduce_long(const float* logits_ptr,
+                          const long long* label_ptr,
                           float* __restrict__ log_p_ptr,
                           float* __restrict__ loss_ptr,
                           const cross_entropy_reduce_long_layout layout)
@@ -286,4 +294,5 @@ cross_entropy_reduce_long(const float* __restrict__ logits_ptr,
         // loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
         loss_ptr[row * layout.loss_stride[0]] = sum_v;
     }
+    let_next_kernel_start();
 }

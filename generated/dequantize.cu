@@ -19,13 +19,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -41,8 +49,8 @@ dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_contiguous(const signed char* __restrict__ q_ptr,
-                      const float* __restrict__ scale_ptr,
+dequantize_contiguous(const signed char* q_ptr,
+                      const float* scale_ptr,
                       __half* __restrict__ out_ptr,
                       const unsigned int n)
 {
@@ -62,6 +70,7 @@ dequantize_contiguous(const signed char* __restrict__ q_ptr,
             dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -69,8 +78,8 @@ dequantize_contiguous(const signed char* __restrict__ q_ptr,
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_contiguous_64bit(const signed char* __restrict__ q_ptr,
-                            const float* __restrict__ scale_ptr,
+dequantize_contiguous_64bit(const signed char* q_ptr,
+                            const float* scale_ptr,
                             __half* __restrict__ out_ptr,
                             const long long n)
 {
@@ -90,4 +99,5 @@ dequantize_contiguous_64bit(const signed char* __restrict__ q_ptr,
             dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -20,13 +20,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -52,8 +60,8 @@ struct dequantize_rows_flat_2d_layout {
 // Alignment, in bytes: 16 for out; 8 for q.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_flat_2d(const signed char* __restrict__ q_ptr,
-                        const float* __restrict__ scale_ptr,
+dequantize_rows_flat_2d(const signed char* q_ptr,
+                        const float* scale_ptr,
                         __half* __restrict__ out_ptr,
                         const dequantize_rows_flat_2d_layout layout,
                         const unsigned int n)
@@ -82,4 +90,5 @@ dequantize_rows_flat_2d(const signed char* __restrict__ q_ptr,
             dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -27,13 +27,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -63,7 +71,7 @@ dropout_element(const float x_v,
 // Alignment, in bytes: 16 for out and x.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-dropout_contiguous(const float* __restrict__ x_ptr,
+dropout_contiguous(const float* x_ptr,
                    float* __restrict__ out_ptr,
                    const unsigned int seed_v,
                    const float p_v,
@@ -85,4 +93,5 @@ dropout_contiguous(const float* __restrict__ x_ptr,
             dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

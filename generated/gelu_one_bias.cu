@@ -18,13 +18,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -74,8 +82,8 @@ gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
 // A single element, the same for all: bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
-                         const float* __restrict__ bias_ptr,
+gelu_one_bias_contiguous(const float* x_ptr,
+                         const float* bias_ptr,
                          float* __restrict__ y_ptr,
                          const unsigned int n)
 {
@@ -96,4 +104,5 @@ gelu_one_bias_contiguous(const float* __restrict__ x_ptr,
             gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

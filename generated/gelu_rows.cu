@@ -20,13 +20,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -85,8 +93,8 @@ struct gelu_rows_rows_2d_layout {
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_rows_rows_2d(const __half* __restrict__ x_ptr,
-                  const __half* __restrict__ bias_ptr,
+gelu_rows_rows_2d(const __half* x_ptr,
+                  const __half* bias_ptr,
                   __half* __restrict__ y_ptr,
                   const gelu_rows_rows_2d_layout layout,
                   const unsigned int n)
@@ -115,4 +123,5 @@ gelu_rows_rows_2d(const __half* __restrict__ x_ptr,
             gelu_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -22,13 +22,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -129,9 +137,9 @@ struct layernorm_bf16_reduce_regs4096_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
-layernorm_bf16_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
-                               const __nv_bfloat16* __restrict__ weight_ptr,
-                               const __nv_bfloat16* __restrict__ bias_ptr,
+layernorm_bf16_reduce_regs4096(const __nv_bfloat16* x_ptr,
+                               const __nv_bfloat16* weight_ptr,
+                               const __nv_bfloat16* bias_ptr,
                                __nv_bfloat16* __restrict__ y_ptr,
                                const float eps_v,
                                const layernorm_bf16_reduce_regs4096_layout layout)
@@ -214,20 +222,32 @@ layernorm_bf16_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
     const float t = mean_v2 + eps_v;
     const float t2 = rsqrtf(t);
 
+    Pack<__nv_bfloat16, 8, 16> weight_vec[4];
+    Pack<__nv_bfloat16, 8, 16> bias_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 128 + thread);
+        if (v < 3 || i < layout.width) {
+            weight_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+            bias_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+        }
+    }
+
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             keep_packed(x_vec[v]);
-            const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
-            const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
+            keep_packed(weight_vec[v]);
+            keep_packed(bias_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_element(extract(x_vec[v], j), extract(weight_vec, j),
-                                       extract(bias_vec, j), mean_v, t2, y_vec.at[j]);
+                layernorm_bf16_element(extract(x_vec[v], j), extract(weight_vec[v], j),
+                                       extract(bias_vec[v], j), mean_v, t2, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
+    let_next_kernel_start();
 }

@@ -23,13 +23,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -312,9 +320,9 @@ struct layernorm_persistent_reduce_regs131072_persistent_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256, 3)
-layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* __restrict__ x_ptr,
-                                                  const __nv_bfloat16* __restrict__ weight_ptr,
-                                                  const __nv_bfloat16* __restrict__ bias_ptr,
+layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
+                                                  const __nv_bfloat16* weight_ptr,
+                                                  const __nv_bfloat16* bias_ptr,
                                                   __nv_bfloat16* __restrict__ y_ptr,
                                                   const float eps_v,
                                                   unsigned int* next_row_counter,
@@ -442,4 +450,5 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* __restric
             }
         }
     }
+    let_next_kernel_start();
 }

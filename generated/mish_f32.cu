@@ -18,13 +18,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -59,7 +67,7 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
 extern "C" __global__ void __launch_bounds__(256)
-mish_f32_contiguous(const float* __restrict__ x_ptr,
+mish_f32_contiguous(const float* x_ptr,
                     float* __restrict__ y_ptr,
                     float* __restrict__ dy_ptr,
                     const unsigned int n)
@@ -81,6 +89,7 @@ mish_f32_contiguous(const float* __restrict__ x_ptr,
             mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -88,7 +97,7 @@ mish_f32_contiguous(const float* __restrict__ x_ptr,
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
 extern "C" __global__ void __launch_bounds__(256)
-mish_f32_contiguous_64bit(const float* __restrict__ x_ptr,
+mish_f32_contiguous_64bit(const float* x_ptr,
                           float* __restrict__ y_ptr,
                           float* __restrict__ dy_ptr,
                           const long long n)
@@ -110,4 +119,5 @@ mish_f32_contiguous_64bit(const float* __restrict__ x_ptr,
             mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

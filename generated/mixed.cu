@@ -18,13 +18,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -40,9 +48,9 @@ mixed_element(const float a_v, const __half b_v, const int c_v, float& out_v)
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-mixed_contiguous(const float* __restrict__ a_ptr,
-                 const __half* __restrict__ b_ptr,
-                 const int* __restrict__ c_ptr,
+mixed_contiguous(const float* a_ptr,
+                 const __half* b_ptr,
+                 const int* c_ptr,
                  float* __restrict__ out_ptr,
                  const unsigned int n)
 {
@@ -63,6 +71,7 @@ mixed_contiguous(const float* __restrict__ a_ptr,
             mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -70,9 +79,9 @@ mixed_contiguous(const float* __restrict__ a_ptr,
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-mixed_contiguous_64bit(const float* __restrict__ a_ptr,
-                       const __half* __restrict__ b_ptr,
-                       const int* __restrict__ c_ptr,
+mixed_contiguous_64bit(const float* a_ptr,
+                       const __half* b_ptr,
+                       const int* c_ptr,
                        float* __restrict__ out_ptr,
                        const long long n)
 {
@@ -93,4 +102,5 @@ mixed_contiguous_64bit(const float* __restrict__ a_ptr,
             mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

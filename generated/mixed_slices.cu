@@ -20,13 +20,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -55,9 +63,9 @@ struct mixed_slices_rows_2d_layout {
 // At a stride along rows: a.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-mixed_slices_rows_2d(const float* __restrict__ a_ptr,
-                     const __half* __restrict__ b_ptr,
-                     const int* __restrict__ c_ptr,
+mixed_slices_rows_2d(const float* a_ptr,
+                     const __half* b_ptr,
+                     const int* c_ptr,
                      float* __restrict__ out_ptr,
                      const mixed_slices_rows_2d_layout layout,
                      const unsigned int n)
@@ -89,4 +97,5 @@ mixed_slices_rows_2d(const float* __restrict__ a_ptr,
                                  c_ptr[out_at + e], out_ptr[out_at + e]);
         }
     }
+    let_next_kernel_start();
 }

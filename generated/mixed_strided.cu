@@ -10,13 +10,21 @@
 // Layout: strided, up to 3 dimensions after merging.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -40,9 +48,9 @@ struct mixed_strided_strided_1d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_1d(const float* __restrict__ a_ptr,
-                         const float* __restrict__ b_ptr,
-                         const long long* __restrict__ c_ptr,
+mixed_strided_strided_1d(const float* a_ptr,
+                         const float* b_ptr,
+                         const long long* c_ptr,
                          float* __restrict__ out_ptr,
                          const mixed_strided_strided_1d_layout layout,
                          const unsigned int n)
@@ -58,6 +66,7 @@ mixed_strided_strided_1d(const float* __restrict__ a_ptr,
     const int c_at = c0 * layout.c_stride[0];
 wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -76,9 +85,9 @@ struct mixed_strided_strided_2d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_2d(const float* __restrict__ a_ptr,
-                         const float* __restrict__ b_ptr,
-                         const long long* __restrict__ c_ptr,
+mixed_strided_strided_2d(const float* a_ptr,
+                         const float* b_ptr,
+                         const long long* c_ptr,
                          float* __restrict__ out_ptr,
                          const mixed_strided_strided_2d_layout layout,
                          const unsigned int n)
@@ -96,6 +105,7 @@ mixed_strided_strided_2d(const float* __restrict__ a_ptr,
     const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1];
 wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
@@ -114,9 +124,9 @@ struct mixed_strided_strided_3d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_3d(const float* __restrict__ a_ptr,
-                         const float* __restrict__ b_ptr,
-                         const long long* __restrict__ c_ptr,
+mixed_strided_strided_3d(const float* a_ptr,
+                         const float* b_ptr,
+                         const long long* c_ptr,
                          float* __restrict__ out_ptr,
                          const mixed_strided_strided_3d_layout layout,
                          const unsigned int n)
@@ -137,6 +147,7 @@ mixed_strided_strided_3d(const float* __restrict__ a_ptr,
     const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
 wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
@@ -152,9 +163,9 @@ struct mixed_strided_strided_3d_64bit_layout {
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_3d_64bit(const float* __restrict__ a_ptr,
-                               const float* __restrict__ b_ptr,
-                               const long long* __restrict__ c_ptr,
+mixed_strided_strided_3d_64bit(const float* a_ptr,
+                               const float* b_ptr,
+                               const long long* c_ptr,
                                float* __restrict__ out_ptr,
                                const mixed_strided_strided_3d_64bit_layout layout,
                                const long long n)
@@ -175,4 +186,5 @@ mixed_strided_strided_3d_64bit(const float* __restrict__ a_ptr,
     const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
 wait_for_earlier_kernels();
     mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
+    let_next_kernel_start();
 }

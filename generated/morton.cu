@@ -23,13 +23,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -53,8 +61,8 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
 extern "C" __global__ void __launch_bounds__(256)
-morton_contiguous(const unsigned short* __restrict__ x_ptr,
-                  const unsigned short* __restrict__ y_ptr,
+morton_contiguous(const unsigned short* x_ptr,
+                  const unsigned short* y_ptr,
                   unsigned int* __restrict__ code_ptr,
                   const unsigned int n)
 {
@@ -74,6 +82,7 @@ morton_contiguous(const unsigned short* __restrict__ x_ptr,
             morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -81,8 +90,8 @@ morton_contiguous(const unsigned short* __restrict__ x_ptr,
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
 extern "C" __global__ void __launch_bounds__(256)
-morton_contiguous_64bit(const unsigned short* __restrict__ x_ptr,
-                        const unsigned short* __restrict__ y_ptr,
+morton_contiguous_64bit(const unsigned short* x_ptr,
+                        const unsigned short* y_ptr,
                         unsigned int* __restrict__ code_ptr,
                         const long long n)
 {
@@ -102,4 +111,5 @@ morton_contiguous_64bit(const unsigned short* __restrict__ x_ptr,
             morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -19,13 +19,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -91,8 +99,8 @@ struct mse_reduce_long_split_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap loss in memory.
 extern "C" __global__ void __launch_bounds__(1024)
-mse_reduce_long_split(const float* __restrict__ predicted_ptr,
-                      const float* __restrict__ target_ptr,
+mse_reduce_long_split(const float* predicted_ptr,
+                      const float* target_ptr,
                       float* __restrict__ loss_ptr,
                       Sum<float>* mean_block_partials,
                       unsigned int* arrived,
@@ -167,4 +175,5 @@ mse_reduce_long_split(const float* __restrict__ predicted_ptr,
         // loss = mean(d * d)
         loss_ptr[0] = mean_v;
     }
+    let_next_kernel_start();
 }

@@ -22,13 +22,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -60,9 +68,9 @@ struct normalize_channels_last_flat_2d_layout {
 // Alignment, in bytes: 16 for out; 8 for image.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-normalize_channels_last_flat_2d(const unsigned char* __restrict__ image_ptr,
-                                const float* __restrict__ mu_ptr,
-                                const float* __restrict__ sigma_ptr,
+normalize_channels_last_flat_2d(const unsigned char* image_ptr,
+                                const float* mu_ptr,
+                                const float* sigma_ptr,
                                 __half* __restrict__ out_ptr,
                                 const normalize_channels_last_flat_2d_layout layout,
                                 const unsigned int n)
@@ -93,4 +101,5 @@ normalize_channels_last_flat_2d(const unsigned char* __restrict__ image_ptr,
                                             out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

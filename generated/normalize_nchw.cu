@@ -22,13 +22,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -62,9 +70,9 @@ struct normalize_nchw_rows_3d_layout {
 // One element a row: mu and sigma.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-normalize_nchw_rows_3d(const unsigned char* __restrict__ image_ptr,
-                       const float* __restrict__ mu_ptr,
-                       const float* __restrict__ sigma_ptr,
+normalize_nchw_rows_3d(const unsigned char* image_ptr,
+                       const float* mu_ptr,
+                       const float* sigma_ptr,
                        __half* __restrict__ out_ptr,
                        const normalize_nchw_rows_3d_layout layout,
                        const unsigned int n)
@@ -99,4 +107,5 @@ normalize_nchw_rows_3d(const unsigned char* __restrict__ image_ptr,
             normalize_nchw_element(image_ptr[out_at + e], mu_v, sigma_v, out_ptr[out_at + e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -21,13 +21,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -51,7 +59,7 @@ quantize_element(const float x_v,
 // Alignment, in bytes: 16 for x; 4 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
 extern "C" __global__ void __launch_bounds__(256)
-quantize_contiguous(const float* __restrict__ x_ptr,
+quantize_contiguous(const float* x_ptr,
                     signed char* __restrict__ as_int8_ptr,
                     __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
                     const float inv_scale_v,
@@ -74,6 +82,7 @@ quantize_contiguous(const float* __restrict__ x_ptr,
             quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -81,7 +90,7 @@ quantize_contiguous(const float* __restrict__ x_ptr,
 // Alignment, in bytes: 16 for x; 4 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
 extern "C" __global__ void __launch_bounds__(256)
-quantize_contiguous_64bit(const float* __restrict__ x_ptr,
+quantize_contiguous_64bit(const float* x_ptr,
                           signed char* __restrict__ as_int8_ptr,
                           __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
                           const float inv_scale_v,
@@ -104,4 +113,5 @@ quantize_contiguous_64bit(const float* __restrict__ x_ptr,
             quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

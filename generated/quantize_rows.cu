@@ -20,13 +20,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -154,7 +162,7 @@ struct quantize_rows_reduce_regs4096_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap scale and q in memory.
 extern "C" __global__ void __launch_bounds__(128)
-quantize_rows_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
+quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
                               float* __restrict__ scale_ptr,
                               signed char* __restrict__ q_ptr,
                               const quantize_rows_reduce_regs4096_layout layout)
@@ -232,4 +240,5 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* __restrict__ x_ptr,
     if (thread == 0) {
         scale_ptr[row * layout.scale_stride[0]] = t2;
     }
+    let_next_kernel_start();
 }

@@ -22,13 +22,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -155,8 +163,8 @@ struct rmsnorm_odd_reduce_regs1024_peeled_layout {
 // Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: weight.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
-                                   const __nv_bfloat16* __restrict__ weight_ptr,
+rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
+                                   const __nv_bfloat16* weight_ptr,
                                    __nv_bfloat16* __restrict__ y_ptr,
                                    const float eps_v,
                                    const rmsnorm_odd_reduce_regs1024_peeled_layout layout,
@@ -236,4 +244,5 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         const __nv_bfloat16 weight_in = weight_ptr[e];
         rmsnorm_odd_element(x_in, weight_in, t2, y_row[e]);
     }
+    let_next_kernel_start();
 }

@@ -16,13 +16,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -40,8 +48,8 @@ rotate_element(const float2 z_v, const float theta_v, float2& out_v)
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_contiguous(const float2* __restrict__ z_ptr,
-                  const float* __restrict__ theta_ptr,
+rotate_contiguous(const float2* z_ptr,
+                  const float* theta_ptr,
                   float2* __restrict__ out_ptr,
                   const unsigned int n)
 {
@@ -61,6 +69,7 @@ rotate_contiguous(const float2* __restrict__ z_ptr,
             rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 2 elements a thread. Indices are 64-bit.
@@ -68,8 +77,8 @@ rotate_contiguous(const float2* __restrict__ z_ptr,
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_contiguous_64bit(const float2* __restrict__ z_ptr,
-                        const float* __restrict__ theta_ptr,
+rotate_contiguous_64bit(const float2* z_ptr,
+                        const float* theta_ptr,
                         float2* __restrict__ out_ptr,
                         const long long n)
 {
@@ -89,4 +98,5 @@ rotate_contiguous_64bit(const float2* __restrict__ z_ptr,
             rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -17,13 +17,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -51,8 +59,8 @@ struct rotate_batch_rows_2d_layout {
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_batch_rows_2d(const float2* __restrict__ z_ptr,
-                     const float* __restrict__ theta_ptr,
+rotate_batch_rows_2d(const float2* z_ptr,
+                     const float* theta_ptr,
                      float2* __restrict__ out_ptr,
                      const rotate_batch_rows_2d_layout layout,
                      const unsigned int n)
@@ -81,4 +89,5 @@ rotate_batch_rows_2d(const float2* __restrict__ z_ptr,
             rotate_batch_element(z_ptr[out_at + e], theta_ptr[e], out_ptr[out_at + e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -10,13 +10,21 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -33,8 +41,8 @@ rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_c128_contiguous(const double2* __restrict__ z_ptr,
-                       const double* __restrict__ theta_ptr,
+rotate_c128_contiguous(const double2* z_ptr,
+                       const double* theta_ptr,
                        double2* __restrict__ out_ptr,
                        const unsigned int n)
 {
@@ -44,14 +52,15 @@ rotate_c128_contiguous(const double2* __restrict__ z_ptr,
     }
     wait_for_earlier_kernels();
     rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
+    let_next_kernel_start();
 }
 
 // Operands in memory order, one element a thread. Indices are 64-bit.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_c128_contiguous_64bit(const double2* __restrict__ z_ptr,
-                             const double* __restrict__ theta_ptr,
+rotate_c128_contiguous_64bit(const double2* z_ptr,
+                             const double* theta_ptr,
                              double2* __restrict__ out_ptr,
                              const long long n)
 {
@@ -61,4 +70,5 @@ rotate_c128_contiguous_64bit(const double2* __restrict__ z_ptr,
     }
     wait_for_earlier_kernels();
     rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
+    let_next_kernel_start();
 }

@@ -17,13 +17,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -42,7 +50,7 @@ sincos_element(const float x_v, float& s_v, float& c_v)
 // Alignment, in bytes: 16 for s, c and x.
 // No other operand may overlap s and c in memory.
 extern "C" __global__ void __launch_bounds__(256)
-sincos_contiguous(const float* __restrict__ x_ptr,
+sincos_contiguous(const float* x_ptr,
                   float* __restrict__ s_ptr,
                   float* __restrict__ c_ptr,
                   const unsigned int n)
@@ -64,6 +72,7 @@ sincos_contiguous(const float* __restrict__ x_ptr,
             sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -71,7 +80,7 @@ sincos_contiguous(const float* __restrict__ x_ptr,
 // Alignment, in bytes: 16 for s, c and x.
 // No other operand may overlap s and c in memory.
 extern "C" __global__ void __launch_bounds__(256)
-sincos_contiguous_64bit(const float* __restrict__ x_ptr,
+sincos_contiguous_64bit(const float* x_ptr,
                         float* __restrict__ s_ptr,
                         float* __restrict__ c_ptr,
                         const long long n)
@@ -93,4 +102,5 @@ sincos_contiguous_64bit(const float* __restrict__ x_ptr,
             sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

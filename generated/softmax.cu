@@ -19,13 +19,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -134,7 +142,7 @@ struct softmax_reduce_regs1024_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(128)
-softmax_reduce_regs1024(const float* __restrict__ x_ptr,
+softmax_reduce_regs1024(const float* x_ptr,
                         float* __restrict__ y_ptr,
                         const softmax_reduce_regs1024_layout layout)
 {
@@ -223,4 +231,5 @@ softmax_reduce_regs1024(const float* __restrict__ x_ptr,
             *reinterpret_cast<Pack<float, 4, 16>*>(y_row + i) = y_vec;
         }
     }
+    let_next_kernel_start();
 }

@@ -24,13 +24,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -192,9 +200,9 @@ static __device__ __forceinline__ T load_evict_last(const void* from)
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     uint4 words;
-    asm("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-        : "l"(__cvta_generic_to_global(from)), "l"(policy));
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "l"(__cvta_generic_to_global(from)), "l"(policy));
     T result;
     memcpy(&result, &words, sizeof(T));
     return result;
@@ -342,7 +350,7 @@ struct softmax_cluster_reduce_regs131072_cluster_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(256)
-softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* __restrict__ x_ptr,
+softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* x_ptr,
                                           __nv_bfloat16* __restrict__ y_ptr,
                                           const softmax_cluster_reduce_regs131072_cluster_layout layout)
 {
@@ -428,4 +436,5 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* __restrict__ x_pt
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
+    let_next_kernel_start();
 }

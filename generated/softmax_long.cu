@@ -24,13 +24,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -195,7 +203,7 @@ struct softmax_long_reduce_long_peeled_layout {
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
+softmax_long_reduce_long_peeled(const __nv_bfloat16* x_ptr,
                                 __nv_bfloat16* __restrict__ y_ptr,
                                 const softmax_long_reduce_long_peeled_layout layout)
 {
@@ -253,4 +261,5 @@ softmax_long_reduce_long_peeled(const __nv_bfloat16* __restrict__ x_ptr,
         const __nv_bfloat16 x_in = x_row[e];
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
+    let_next_kernel_start();
 }

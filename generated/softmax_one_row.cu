@@ -26,13 +26,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -170,7 +178,7 @@ struct softmax_one_row_m_buffer_reduce_long_split_layout {
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap m_buffer and exp_sum_buffer in memory.
 extern "C" __global__ void __launch_bounds__(1024)
-softmax_one_row_m_buffer_reduce_long_split(const float* __restrict__ x_ptr,
+softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
                                            float* __restrict__ m_buffer_ptr,
                                            float* __restrict__ exp_sum_buffer_ptr,
                                            LogSum<float>* exp_sum_block_partials,
@@ -233,6 +241,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* __restrict__ x_ptr,
         m_buffer_ptr[0] = m_v;
         exp_sum_buffer_ptr[0] = exp_sum_v;
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread.
@@ -241,10 +250,10 @@ softmax_one_row_m_buffer_reduce_long_split(const float* __restrict__ x_ptr,
 // A single element, the same for all: m_buffer and exp_sum_buffer.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-softmax_one_row_y_contiguous(const float* __restrict__ x_ptr,
+softmax_one_row_y_contiguous(const float* x_ptr,
                              float* __restrict__ y_ptr,
-                             const float* __restrict__ m_buffer_ptr,
-                             const float* __restrict__ exp_sum_buffer_ptr,
+                             const float* m_buffer_ptr,
+                             const float* exp_sum_buffer_ptr,
                              const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
@@ -266,4 +275,5 @@ softmax_one_row_y_contiguous(const float* __restrict__ x_ptr,
             softmax_one_row_y_element(x_ptr[e], m_buffer_v, exp_sum_buffer_v, y_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

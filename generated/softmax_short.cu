@@ -17,13 +17,21 @@
 
 #include <cuda_bf16.h>
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -195,7 +203,7 @@ struct softmax_short_reduce_regs7_staged_layout {
 // Aligned to 16 bytes: y and x.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
-softmax_short_reduce_regs7_staged(const __nv_bfloat16* __restrict__ x_ptr,
+softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
                                   __nv_bfloat16* __restrict__ y_ptr,
                                   const softmax_short_reduce_regs7_staged_layout layout,
                                   const unsigned int n)
@@ -242,4 +250,5 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* __restrict__ x_ptr,
 
     __syncthreads();
     store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
+    let_next_kernel_start();
 }

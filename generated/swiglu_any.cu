@@ -22,13 +22,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -98,8 +106,8 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
-                      const float* __restrict__ up_ptr,
+swiglu_any_contiguous(const __half* gate_ptr,
+                      const float* up_ptr,
                       float* __restrict__ out_ptr,
                       const float alpha_v,
                       const unsigned int n)
@@ -120,6 +128,7 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread.
@@ -129,8 +138,8 @@ swiglu_any_contiguous(const __half* __restrict__ gate_ptr,
 // Of any alignment, read as aligned blocks: gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
-                                const float* __restrict__ up_ptr,
+swiglu_any_contiguous_unaligned(const __half* gate_ptr,
+                                const float* up_ptr,
                                 float* __restrict__ out_ptr,
                                 const float alpha_v,
                                 const int n)
@@ -153,6 +162,7 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -160,8 +170,8 @@ swiglu_any_contiguous_unaligned(const __half* __restrict__ gate_ptr,
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_contiguous_64bit(const __half* __restrict__ gate_ptr,
-                            const float* __restrict__ up_ptr,
+swiglu_any_contiguous_64bit(const __half* gate_ptr,
+                            const float* up_ptr,
                             float* __restrict__ out_ptr,
                             const float alpha_v,
                             const long long n)
@@ -182,6 +192,7 @@ swiglu_any_contiguous_64bit(const __half* __restrict__ gate_ptr,
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Where the operands lie: strides in elements along the only dimension.
@@ -196,8 +207,8 @@ struct swiglu_any_strided_1d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_1d(const __half* __restrict__ gate_ptr,
-                      const float* __restrict__ up_ptr,
+swiglu_any_strided_1d(const __half* gate_ptr,
+                      const float* up_ptr,
                       float* __restrict__ out_ptr,
                       const float alpha_v,
                       const swiglu_any_strided_1d_layout layout,
@@ -213,6 +224,7 @@ swiglu_any_strided_1d(const __half* __restrict__ gate_ptr,
     const int up_at = c0 * layout.up_stride[0];
 wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -230,8 +242,8 @@ struct swiglu_any_strided_2d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_2d(const __half* __restrict__ gate_ptr,
-                      const float* __restrict__ up_ptr,
+swiglu_any_strided_2d(const __half* gate_ptr,
+                      const float* up_ptr,
                       float* __restrict__ out_ptr,
                       const float alpha_v,
                       const swiglu_any_strided_2d_layout layout,
@@ -249,6 +261,7 @@ swiglu_any_strided_2d(const __half* __restrict__ gate_ptr,
     const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
 wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
@@ -266,8 +279,8 @@ struct swiglu_any_strided_3d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_3d(const __half* __restrict__ gate_ptr,
-                      const float* __restrict__ up_ptr,
+swiglu_any_strided_3d(const __half* gate_ptr,
+                      const float* up_ptr,
                       float* __restrict__ out_ptr,
                       const float alpha_v,
                       const swiglu_any_strided_3d_layout layout,
@@ -289,6 +302,7 @@ swiglu_any_strided_3d(const __half* __restrict__ gate_ptr,
     const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
 wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
@@ -306,8 +320,8 @@ struct swiglu_any_strided_4d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_4d(const __half* __restrict__ gate_ptr,
-                      const float* __restrict__ up_ptr,
+swiglu_any_strided_4d(const __half* gate_ptr,
+                      const float* up_ptr,
                       float* __restrict__ out_ptr,
                       const float alpha_v,
                       const swiglu_any_strided_4d_layout layout,
@@ -332,6 +346,7 @@ swiglu_any_strided_4d(const __half* __restrict__ gate_ptr,
                     + c3 * layout.up_stride[3];
 wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    let_next_kernel_start();
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
@@ -346,8 +361,8 @@ struct swiglu_any_strided_4d_64bit_layout {
 // Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_4d_64bit(const __half* __restrict__ gate_ptr,
-                            const float* __restrict__ up_ptr,
+swiglu_any_strided_4d_64bit(const __half* gate_ptr,
+                            const float* up_ptr,
                             float* __restrict__ out_ptr,
                             const float alpha_v,
                             const swiglu_any_strided_4d_64bit_layout layout,
@@ -372,4 +387,5 @@ swiglu_any_strided_4d_64bit(const __half* __restrict__ gate_ptr,
                           + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
 wait_for_earlier_kernels();
     swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    let_next_kernel_start();
 }

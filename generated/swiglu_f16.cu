@@ -22,13 +22,21 @@ struct alignas(Bytes) Pack {
     T at[N];
 };
 
-// Programmatic dependent launch: lets the next kernel of the stream begin, then waits until the kernels before this
-// one are complete and their writes are visible.  Every thread calls it before its first access to global memory.
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
@@ -48,8 +56,8 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
-                      const __half* __restrict__ up_ptr,
+swiglu_f16_contiguous(const __half* gate_ptr,
+                      const __half* up_ptr,
                       __half* __restrict__ out_ptr,
                       const float alpha_v,
                       const unsigned int n)
@@ -70,6 +78,7 @@ swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
             swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
@@ -77,8 +86,8 @@ swiglu_f16_contiguous(const __half* __restrict__ gate_ptr,
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_f16_contiguous_64bit(const __half* __restrict__ gate_ptr,
-                            const __half* __restrict__ up_ptr,
+swiglu_f16_contiguous_64bit(const __half* gate_ptr,
+                            const __half* up_ptr,
                             __half* __restrict__ out_ptr,
                             const float alpha_v,
                             const long long n)
@@ -99,4 +108,5 @@ swiglu_f16_contiguous_64bit(const __half* __restrict__ gate_ptr,
             swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
+    let_next_kernel_start();
 }

@@ -13,7 +13,7 @@ from kgen.codegen import names
 from kgen.codegen.context import ElementContext, ModuleContext
 from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.helpers import MOVERS, WAIT, helper_texts
+from kgen.codegen.helpers import MOVERS, OVERLAP, helper_texts
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
@@ -71,7 +71,7 @@ def emit(
 def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Written]) -> str:
     """The text of a file that begins with ``lines``."""
     movers = {helper for k in kernels for helper in k.movers}
-    helpers = [WAIT, *(helper for helper in MOVERS if helper in movers), *functions.helpers]
+    helpers = [*OVERLAP, *(helper for helper in MOVERS if helper in movers), *functions.helpers]
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),

@@ -62,14 +62,18 @@ class Parameters:
 
     @staticmethod
     def of_operands(step: Step, schedule: Schedule) -> Parameters:
-        """The parameters that are operands in memory."""
+        """The parameters that are operands in memory.
+
+        Only written ones are ``__restrict__``, which is enough to tell loads and stores apart.  Others would become
+        ``ld.global.nc``, which compilers move ahead of the wait for earlier kernels.
+        """
         found = Parameters()
         written = {t.operand for t in step.accesses if t.writes}
         for number in sorted({t.operand for t in step.accesses}):
             operand = step.graph.operands[number]
             accesses = zip(step.accesses, schedule.accesses, strict=True)
-            restrict = "__restrict__ " if all(s.restrict for t, s in accesses if t.operand == number) else ""
-            const = "" if number in written else "const "
+            alone = number in written and all(s.restrict for t, s in accesses if t.operand == number)
+            const, restrict = "" if number in written else "const ", "__restrict__ " if alone else ""
             declaration = f"{const}{storage_type(operand.dtype)}* {restrict}{names.pointer(operand.name)}"
             found.add(Parameter("buffer" if operand.role == "buffer" else "pointer", number), declaration)
         return found

@@ -50,8 +50,8 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
     return [Helper(f"{name}_{suffix}") for name in names for suffix in suffixes.split()]
 
 
-#: What every kernel calls before it accesses global memory.
-WAIT = "wait_for_earlier_kernels"
+#: What every kernel calls before it accesses global memory, and at its end.
+OVERLAP = ("wait_for_earlier_kernels", "let_next_kernel_start")
 
 #: Helpers that templates call; element functions call the others.
 LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
@@ -96,7 +96,7 @@ _ROWS = (
     Helper("exp_scaled_2_24"),
     *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
     Helper("mbarrier_init_expect", PERSISTENT),
-    Helper(WAIT),
+    *(Helper(name) for name in OVERLAP),
     Helper("keep_packed"),
     Helper("extract", headers=("cuda_bf16.h",)),
     Helper("to_float", headers=("cuda_bf16.h",)),

@@ -7,9 +7,9 @@ static __device__ __forceinline__ T load_evict_last(const void* from)
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     uint4 words;
-    asm("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-        : "l"(__cvta_generic_to_global(from)), "l"(policy));
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "l"(__cvta_generic_to_global(from)), "l"(policy));
     T result;
     memcpy(&result, &words, sizeof(T));
     return result;

@@ -62,6 +62,7 @@ ONCE = """    const {{ k.index }} i = {{ k.first }};
 {% for line in k.direct_at_i %}
     {{ line }}
 {% endfor %}
+    let_next_kernel_start();
 """
 LOOP = """    wait_for_earlier_kernels();
     for ({{ k.index }} i = {{ k.first }}; i < n; i += gridDim.x * {{ k.block }}u) {
@@ -70,6 +71,7 @@ LOOP = """    wait_for_earlier_kernels();
         {{ line }}
 {% endfor %}
     }
+    let_next_kernel_start();
 """
 
 CASE = """target: portable

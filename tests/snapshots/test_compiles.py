@@ -64,7 +64,7 @@ def test_nvrtc(case: Case, every: bool) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_kernels_wait_before_they_access_memory(case: Case) -> None:
-    """From sm_90 on, kernels let the next one start, and wait for those before them ahead of every global access."""
+    """From sm_90 on, kernels wait for those before them ahead of every global access, and let the next one start."""
     text = case.path.read_text(encoding="utf-8")
     ptx = nvrtc.build(text, "ptx", name=case.path.name, options=options(case, "compute_90"))[0].decode()
     kernels = ptx.split(".visible .entry")[1:]
@@ -72,9 +72,12 @@ def test_kernels_wait_before_they_access_memory(case: Case) -> None:
     for kernel in kernels:
         before, wait, after = kernel.partition("griddepcontrol.wait;")
         assert wait
-        assert "griddepcontrol.launch_dependents;" in before
         assert not re.search(r"\b(ld|st|atom|red|call)\b(?!\.(param|shared))", before)
-        assert re.search(r"\bst\b", after)
+        # Compilers move these ahead of the wait; the math library's tables are constant.
+        assert "ld.global.nc" not in kernel or LOCAL_MEMORY.search(text)
+        accesses, start, _ = after.partition("griddepcontrol.launch_dependents;")
+        assert start
+        assert re.search(r"\bst\b", accesses)
     if case.oldest < 90:
         older = nvrtc.build(text, "ptx", name=case.path.name, options=options(case, "compute_80"))[0].decode()
         assert "griddepcontrol" not in older

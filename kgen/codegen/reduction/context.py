@@ -168,7 +168,8 @@ class Stored:
 class Final:
     """How the elements of a row's outputs are written.
 
-    ``is_exact_division``: the name of that flag in the call for an ``edge`` element.
+    ``is_exact_division``: the name of that flag in the call for an ``edge`` element.  ``late``: the registers that
+    ``late_loads`` fill for all groups, ahead of the first store.
     """
 
     reads: tuple[Read, ...]
@@ -178,6 +179,8 @@ class Final:
     edge: Work | None
     coordinates: tuple[str, ...]
     is_exact_division: str = ""
+    late: tuple[Declared, ...] = ()
+    late_loads: tuple[Read, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class EdgeElements:
     calls: Calls
 
     @staticmethod
-    def of(operands: Operands, resident: frozenset[int], values: Values, uses: Uses) -> EdgeElements | None:
+    def of(operands: Operands, resident: set[int], values: Values, uses: Uses) -> EdgeElements | None:
         """None if all elements belong to groups."""
         schedule = operands.schedule
         if schedule.anchor is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kgen.codegen import names
 from kgen.codegen.reduction.context import Declared, Read
@@ -15,11 +15,16 @@ from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """The elements in registers.  ``resident``: the register-resident accesses; others are read where needed."""
+    """The elements in registers.
+
+    ``resident``: the register-resident accesses; others are read where needed.  ``late``: those of them that are loaded
+    ahead of the outputs, not of the first round.
+    """
 
     operands: Operands
     places: Places
-    resident: frozenset[int]
+    resident: set[int]
+    late: set[int] = field(default_factory=set)
 
     def name(self, access: int) -> str:
         several = self.operands.schedule.group > 1 and self.operands.planned(access).kind != "row"

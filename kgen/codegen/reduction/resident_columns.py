@@ -54,10 +54,10 @@ def is_exact(schedule: RowSchedule) -> bool:
     return schedule.threads == 1 == schedule.reduced
 
 
-def resident_accesses(schedule: RowSchedule) -> frozenset[int]:
+def resident_accesses(schedule: RowSchedule) -> set[int]:
     """The register-resident accesses.  Operands that columns share come from the cache where they are needed."""
     own = (i for i in schedule.columnwise if schedule.accesses[i].pattern is not None or not schedule.patterns)
-    return frozenset(i for i in own if schedule.accesses[i].kind != "row")
+    return {i for i in own if schedule.accesses[i].kind != "row"}
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:

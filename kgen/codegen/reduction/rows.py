@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgen.codegen import names
@@ -36,13 +36,15 @@ def is_exact(schedule: RowSchedule) -> bool:
     return schedule.stages and schedule.threads == 1
 
 
-def resident_accesses(schedule: RowSchedule) -> frozenset[int]:
-    """The register-resident accesses.  Row operands come from the cache where they are needed."""
+def resident_accesses(schedule: RowSchedule) -> set[int]:
+    """The register-resident accesses.  Row operands come from the cache where they are needed, unless prefetched."""
     if schedule.vectors == 0:
-        return frozenset()
+        return set()
+    if schedule.prefetches:
+        return {*range(len(schedule.accesses))}
     some_differ = schedule.patterns > 0 or schedule.stages
     shared = [i for i, t in enumerate(schedule.accesses) if t.pattern is None and t.kind != "staged" and some_differ]
-    return frozenset(range(len(schedule.accesses))) - frozenset(shared)
+    return {*range(len(schedule.accesses))} - {*shared}
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:
@@ -124,7 +126,7 @@ class RowKernel:
     @property
     def loads(self) -> list[int]:
         """The accesses that are read into registers once."""
-        return [t for t in self.reads_anywhere() if t in self.registers.resident]
+        return [t for t in self.reads_anywhere() if t in self.registers.resident - self.registers.late]
 
     def reads_anywhere(self) -> list[int]:
         found = {t for f in self.functions.written for t in reads_of(f)} | self.rounds.whole_groups
@@ -209,13 +211,25 @@ class RowKernel:
             return None
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
         is_exact_division = next((a.name for a in function.arguments if a.kind == "is_exact"), "")
+        late = self.keep_late(reads_of(function))
         reads = self.registers.again(reads_of(function))
         packs = final_packs(self.operands, self.places, stores)
         edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)
         return Final(
-            reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division
-        )
+            reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division,
+            tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)),
+        )  # fmt: skip
+
+    def keep_late(self, reads: Iterable[int]) -> list[int]:
+        """Row operands of which all groups are loaded ahead of the first store, behind which loads would wait."""
+        schedule, resident = self.facts.schedule, self.registers.resident
+        fits = schedule.vectors > 1 and schedule.fills and not schedule.stages and schedule.shared_operand is None
+        used = {t for f in self.functions.written[:-1] for t in reads_of(f)} | self.rounds.whole_groups
+        late = [t for t in reads if t not in resident | used] if fits and schedule.reduced == 1 else []
+        resident.update(late)
+        self.registers.late.update(late)
+        return late
 
     def divided(self, function: Element, is_exact_division: str) -> Division | None:
         """How the elements of a group are written where division has a fast path."""

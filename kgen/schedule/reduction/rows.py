@@ -125,6 +125,19 @@ class _Rows:
         return facts.bounded and not one.vectors and facts.is_plain and few
 
     @property
+    def prefetches(self) -> bool:
+        """Whether row operands are loaded ahead of the first round: there are registers for them, because few blocks
+        share an SM."""
+        facts, one = self.facts, self.mapping
+        if not facts.bounded or not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
+            return False
+        blocks = -(-facts.rows // (one.block // one.threads))
+        each = one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
+        tuning = facts.tuning.rows
+        fits = blocks <= tuning.few_blocks and each <= tuning.most_kept_bytes
+        return fits and self.traversal.weights > 0 and self.shared_operand is None
+
+    @property
     def evict_last(self) -> tuple[int, ...]:
         lasts = self.is_large and self.mapping.vectors > 0 and self.shared_operand is None
         return evict_last_accesses(self.facts, self.accesses, self.traversal.own, self.traversal.group) if lasts else ()
@@ -155,6 +168,7 @@ class _Rows:
             cluster=one.cluster,
             rows_per_thread=one.rows_per_thread,
             shared_operand=self.shared_operand,
+            prefetches=self.prefetches,
             evict_last=self.evict_last,
             streaming=self.streaming,
         )

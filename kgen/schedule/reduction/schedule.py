@@ -32,7 +32,8 @@ class RowSchedule(Schedule):
     it; the last to finish merges their partials.  ``cluster``: how many blocks of a cluster share a row, which they
     keep in registers, and exchange through shared memory.  ``rows_per_thread``: how many rows a thread takes, one
     after the other.  ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
-    ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
+    ``prefetches``: whether row operands are loaded with a row's own elements, ahead of the first round, not where they
+    are used.  ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -51,6 +52,7 @@ class RowSchedule(Schedule):
     loops: bool = False
     columnwise: tuple[int, ...] = ()
     shared_operand: int | None = None
+    prefetches: bool = False
     evict_last: tuple[int, ...] = ()
     streaming: tuple[int, ...] = ()
 

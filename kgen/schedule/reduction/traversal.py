@@ -112,10 +112,16 @@ class RowTraversal:
 
     @cached_property
     def own(self) -> tuple[int, ...]:
-        """The operands that are read along rows, without those that all rows share.  If all are shared, all of them."""
-        several = any(p is not None for p in self.patterns.values())
+        """The operands that are read along rows, without those that all rows share.
+
+        Of a single row, those of the most dimensions: a row alone is reduced like a row among others.
+        """
         read = self.facts.reads
-        return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None or not several)
+        if any(p is not None for p in self.patterns.values()):
+            return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None)
+        operands, accesses = self.facts.step.graph.operands, self.facts.step.accesses
+        ranks = {i: len(operands[accesses[i].operand].shape) for i in read}
+        return tuple(i for i in read if ranks[i] == max(ranks.values()))
 
     @cached_property
     def aligned(self) -> Set[int]:
