@@ -11,16 +11,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
+from tests.forked import in_a_fork
 from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.fuzz.generate import generate
@@ -200,33 +199,11 @@ def do(job: str) -> None:
         mutant(rest[0])
 
 
-def _in_a_fork(job: str) -> tuple[int, str]:
-    with tempfile.TemporaryFile() as output:
-        child = os.fork()
-        if child == 0:
-            os.dup2(output.fileno(), 1)
-            os.dup2(output.fileno(), 2)
-            status = 1
-            try:
-                do(job)
-                status = 0
-            except SystemExit as end:
-                status = int(str(end.code))
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(status)
-        _, status = os.waitpid(child, 0)
-        output.seek(0)
-        return os.waitstatus_to_exitcode(status), output.read().decode("utf-8", "replace")[-6000:]
-
-
 def main(jobs: list[str]) -> None:
     os.environ.pop("LD_PRELOAD", None)  # the compiler needs no sanitizer
     if any(job.startswith("mutant:") for job in jobs):
         mutants()  # once for all forks
-    print(json.dumps({job: _in_a_fork(job) for job in jobs}))
+    print(json.dumps({job: in_a_fork(partial(do, job)) for job in jobs}))
 
 
 if __name__ == "__main__":

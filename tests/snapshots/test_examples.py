@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +19,19 @@ def test_scripts() -> None:
     assert [path.stem for path in SCRIPTS] == sorted(path.stem for path in EXAMPLES.glob("*.k"))
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_runs(path: Path) -> None:
-    """A script runs without a warning, agrees with NumPy and says so."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-W", "error", str(path)], env=environment, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def ran() -> dict[str, tuple[int, str]]:
+    """The exit status and the output of each."""
+    command = [sys.executable, "-W", "error", "-m", "tests.snapshots.scripts", *map(str, SCRIPTS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "as NumPy says" in done.stdout
+    found: dict[str, tuple[int, str]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_runs(path: Path, ran: dict[str, tuple[int, str]]) -> None:
+    """A script runs without a warning, agrees with NumPy and says so."""
+    status, output = ran[str(path)]
+    assert status == 0, output
+    assert "as NumPy says" in output

@@ -1,0 +1,33 @@
+"""Work in a fork of this process, which has imported what it needs and may end in any way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+
+
+def in_a_fork(do: Callable[[], None]) -> tuple[int, str]:
+    """The exit status of a process that did it, 1 after an exception, and the end of what it said."""
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            status = 1
+            try:
+                do()
+                status = 0
+            except SystemExit as end:
+                status = int(str(end.code))
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        output.seek(0)
+        return os.waitstatus_to_exitcode(status), output.read().decode("utf-8", "replace")[-6000:]
