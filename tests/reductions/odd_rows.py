@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import pytest
 
 from kgen.dtypes import BY_NAME
 from tests.fuzz.arrays import Array, Recipe
@@ -49,6 +52,12 @@ def texts(turn: int | None) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every text with its dtypes; with ``turn``, with one of them."""
     for text, dtypes in TEXTS.values():
         yield text, dtypes if turn is None else (dtypes[turn % len(dtypes)],)
+
+
+def in_turn(cases: Sequence[Any]) -> list[Any]:
+    """Parameters of a test: each case with a dtype in turn, and by ``-m whole`` with None, for all dtypes."""
+    chosen = [pytest.param(case, turn, id=f"{case}-{turn}") for turn, case in enumerate(cases)]
+    return [*chosen, *(pytest.param(case, None, id=f"{case}-all", marks=pytest.mark.whole) for case in cases)]
 
 
 def programs(rows: int, width: int, *, off: int = 0, gap: int = 0, turn: int | None = None) -> list[Rows]:

@@ -8,41 +8,29 @@ import pytest
 import kgen
 from tests.forced import forced
 from tests.fuzz.test_reductions import run
-from tests.reductions.odd_rows import programs
+from tests.reductions.odd_rows import in_turn, programs
+
+ROWS = [
+    (5000, 3, 0, 0), (300, 7, 1, 0), (300, 28, 0, 0), (70, 100, 0, 0), (300, 33, 0, 0), (140, 65, 0, 0),
+    (70, 129, 1, 0), (33, 251, 1, 0), (50, 7, 0, 2), (5, 1001, 0, 0), (6, 451, 1, 0), (9, 1000, 1, 0),
+    (5, 1024, 3, 5), (3, 257, 0, 8), (2, 20_001, 2, 0),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rows", "width", "off", "gap"),
-    [
-        (5000, 3, 0, 0),
-        (300, 7, 1, 0),
-        (300, 28, 0, 0),
-        (70, 100, 0, 0),
-        (300, 33, 0, 0),
-        (140, 65, 0, 0),
-        (70, 129, 1, 0),
-        (33, 251, 1, 0),
-        (50, 7, 0, 2),
-        (5, 1001, 0, 0),
-        (6, 451, 1, 0),
-        (9, 1000, 1, 0),
-        (5, 1024, 3, 5),
-        (3, 257, 0, 8),
-        (2, 20_001, 2, 0),
-    ],
-)
-def test_values(rows: int, width: int, off: int, gap: int) -> None:
-    """Programs of all kinds, over several dtypes."""
-    run(programs(rows, width, off=off, gap=gap))
+@pytest.mark.parametrize(("rows", "turn"), in_turn(ROWS))
+def test_values(rows: tuple[int, int, int, int], turn: int | None) -> None:
+    """Programs of all kinds; by default over one dtype each, in turn."""
+    count, width, off, gap = rows
+    run(programs(count, width, off=off, gap=gap, turn=turn))
 
 
-@pytest.mark.parametrize(("rows", "width"), [(4100, 3), (1030, 7), (600, 16)])
-def test_many_rows(rows: int, width: int) -> None:
+@pytest.mark.parametrize(("shape", "turn"), in_turn([(4100, 3), (1030, 7), (600, 16)]))
+def test_many_rows(shape: tuple[int, int], turn: int | None) -> None:
     """A thread takes several short rows where there are many."""
     with forced({"staging": {"enough_blocks": 1}}):
-        found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec((rows, width), "bf16"))
+        found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec(shape, "bf16"))
         assert "one thread takes" in found.steps[0].reasons[0]
-        run(programs(rows, width))
+        run(programs(*shape, turn=turn))
 
 
 @pytest.mark.parametrize(

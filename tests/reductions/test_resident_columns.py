@@ -15,7 +15,7 @@ from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array, Recipe
 from tests.fuzz.reductions import Program
 from tests.fuzz.test_reductions import run
-from tests.reductions.odd_rows import across
+from tests.reductions.odd_rows import across, in_turn
 
 SOFTMAX = "let e = exp(x - max(x, axis=1, keepdims=true))\nout = e / sum(e, axis=1, keepdims=true)"
 LAYERNORM = (
@@ -104,18 +104,18 @@ def test_chains(text: str, reference: object, shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(5, 7, 40), (40, 33, 50), (3, 300, 70), (2, 1500, 45)], ids=str)
-def test_every_kind(shape: tuple[int, int, int]) -> None:
-    """As the oracle, twice alike, and into ``out=``."""
-    run(across(*shape))
+@pytest.mark.parametrize(("shape", "turn"), in_turn([(5, 7, 40), (40, 33, 50), (3, 300, 70), (2, 1500, 45)]))
+def test_every_kind(shape: tuple[int, int, int], turn: int | None) -> None:
+    """As the oracle, twice alike, and into ``out=``; by default each kind over one dtype, in turn."""
+    run(across(*shape, turn=turn))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_every_layout(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "turn"), in_turn(range(4)))
+def test_every_layout(seed: int, turn: int | None) -> None:
     """Operands that begin anywhere, whose axes lie in any order, with gaps, or backwards."""
     rng = np.random.default_rng(seed)
     programs: list[Program] = []
-    for program in across(int(rng.integers(1, 20)), int(rng.integers(1, 130)), int(rng.integers(2, 100))):
+    for program in across(int(rng.integers(1, 20)), int(rng.integers(1, 130)), int(rng.integers(2, 100)), turn):
         laid: dict[str, Recipe] = {}
         for name, recipe in program.recipes.items():
             axes = len(recipe.shape)

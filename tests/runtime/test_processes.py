@@ -39,7 +39,7 @@ def start(folder: Path, rounds: int) -> subprocess.Popen[str]:
 
 def test_many_writers_and_a_vandal(tmp_path: Path) -> None:
     """Eight processes fill one folder while entries are cut short under them; all get whole kernels."""
-    writers = [start(tmp_path, 12) for _ in range(8)]
+    writers = [start(tmp_path, 5) for _ in range(8)]
     cut = 0
     while any(w.poll() is None for w in writers):
         for path in list((tmp_path / "cubin").glob("*.cubin")):

@@ -137,6 +137,7 @@ def test_many_statements() -> None:
     assert len(program.outputs) == N
 
 
+@pytest.mark.whole
 def test_megabyte() -> None:
     """A program of one megabyte is read in seconds."""
     text = "out = " + " + ".join(["a"] * 250_000)
