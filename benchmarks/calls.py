@@ -1,6 +1,6 @@
 """Measures what a call costs the host, for kgen and its peers, in one run on one GPU: a table, JSON and a plot.
 
-    python -m benchmarks.calls [--out benchmarks/results] [--quick]
+    python -m benchmarks.calls [--out benchmarks/results] [--fresh]
 
 Times are medians of several rounds of thousands of calls, in microseconds.  The rounds of all candidates alternate, so
 that changes of the clock affect all of them.  First calls, in ms, are made in new processes or of new programs.  They
@@ -29,11 +29,11 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--quick", action="store_true", help="few rounds and no fresh processes: 60 seconds")
+    parser.add_argument("--fresh", action="store_true", help="also fresh processes of every peer: 2 minutes more")
     options = parser.parse_args()
-    calls = call_times(3, 500) if options.quick else call_times(9, 1500)
-    first = first_calls(1 if options.quick else 3)
-    fresh = {} if options.quick else fresh_processes(2)
+    calls = call_times(9, 1500)
+    first = first_calls(2)
+    fresh = fresh_processes(2) if options.fresh else {}
     text = report(calls, first, fresh)
     print(text)
     options.out.mkdir(parents=True, exist_ok=True)

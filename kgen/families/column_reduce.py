@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.reduction.columns import describe_columns
-from kgen.codegen.reduction.describe import write_reduction
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
@@ -15,6 +13,9 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
+    from kgen.codegen.reduction.columns import describe_columns
+    from kgen.codegen.reduction.describe import write_reduction
+
     return write_reduction(describe_columns, unit, needs_n=False, shares=False, is_brief=False)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.reduction.describe import write_reduction
-from kgen.codegen.reduction.resident_columns import describe_resident_columns
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import resident_columns_rule
@@ -15,6 +13,9 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
+    from kgen.codegen.reduction.describe import write_reduction
+    from kgen.codegen.reduction.resident_columns import describe_resident_columns
+
     return write_reduction(describe_resident_columns, unit, needs_n=False, shares=True, is_brief=True)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.reduction.describe import write_reduction
-from kgen.codegen.reduction.rows import describe_rows
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import rows_rule
@@ -16,6 +14,9 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 def write(unit: Unit[RowSchedule]) -> Written:
     """The number of rows is not needed where each block takes one row, because the grid is then exact."""
+    from kgen.codegen.reduction.describe import write_reduction
+    from kgen.codegen.reduction.rows import describe_rows
+
     needs_n = unit.schedule.rows > 1 or unit.schedule.shared_operand is not None
     return write_reduction(describe_rows, unit, needs_n=needs_n, shares=True, is_brief=unit.schedule.vectors > 0)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +194,20 @@ def test_missing_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
         nvrtc.nvrtc_version.cache_clear()
 
 
+def test_a_kernel_on_disk_needs_no_nvrtc(tmp_path: Path) -> None:
+    """In a process that finds its kernel on disk, neither the bindings of NVRTC nor what finds it are imported."""
+    text = (
+        "import sys\nfrom pathlib import Path\nfrom kgen.runtime.cuda.compiler import compile_cubin, flags\n"
+        "from kgen.runtime.store import Store\n"
+        f"cache = Store(Path({str(tmp_path)!r}))\n"
+        f"compile_cubin({PLAIN!r}, name='p.cu', arch='sm_90', options=flags('sm_90'), cache=cache)\n"
+        "print('cuda.bindings.nvrtc' in sys.modules, 'cuda.pathfinder' in sys.modules)"
+    )
+    found = [subprocess.check_output([sys.executable, "-c", text], text=True).split() for _ in range(2)]
+    assert found[0][0] == "True"
+    assert found[1] == ["False", "False"]
+
+
 def test_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second process, here a second store, finds the machine code on disk and does not start the compiler."""
     options = flags("sm_90")
@@ -218,7 +234,7 @@ def test_key_holds_everything(change: str, monkeypatch: pytest.MonkeyPatch) -> N
         case "version":
             monkeypatch.setattr(compiler, "VERSION", "0.0")
         case "nvrtc":
-            monkeypatch.setattr(compiler, "nvrtc_version", lambda: (13, 99))
+            monkeypatch.setattr(nvrtc, "identity", lambda: "another")
         case _:
             monkeypatch.setattr(nvrtc, "header_digest", lambda: "other")
     assert compiler._key(text, name, arch, options) != before

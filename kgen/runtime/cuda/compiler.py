@@ -84,7 +84,7 @@ def require_arch(arch: str) -> None:
 def _key(text: str, name: str, arch: str, options: tuple[str, ...]) -> str:
     """A digest of everything that the CUBIN depends on, including headers that the text includes."""
     headers = nvrtc.header_digest() if nvrtc.uses_headers(text) else ""
-    parts = ("cubin 4", VERSION, repr(nvrtc_version()), headers, arch, name, *options, text)
+    parts = ("cubin 5", VERSION, nvrtc.identity(), headers, arch, name, *options, text)
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()
