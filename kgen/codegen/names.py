@@ -71,9 +71,9 @@ def kept(name: str) -> str:
     return f"{name}_kept"
 
 
-def kept_single(name: str) -> str:
+def kept_edge(name: str) -> str:
     """The same for an edge element."""
-    return f"{name}_single"
+    return f"{name}_edge"
 
 
 def reciprocal(value: str) -> str:

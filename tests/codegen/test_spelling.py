@@ -9,7 +9,15 @@ import pytest
 
 from kgen import resources
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
-from kgen.codegen.helpers import ACCUMULATORS, CLUSTER, FUNNEL_SHIFT_BLOCKS, HELPERS, LOAD_UNALIGNED, helper_texts
+from kgen.codegen.helpers import (
+    ACCUMULATORS,
+    CLUSTER,
+    FUNNEL_SHIFT_BLOCKS,
+    HELPERS,
+    LOAD_UNALIGNED,
+    OVERLAP,
+    helper_texts,
+)
 from kgen.codegen.reduction.accumulators import accumulator, with_shared_count
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
@@ -53,6 +61,7 @@ def test_helpers_and_files_agree() -> None:
         found = accumulator(Reduction(kind, (0,), False), INT8, INT64)
         used |= {*found.all_helpers, *found.part_helpers}
     used |= {
+        *OVERLAP,
         LOAD_UNALIGNED,
         FUNNEL_SHIFT_BLOCKS,
         "divide",

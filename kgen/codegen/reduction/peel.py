@@ -34,7 +34,7 @@ class EdgeElements:
         alone = replace(operands, schedule=replace(schedule, group=1, vectors=min(schedule.vectors, 1)))
         places = RowPlaces(alone, "e", uses)
         registers = Registers(alone, places, resident)
-        calls = Calls(alone, places, values, registers.element, "", "0", kept_name=names.kept_single)
+        calls = Calls(alone, places, values, registers.element, "", "0", kept_name=names.kept_edge)
         return EdgeElements(alone, registers, calls)
 
     def facts(self, group: int) -> Peel:
@@ -78,7 +78,7 @@ class EdgeElements:
         ``whole``: the reductions that need no element function, each with the access whose value it takes.
         """
         # States with an index take elements in order, and an edge element may come anywhere: it has its own state.
-        own = {n: names.of_reduction(state, "of_single") for n, (mine, state) in states.items() if mine.places}
+        own = {n: names.of_reduction(state, "of_edge") for n, (mine, state) in states.items() if mine.places}
         self.calls.states = {n: (mine, own.get(n, state)) for n, (mine, state) in states.items()}
         parts: list[Part] = []
         for n, (mine, state) in states.items():
