@@ -110,6 +110,7 @@ adam_contiguous(const float* g_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(m_ptr + i) = m_newvec;
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
                          decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
@@ -156,6 +157,7 @@ adam_contiguous_64bit(const float* g_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(m_ptr + i) = m_newvec;
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
                          decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);

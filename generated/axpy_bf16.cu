@@ -67,6 +67,7 @@ axpy_bf16_contiguous(const __nv_bfloat16* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             axpy_bf16_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
@@ -97,6 +98,7 @@ axpy_bf16_contiguous_64bit(const __nv_bfloat16* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             axpy_bf16_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }

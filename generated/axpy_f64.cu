@@ -65,6 +65,7 @@ axpy_f64_contiguous(const double* x_ptr,
         }
         *reinterpret_cast<Pack<double, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             axpy_f64_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
@@ -95,6 +96,7 @@ axpy_f64_contiguous_64bit(const double* x_ptr,
         }
         *reinterpret_cast<Pack<double, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             axpy_f64_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }

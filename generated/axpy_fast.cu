@@ -65,6 +65,7 @@ axpy_fast_contiguous(const float* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
@@ -95,6 +96,7 @@ axpy_fast_contiguous_64bit(const float* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }

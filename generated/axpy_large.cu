@@ -66,6 +66,7 @@ axpy_large_contiguous_64bit(const float* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             axpy_large_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }

@@ -9,7 +9,7 @@
 // Outputs: out: float32
 //
 // Chosen: tiled: `y` is consecutive along another dimension, transposed through 64 x 64 tiles of shared memory.
-// Chosen: 64-bit indices: not every byte offset is below 2^31.
+// Chosen: 64-bit offsets: not every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
@@ -45,15 +45,18 @@ axpy_large_strided_element(const float x_v, const float y_v, const float a_v, fl
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct axpy_large_strided_tiled_2d_64bit_layout {
-    long long width;  // elements along the fastest dimension
-    long long height;  // elements along the second
-    long long extent[1];  // of tiles, then of the other dimensions
     long long out_stride[1];  // of out and x
     long long y_stride[1];
+    int width;  // elements along the fastest dimension
+    int height;  // elements along the second
+    unsigned int extent[1];  // of tiles, then of the other dimensions
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
-// Tiles of 64 x 64 elements, one a block; y transposed through shared memory. Indices are 64-bit.
+// Tiles of 64 x 64 elements, one a block; y transposed through shared memory. Offsets are 64-bit.
 // Launch: a block of 256 threads for each tile, the fastest dimension first.
+// Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -65,16 +68,16 @@ axpy_large_strided_tiled_2d_64bit(const float* x_ptr,
 {
     __shared__ Pack<float, 4, 16> y_tile[64][16];
 
-    const long long t = blockIdx.x;
-    const long long q0 = t / layout.extent[0];
-    const long long c0 = t - q0 * layout.extent[0];
-    const long long c1 = q0;
-    const long long p_first = 64 * c0;  // where this block's tile begins, along the fastest dimension
-    const long long q_first = 64 * c1;  // and along the second
+    const unsigned int t = blockIdx.x;
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
+    const int p_first = 64 * c0;  // where this block's tile begins, along the fastest dimension
+    const int q_first = 64 * c1;  // and along the second
     wait_for_earlier_kernels();
     const int row = threadIdx.x / 16;
     const int slot = threadIdx.x % 16;
-    const long long i = p_first + 4 * slot;
+    const int i = p_first + 4 * slot;
     // Whether the tile cuts no group: each group is then inside or outside, and is one vector access.
     const bool whole = (layout.width - p_first >= 64 || layout.width % 4 == 0) &&
                        (layout.height - q_first >= 64 || layout.height % 4 == 0);
@@ -83,15 +86,15 @@ axpy_large_strided_tiled_2d_64bit(const float* x_ptr,
         Pack<float, 4, 16> y_in[4];
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            const long long p = p_first + 4 * row + k;
-            const long long q = q_first + 4 * slot;
+            const int p = p_first + 4 * row + k;
+            const int q = q_first + 4 * slot;
             if (p < layout.width && q < layout.height) {
                 y_in[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + p * layout.y_stride[0] + q);
             }
         }
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            const long long q = q_first + row + 16 * k;
+            const int q = q_first + row + 16 * k;
             if (i < layout.width && q < layout.height) {
                 x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
             }
@@ -110,8 +113,8 @@ axpy_large_strided_tiled_2d_64bit(const float* x_ptr,
         for (int r = threadIdx.x; r < 64 * 64; r += 256) {
             const int u = r / 64;
             const int v = r % 64;
-            const long long p = p_first + u;
-            const long long q = q_first + v;
+            const int p = p_first + u;
+            const int q = q_first + v;
             if (p < layout.width && q < layout.height) {
                 y_tile[v][(u / 4) ^ (v / 4)].at[u % 4] = *(y_ptr + p * layout.y_stride[0] + q);
             }
@@ -122,7 +125,7 @@ axpy_large_strided_tiled_2d_64bit(const float* x_ptr,
     if (whole) {
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            const long long q = q_first + row + 16 * k;
+            const int q = q_first + row + 16 * k;
             if (i < layout.width && q < layout.height) {
                 const auto y_vec = y_tile[row + 16 * k][slot ^ ((row + 16 * k) / 4)];
                 Pack<float, 4, 16> out_vec;
@@ -137,8 +140,8 @@ axpy_large_strided_tiled_2d_64bit(const float* x_ptr,
         for (int r = threadIdx.x; r < 64 * 64; r += 256) {
             const int u = r % 64;
             const int v = r / 64;
-            const long long p = p_first + u;
-            const long long q = q_first + v;
+            const int p = p_first + u;
+            const int q = q_first + v;
             if (p < layout.width && q < layout.height) {
                 axpy_large_strided_element(x_ptr[q * layout.out_stride[0] + p],
                                            y_tile[v][(u / 4) ^ (v / 4)].at[u % 4], a_v,

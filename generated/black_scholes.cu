@@ -66,11 +66,17 @@ black_scholes_element(const double spot_v,
     // let discounted = strike * exp(-rate * years)
     const double discounted_v = strike_v * exp(-rate_v * years_v);
     // call_price = spot * cdf(d1) - discounted * cdf(d2)
-    const double t2 = discounted_v * (0.5 * erfc(-d2_v / 1.4142135623730951));
-    call_price_v = spot_v * (0.5 * erfc(-d1_v / 1.4142135623730951)) - t2;
+    const double t2 = -d1_v / 1.4142135623730951;
+    const double t3 = erfc(fabs(t2));
+    const double t4 = 2.0 - t3;
+    const bool t5 = t2 < 0.0;
+    const double t6 = -d2_v / 1.4142135623730951;
+    const double t7 = erfc(fabs(t6));
+    const double t8 = 2.0 - t7;
+    const bool t9 = t6 < 0.0;
+    call_price_v = spot_v * (0.5 * (t5 ? t4 : t3)) - discounted_v * (0.5 * (t9 ? t8 : t7));
     // put_price  = discounted * cdf(-d2) - spot * cdf(-d1)
-    const double t3 = discounted_v * (0.5 * erfc(d2_v / 1.4142135623730951));
-    put_price_v = t3 - spot_v * (0.5 * erfc(d1_v / 1.4142135623730951));
+    put_price_v = discounted_v * (0.5 * (t9 ? t7 : t8)) - spot_v * (0.5 * (t5 ? t3 : t4));
 }
 
 // Operands in memory order, 2 elements a thread.
@@ -103,6 +109,7 @@ black_scholes_contiguous(const double* spot_ptr,
         *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
                                   call_price_ptr[e], put_price_ptr[e]);
@@ -141,6 +148,7 @@ black_scholes_contiguous_64bit(const double* spot_ptr,
         *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
                                   call_price_ptr[e], put_price_ptr[e]);

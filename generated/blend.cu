@@ -38,6 +38,13 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// a / c, rounded to nearest, where high + low is 1 / c to 46 bits and c has at most 20 significant bits: no quotient is
+// within 2^-45 of a tie.  a is an integer, or has fewer exponent bits than a float, so that low * a is no subnormal.
+static __device__ __forceinline__ float divide_constant(float a, float high, float low)
+{
+    return fmaf(a, high, a * low);
+}
+
 // One element.
 static __device__ __forceinline__ void
 blend_element(const __nv_bfloat16 over_v,
@@ -47,7 +54,7 @@ blend_element(const __nv_bfloat16 over_v,
 {
     const float under_f32 = __bfloat162float(under_v);
     // let t = cast<float>(mask) / 255
-    const float t_v = (float)mask_v / 255.0f;
+    const float t_v = divide_constant((float)mask_v, 0.0039215684f, 2.337437e-10f /* 1 / 255.0f */);
     // out: bf16 = under + t * (over - under)
     out_v = __float2bfloat16_rn(under_f32 + t_v * (__bfloat162float(over_v) - under_f32));
 }
@@ -76,6 +83,7 @@ blend_contiguous(const __nv_bfloat16* over_ptr,
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
         }
@@ -107,6 +115,7 @@ blend_contiguous_64bit(const __nv_bfloat16* over_ptr,
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
         }

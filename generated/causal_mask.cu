@@ -70,17 +70,23 @@ causal_mask_contiguous(const float* scores_ptr,
     if (i + 4 <= n) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
+        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+        int c0 = (int)(i - q0 * layout.extent[0]);
+        const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+        int c1 = (int)(q0 - q1 * layout.extent[1]);
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const unsigned int e = i + j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
             causal_mask_element(scores_vec.at[j], scale_v, c0, c1, out_vec.at[j]);
+            if (++c0 == (int)layout.extent[0]) {
+                c0 = 0;
+                if (++c1 == (int)layout.extent[1]) {
+                    c1 = 0;
+                }
+            }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const int c0 = (int)(e - q0 * layout.extent[0]);

@@ -46,8 +46,8 @@ causal_mask_f16_element(const __half scores_v,
                         const long long index0,
                         float& out_v)
 {
-    const float t = __int_as_float(0xff800000 /* -inf */);
-    out_v = index1 <= index0 ? __half2float(scores_v) * scale_v : t;
+    const float scores_f32 = __half2float(scores_v);
+    out_v = index1 <= index0 ? scores_f32 * scale_v : __int_as_float(0xff800000 /* -inf */);
 }
 
 // Where the elements lie: 2 dimensions, the fastest first.
@@ -73,16 +73,20 @@ causal_mask_f16_contiguous(const __half* scores_ptr,
     if (i + 4 <= n) {
         const auto scores_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
+        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+        int c0 = (int)(i - q0 * layout.extent[0]);
+        int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const unsigned int e = i + j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
             causal_mask_f16_element(scores_vec.at[j], scale_v, c0, c1, out_vec.at[j]);
+            if (++c0 == (int)layout.extent[0]) {
+                c0 = 0;
+                ++c1;
+            }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const int c0 = (int)(e - q0 * layout.extent[0]);

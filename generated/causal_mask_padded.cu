@@ -91,6 +91,7 @@ causal_mask_padded_rows_3d(const float* scores_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (int e = i; e < layout.width; ++e) {
             causal_mask_padded_element(scores_ptr[scores_at + e], scale_v, e, c1,
                                        out_ptr[out_at + e]);

@@ -66,6 +66,7 @@ dequantize_contiguous(const signed char* q_ptr,
         }
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }
@@ -95,6 +96,7 @@ dequantize_contiguous_64bit(const signed char* q_ptr,
         }
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }

@@ -71,17 +71,21 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
     if (i + 8 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
+        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+        int c0 = (int)(i - q0 * layout.extent[0]);
+        int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            const unsigned int e = i + j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
             const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
             dequantize_rows_element(q_vec.at[j], scale_ptr[scale_at], out_vec.at[j]);
+            if (++c0 == (int)layout.extent[0]) {
+                c0 = 0;
+                ++c1;
+            }
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const int c0 = (int)(e - q0 * layout.extent[0]);

@@ -89,6 +89,7 @@ dropout_contiguous(const float* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
         }

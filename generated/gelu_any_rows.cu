@@ -104,17 +104,21 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
     if (i + 8 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
+        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+        int c0 = (int)(i - q0 * layout.extent[0]);
+        int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            const unsigned int e = i + j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
             const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
             gelu_any_rows_element(x_vec.at[j], bias_ptr[bias_at], y_vec.at[j]);
+            if (++c0 == (int)layout.extent[0]) {
+                c0 = 0;
+                ++c1;
+            }
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const int c0 = (int)(e - q0 * layout.extent[0]);

@@ -99,6 +99,7 @@ gelu_bf16_contiguous(const __nv_bfloat16* x_ptr,
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
         }
@@ -128,6 +129,7 @@ gelu_bf16_contiguous_64bit(const __nv_bfloat16* x_ptr,
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
         }

@@ -100,6 +100,7 @@ gelu_one_bias_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
     } else {
         const float bias_v = bias_ptr[0];
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
         }

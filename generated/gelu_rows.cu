@@ -119,6 +119,7 @@ gelu_rows_rows_2d(const __half* x_ptr,
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(y_ptr + y_at + i) = y_vec;
     } else {
+        #pragma unroll 1
         for (int e = i; e < layout.width; ++e) {
             gelu_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);
         }

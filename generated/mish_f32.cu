@@ -85,6 +85,7 @@ mish_f32_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
         }
@@ -115,6 +116,7 @@ mish_f32_contiguous_64bit(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
         }

@@ -67,6 +67,7 @@ mixed_contiguous(const float* a_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
         }
@@ -98,6 +99,7 @@ mixed_contiguous_64bit(const float* a_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
         }

@@ -92,6 +92,7 @@ mixed_slices_rows_2d(const float* a_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (int e = i; e < layout.width; ++e) {
             mixed_slices_element(a_ptr[a_at + e * layout.a_step], b_ptr[out_at + e],
                                  c_ptr[out_at + e], out_ptr[out_at + e]);

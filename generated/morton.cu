@@ -78,6 +78,7 @@ morton_contiguous(const unsigned short* x_ptr,
         }
         *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
         }
@@ -107,6 +108,7 @@ morton_contiguous_64bit(const unsigned short* x_ptr,
         }
         *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
         }

@@ -40,6 +40,13 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// a / c, rounded to nearest, where high + low is 1 / c to 46 bits and c has at most 20 significant bits: no quotient is
+// within 2^-45 of a tie.  a is an integer, or has fewer exponent bits than a float, so that low * a is no subnormal.
+static __device__ __forceinline__ float divide_constant(float a, float high, float low)
+{
+    return fmaf(a, high, a * low);
+}
+
 // One element.
 static __device__ __forceinline__ void
 normalize_channels_last_element(const unsigned char image_v,
@@ -48,7 +55,7 @@ normalize_channels_last_element(const unsigned char image_v,
                                 __half& out_v)
 {
     // let   scaled = cast<float>(image) / 255
-    const float scaled_v = (float)image_v / 255.0f;
+    const float scaled_v = divide_constant((float)image_v, 0.0039215684f, 2.337437e-10f /* 1 / 255.0f */);
     // out: half = (scaled - expand(mu, axis=(1, 2))) / expand(sigma, axis=(1, 2))
     out_v = __float2half_rn((scaled_v - mu_v) / sigma_v);
 }
@@ -80,18 +87,22 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
     if (i + 8 <= n) {
         const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + i);
         Pack<__half, 8, 16> out_vec;
+        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
+        int c0 = (int)(i - q0 * layout.extent[0]);
+        int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            const unsigned int e = i + j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
             const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1];
             normalize_channels_last_element(image_vec.at[j], mu_ptr[mu_at], sigma_ptr[mu_at],
                                             out_vec.at[j]);
+            if (++c0 == (int)layout.extent[0]) {
+                c0 = 0;
+                ++c1;
+            }
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
             const int c0 = (int)(e - q0 * layout.extent[0]);

@@ -40,7 +40,39 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// a / c, rounded to nearest, where high + low is 1 / c to 46 bits and c has at most 20 significant bits: no quotient is
+// within 2^-45 of a tie.  a is an integer, or has fewer exponent bits than a float, so that low * a is no subnormal.
+static __device__ __forceinline__ float divide_constant(float a, float high, float low)
+{
+    return fmaf(a, high, a * low);
+}
+
+// Whether nothing is lost to underflow or overflow where this is used.
+static __device__ __forceinline__ bool is_moderate(float x)
+{
+    return x == 0 || (fabsf(x) >= 0x1p-24f && fabsf(x) < 0x1p24f);
+}
+
+// a / b, rounded to nearest (P. Markstein, 1990), where b is moderate and not 0, and a is neither -0 nor tiny nor huge.
+template <bool UseReciprocal>
+static __device__ __forceinline__ float divide_moderate(float a, float b)
+{
+    if (!UseReciprocal) {
+        return a / b;
+    }
+#if defined(__CUDA_ARCH__)
+    float near;  // all elements of a thread share it and r, which is 1 / b rounded to nearest
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    const float r = fmaf(near, -fmaf(near, b, -1.0f), near);
+#else
+    const float r = 1.0f / b;
+#endif
+    const float q = a * r;
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+
 // One element.
+template <bool UseReciprocal>
 static __device__ __forceinline__ void
 normalize_nchw_element(const unsigned char image_v,
                        const float mu_v,
@@ -48,9 +80,9 @@ normalize_nchw_element(const unsigned char image_v,
                        __half& out_v)
 {
     // let   scaled = cast<float>(image) / 255
-    const float scaled_v = (float)image_v / 255.0f;
+    const float scaled_v = divide_constant((float)image_v, 0.0039215684f, 2.337437e-10f /* 1 / 255.0f */);
     // out: half = (scaled - expand(mu, axis=(1, 2))) / expand(sigma, axis=(1, 2))
-    out_v = __float2half_rn((scaled_v - mu_v) / sigma_v);
+    out_v = __float2half_rn(divide_moderate<UseReciprocal>(scaled_v - mu_v, sigma_v));
 }
 
 // Where the elements lie: 3 dimensions, the fastest first; strides in elements.
@@ -97,14 +129,23 @@ normalize_nchw_rows_3d(const unsigned char* image_ptr,
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            normalize_nchw_element(image_vec.at[j], mu_v, sigma_v, out_vec.at[j]);
+            normalize_nchw_element<true>(image_vec.at[j], mu_v, sigma_v, out_vec.at[j]);
         }
-        *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + out_at + i) = out_vec;
-    } else {
+        // Otherwise the elements are divided one by one.
+        if (is_moderate(mu_v) &&
+            is_moderate(sigma_v) &&
+            sigma_v != 0) {
+            *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + out_at + i) = out_vec;
+            return;
+        }
+    }
+    {
         const float mu_v = mu_ptr[mu_at];
         const float sigma_v = sigma_ptr[mu_at];
-        for (int e = i; e < layout.width; ++e) {
-            normalize_nchw_element(image_ptr[out_at + e], mu_v, sigma_v, out_ptr[out_at + e]);
+        #pragma unroll 1
+        for (int e = i; e < i + 8 && e < layout.width; ++e) {
+            normalize_nchw_element<false>(image_ptr[out_at + e], mu_v, sigma_v,
+                                          out_ptr[out_at + e]);
         }
     }
     let_next_kernel_start();

@@ -78,6 +78,7 @@ quantize_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<signed char, 4, 4>*>(as_int8_ptr + i) = as_int8_vec;
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 4, 4>*>(as_fp8_ptr + i) = as_fp8_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }
@@ -109,6 +110,7 @@ quantize_contiguous_64bit(const float* x_ptr,
         *reinterpret_cast<Pack<signed char, 4, 4>*>(as_int8_ptr + i) = as_int8_vec;
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 4, 4>*>(as_fp8_ptr + i) = as_fp8_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }

@@ -79,6 +79,7 @@ quantize_f16_contiguous(const __half* x_ptr,
         *reinterpret_cast<Pack<signed char, 8, 8>*>(as_int8_ptr + i) = as_int8_vec;
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(as_fp8_ptr + i) = as_fp8_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }
@@ -110,6 +111,7 @@ quantize_f16_contiguous_64bit(const __half* x_ptr,
         *reinterpret_cast<Pack<signed char, 8, 8>*>(as_int8_ptr + i) = as_int8_vec;
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(as_fp8_ptr + i) = as_fp8_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }

@@ -88,6 +88,16 @@ static __device__ __forceinline__ float divide(float a, float b, float r, bool& 
     return is_zero ? q : near;  // -0 / b is -0; the fma would give +0
 }
 
+// a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
+static __device__ __forceinline__ float divide(float a, float b, float r)
+{
+    const float q = a * r;
+    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
+        return fmaf(fmaf(-q, b, a), r, q);
+    }
+    return a == 0 && r == r ? q : a / b;
+}
+
 // Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
 // registers, or fewer.
 template <typename T, int N, int Bytes>
@@ -211,7 +221,7 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
     const float max_v = max_acc.result();
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
     const float t = nan_max(max_v, 1e-12f);
-    const float t2 = t / 448.0f;
+    const float t2 = divide(t, 448.0f, 0.002232143f);
     const float t2_reciprocal = reciprocal(t2);
 
     #pragma unroll

@@ -65,6 +65,7 @@ rotate_contiguous(const float2* z_ptr,
         }
         *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
         }
@@ -94,6 +95,7 @@ rotate_contiguous_64bit(const float2* z_ptr,
         }
         *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
         }

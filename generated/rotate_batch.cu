@@ -85,6 +85,7 @@ rotate_batch_rows_2d(const float2* z_ptr,
         }
         *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + out_at + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (int e = i; e < layout.width; ++e) {
             rotate_batch_element(z_ptr[out_at + e], theta_ptr[e], out_ptr[out_at + e]);
         }

@@ -68,6 +68,7 @@ sincos_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(s_ptr + i) = s_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
         }
@@ -98,6 +99,7 @@ sincos_contiguous_64bit(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(s_ptr + i) = s_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
         }

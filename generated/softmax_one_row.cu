@@ -271,6 +271,7 @@ softmax_one_row_y_contiguous(const float* x_ptr,
     } else {
         const float m_buffer_v = m_buffer_ptr[0];
         const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             softmax_one_row_y_element(x_ptr[e], m_buffer_v, exp_sum_buffer_v, y_ptr[e]);
         }

@@ -124,6 +124,7 @@ swiglu_any_contiguous(const __half* gate_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
@@ -158,6 +159,7 @@ swiglu_any_contiguous_unaligned(const __half* gate_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (int e = i < 0 ? 0 : i; e < i + 4 && e < n; ++e) {
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
@@ -188,6 +190,7 @@ swiglu_any_contiguous_64bit(const __half* gate_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
@@ -202,8 +205,8 @@ struct swiglu_any_strided_1d_layout {
     int up_stride[1];
 };
 
-// One element a thread over 1 dimension: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// 4 elements a thread, 128 apart, over 1 dimension: out, gate and up at any strides.
+// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -214,16 +217,38 @@ swiglu_any_strided_1d(const __half* gate_ptr,
                       const swiglu_any_strided_1d_layout layout,
                       const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
     if (i >= n) {
         return;
     }
-    const int c0 = (int)(i);
-    const int out_at = c0 * layout.out_stride[0];
-    const int gate_at = c0 * layout.gate_stride[0];
-    const int up_at = c0 * layout.up_stride[0];
-wait_for_earlier_kernels();
-    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    wait_for_earlier_kernels();
+    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
+        int out_at_kept[4];
+        float out_vec[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const unsigned int e = i + 128 * j;
+            const int c0 = (int)(e);
+            const int out_at = c0 * layout.out_stride[0];
+            const int gate_at = c0 * layout.gate_stride[0];
+            const int up_at = c0 * layout.up_stride[0];
+            out_at_kept[j] = out_at;
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            out_ptr[out_at_kept[j]] = out_vec[j];
+        }
+    } else {
+        #pragma unroll 1
+        for (unsigned int e = i; e < n; e += 128) {
+            const int c0 = (int)(e);
+            const int out_at = c0 * layout.out_stride[0];
+            const int gate_at = c0 * layout.gate_stride[0];
+            const int up_at = c0 * layout.up_stride[0];
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+        }
+    }
     let_next_kernel_start();
 }
 
@@ -237,8 +262,8 @@ struct swiglu_any_strided_2d_layout {
     int up_stride[2];
 };
 
-// One element a thread over 2 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// 4 elements a thread, 128 apart, over 2 dimensions: out, gate and up at any strides.
+// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -249,18 +274,42 @@ swiglu_any_strided_2d(const __half* gate_ptr,
                       const swiglu_any_strided_2d_layout layout,
                       const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
     if (i >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
-    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
-    const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
-    const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
-wait_for_earlier_kernels();
-    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    wait_for_earlier_kernels();
+    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
+        int out_at_kept[4];
+        float out_vec[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const unsigned int e = i + 128 * j;
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const int c1 = (int)q0;
+            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
+            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
+            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
+            out_at_kept[j] = out_at;
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            out_ptr[out_at_kept[j]] = out_vec[j];
+        }
+    } else {
+        #pragma unroll 1
+        for (unsigned int e = i; e < n; e += 128) {
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const int c1 = (int)q0;
+            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
+            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
+            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+        }
+    }
     let_next_kernel_start();
 }
 
@@ -274,8 +323,8 @@ struct swiglu_any_strided_3d_layout {
     int up_stride[3];
 };
 
-// One element a thread over 3 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// 4 elements a thread, 128 apart, over 3 dimensions: out, gate and up at any strides.
+// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -286,22 +335,50 @@ swiglu_any_strided_3d(const __half* gate_ptr,
                       const swiglu_any_strided_3d_layout layout,
                       const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
     if (i >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
-    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = (int)(q0 - q1 * layout.extent[1]);
-    const int c2 = (int)q1;
-    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                     + c2 * layout.out_stride[2];
-    const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                      + c2 * layout.gate_stride[2];
-    const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
-wait_for_earlier_kernels();
-    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    wait_for_earlier_kernels();
+    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
+        int out_at_kept[4];
+        float out_vec[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const unsigned int e = i + 128 * j;
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const int c1 = (int)(q0 - q1 * layout.extent[1]);
+            const int c2 = (int)q1;
+            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                             + c2 * layout.out_stride[2];
+            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                              + c2 * layout.gate_stride[2];
+            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
+            out_at_kept[j] = out_at;
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            out_ptr[out_at_kept[j]] = out_vec[j];
+        }
+    } else {
+        #pragma unroll 1
+        for (unsigned int e = i; e < n; e += 128) {
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const int c1 = (int)(q0 - q1 * layout.extent[1]);
+            const int c2 = (int)q1;
+            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                             + c2 * layout.out_stride[2];
+            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                              + c2 * layout.gate_stride[2];
+            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+        }
+    }
     let_next_kernel_start();
 }
 
@@ -315,8 +392,8 @@ struct swiglu_any_strided_4d_layout {
     int up_stride[4];
 };
 
-// One element a thread over 4 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// 4 elements a thread, 128 apart, over 4 dimensions: out, gate and up at any strides.
+// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
@@ -327,38 +404,71 @@ swiglu_any_strided_4d(const __half* gate_ptr,
                       const swiglu_any_strided_4d_layout layout,
                       const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 128u + threadIdx.x;
+    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
     if (i >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-    const int c0 = (int)(i - q0 * layout.extent[0]);
-    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = (int)(q0 - q1 * layout.extent[1]);
-    const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-    const int c2 = (int)(q1 - q2 * layout.extent[2]);
-    const int c3 = (int)q2;
-    const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                     + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
-    const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                      + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
-    const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
-                    + c3 * layout.up_stride[3];
-wait_for_earlier_kernels();
-    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    wait_for_earlier_kernels();
+    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
+        int out_at_kept[4];
+        float out_vec[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const unsigned int e = i + 128 * j;
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const int c1 = (int)(q0 - q1 * layout.extent[1]);
+            const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+            const int c2 = (int)(q1 - q2 * layout.extent[2]);
+            const int c3 = (int)q2;
+            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                             + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
+            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                              + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
+            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
+                            + c3 * layout.up_stride[3];
+            out_at_kept[j] = out_at;
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            out_ptr[out_at_kept[j]] = out_vec[j];
+        }
+    } else {
+        #pragma unroll 1
+        for (unsigned int e = i; e < n; e += 128) {
+            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const int c0 = (int)(e - q0 * layout.extent[0]);
+            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const int c1 = (int)(q0 - q1 * layout.extent[1]);
+            const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+            const int c2 = (int)(q1 - q2 * layout.extent[2]);
+            const int c3 = (int)q2;
+            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                             + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
+            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                              + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
+            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
+                            + c3 * layout.up_stride[3];
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+        }
+    }
     let_next_kernel_start();
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
 struct swiglu_any_strided_4d_64bit_layout {
     long long extent[3];  // of all but the slowest dimension
+    long long magic[3];  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift[3];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
     long long out_stride[4];
     long long gate_stride[4];
     long long up_stride[4];
 };
 
-// One element a thread over 4 dimensions: out, gate and up at any strides. Indices are 64-bit.
-// Launch: ceil(n / 128) blocks of 128 threads (a divisor of every SM's threads), for n elements.
+// 4 elements a thread, 128 apart, over 4 dimensions: out, gate and up at any strides. Indices are 64-bit.
+// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided_4d_64bit(const __half* gate_ptr,
@@ -368,24 +478,55 @@ swiglu_any_strided_4d_64bit(const __half* gate_ptr,
                             const swiglu_any_strided_4d_64bit_layout layout,
                             const long long n)
 {
-    const long long i = blockIdx.x * 128ll + threadIdx.x;
+    const long long i = blockIdx.x * 512ll + threadIdx.x;
     if (i >= n) {
         return;
     }
-    const long long q0 = i / layout.extent[0];
-    const long long c0 = i - q0 * layout.extent[0];
-    const long long q1 = q0 / layout.extent[1];
-    const long long c1 = q0 - q1 * layout.extent[1];
-    const long long q2 = q1 / layout.extent[2];
-    const long long c2 = q1 - q2 * layout.extent[2];
-    const long long c3 = q2;
-    const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                           + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
-    const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                            + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
-    const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
-                          + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
-wait_for_earlier_kernels();
-    swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+    wait_for_earlier_kernels();
+    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
+        long long out_at_kept[4];
+        float out_vec[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const long long e = i + 128 * j;
+            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const long long c0 = (long long)(e - q0 * layout.extent[0]);
+            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
+            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
+            const long long c3 = (long long)q2;
+            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
+            const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                                    + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
+            const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
+                                  + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
+            out_at_kept[j] = out_at;
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            out_ptr[out_at_kept[j]] = out_vec[j];
+        }
+    } else {
+        #pragma unroll 1
+        for (long long e = i; e < n; e += 128) {
+            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
+            const long long c0 = (long long)(e - q0 * layout.extent[0]);
+            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
+            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
+            const long long c3 = (long long)q2;
+            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
+                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
+            const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
+                                    + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
+            const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
+                                  + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
+            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+        }
+    }
     let_next_kernel_start();
 }

@@ -74,6 +74,7 @@ swiglu_f16_contiguous(const __half* gate_ptr,
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (unsigned int e = i; e < n; ++e) {
             swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
@@ -104,6 +105,7 @@ swiglu_f16_contiguous_64bit(const __half* gate_ptr,
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
+        #pragma unroll 1
         for (long long e = i; e < n; ++e) {
             swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }

@@ -540,9 +540,16 @@ static int take(const Step *step, Register *r) {
     case 'm': to->i = a.i < b.i ? a.i : b.i; return 1;
     case 'M': to->i = a.i > b.i ? a.i : b.i; return 1;
     case 'g': case 's': { /* magic number and shift: see kgen/schedule/divisors.py */
-        if (a.i < 1 || a.i > INT32_MAX) return 0;
+        if (a.i < 1 || (a.i > INT32_MAX && step->operation == 'g')) return 0;
         uint64_t bits = (uint64_t)bit_length(a.i - 1), d = (uint64_t)a.i;
         to->i = step->operation == 's' ? (int64_t)bits : (int64_t)(((((1ull << bits) - d) << 32) / d + 1) & 0xffffffffu);
+        return 1;
+    }
+    case 'G': { /* magic number of 64 bits */
+        if (a.i < 1) return 0;
+        uint64_t d = (uint64_t)a.i;
+        unsigned __int128 rest = (1ull << bit_length(a.i - 1)) - d;
+        to->i = (int64_t)(uint64_t)((rest << 64) / d + 1);
         return 1;
     }
     case '=': return a.i == b.i;
@@ -1016,7 +1023,7 @@ static int set_steps(Rules *rules, PyObject *sequence) {
         PyObject *one = entry(sequence, n);
         if (!one || !PyArg_ParseTuple(one, "Ciii", &code, &s->to, &s->a, &s->b)) return -1;
         s->operation = (char)code;
-        if (!strchr("+-*/%mMgs=!<lfASPQnNEDLK", code)) return wrong("no such step");
+        if (!strchr("+-*/%mMgGs=!<lfASPQnNEDLK", code)) return wrong("no such step");
         if (register_of(rules, s->to) || register_of(rules, s->a) || register_of(rules, s->b)) return -1;
     }
     return 0;

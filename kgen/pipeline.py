@@ -248,7 +248,7 @@ def source(
     """The ``.cu`` text.  ``command``: the argv that makes it again; ``notes``: more lines for its header comment."""
     whole = lowered.specialised
     head = header(program, whole.graph, options, command, [*notes, *lowered.chosen])
-    module = emit(base, whole.steps, lowered.variants, statements(program), head, BY_NAME)
+    module = emit(base, whole.steps, lowered.variants, statements(program), head, BY_NAME, fast=options.fast)
     return replace(module, lints=whole.lints)
 
 

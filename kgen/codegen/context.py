@@ -28,12 +28,17 @@ class FieldContext:
 
 @dataclass(frozen=True, slots=True)
 class LayoutContext:
-    """A by-value layout struct and the lines that decompose an index; ``$i`` stands for the index."""
+    """A by-value layout struct and the lines that decompose an index; ``$i`` stands for the index.
+
+    ``stepped``: the same with coordinates that the lines of ``advance`` change to those of the next element.
+    """
 
     name: str
     comment: str
     fields: tuple[FieldContext, ...]
     decomposition: tuple[str, ...]
+    stepped: tuple[str, ...] = ()
+    advance: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,24 @@ class OperandContext:
 
 @dataclass(frozen=True, slots=True)
 class OffsetContext:
-    """The lines that compute the offset for one stride pattern."""
+    """The lines that compute the offset for one stride pattern.
+
+    ``kept``: the array that keeps it for stores, empty where nothing is stored there.
+    """
 
     lines: tuple[str, ...]
+    name: str = ""
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultContext:
+    """Results that a thread keeps in an array until it has read everything: ``place`` is where element ``j`` goes."""
+
+    pointer: str
+    type: str
+    value: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +83,8 @@ class KernelContext:
 
     With an alignment anchor, ``before`` is the number of elements of the first group that lie before the first element.
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines that call the element function: on element ``j`` of
-    the packs, or directly on memory at ``i`` or ``e``.
+    the packs, or directly on memory at ``i`` or ``e``; those of ``into_results`` write to ``results``.  Packs are
+    stored where the ``conditions`` hold.
     """
 
     template: str
@@ -81,9 +102,14 @@ class KernelContext:
     reads: tuple[OperandContext, ...]
     writes: tuple[OperandContext, ...]
     offsets: tuple[OffsetContext, ...]
+    conditions: tuple[str, ...]
     packed: tuple[str, ...]
     direct_at_i: tuple[str, ...]
     direct_at_e: tuple[str, ...]
+    signed: str
+    results: tuple[ResultContext, ...] = ()
+    last: int = 0  # from a thread's first element to its last, where they are a block apart
+    into_results: tuple[str, ...] = ()
 
     @property
     def packs(self) -> bool:
@@ -120,7 +146,7 @@ class GroupContext:
     With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
     ``anchor`` is the address of the row in the anchor.  ``inside``: for each shifted operand, the condition that the
     aligned blocks of a group lie within the operand.  A tile kernel reads ``early`` before it waits for its tile, and
-    ``reads`` afterwards.
+    ``reads`` afterwards.  ``conditions``: as in :class:`KernelContext`.
     """
 
     template: str
@@ -143,6 +169,7 @@ class GroupContext:
     writes: tuple[OperandContext, ...]
     transposed: tuple[TransposedContext, ...]
     offsets: tuple[OffsetContext, ...]
+    conditions: tuple[str, ...]
     packed: tuple[str, ...]
     direct: tuple[str, ...]
 

@@ -7,13 +7,14 @@ and a name: the user's, or ``t0, t1, ...``.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
 from kgen.codegen.literals import in_hex
+from kgen.codegen.quotients import NOTHING_MODERATE, Moderate, by_constant, by_shared, moderate_quotients
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.graph import IndexMap, Op
@@ -56,12 +57,16 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The emitted function, its arguments in order, and the headers and helpers of its text."""
+    """The emitted function, its arguments in order, and the headers and helpers of its text.
+
+    ``conditions``: what has to hold of shared arguments, so that its variant that multiplies by reciprocals is exact.
+    """
 
     context: ElementContext
     arguments: tuple[Argument, ...]
     headers: tuple[str, ...]
     helpers: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
 
 
 #: ``(number, C type, name, value) -> (line that defines the value, text that reads it)``
@@ -77,8 +82,10 @@ def define_constant(number: int, c_type: str, name: str, value: str) -> tuple[st
 class Writer:
     """Writes ops as lines.
 
-    ``exprs``: values that already have text.  ``wanted``: values that need a name.  ``places``: what each written
-    operand is assigned to.  ``define``: how a named value is defined.
+    ``fast``: whether functions may be approximate.  ``exprs``: values that already have text.  ``wanted``: values that
+    need a name.  ``selects``: whether any value is chosen by a condition.  ``shared``: values that are the same for all
+    elements of a thread.  ``places``: what each written operand is assigned to.  ``define``: how a named value is
+    defined.
     """
 
     step: Step
@@ -91,7 +98,11 @@ class Writer:
     origins: list[Statement | None] = field(default_factory=list)
     outputs: set[str] = field(default_factory=set)
     shown: Statement | None = None
+    selects: bool = False
     wanted: frozenset[int] = frozenset()
+    shared: frozenset[int] = frozenset()
+    moderate: Moderate = NOTHING_MODERATE
+    fast: bool = False
     places: dict[int, str] = field(default_factory=dict)
     define: Define = define_constant
 
@@ -155,6 +166,7 @@ class Writer:
             for arg in graph.ops[number].args:
                 uses[arg] += 1
         self.origins = self._origins()
+        self.selects = any(graph.ops[number].name == "where" for number in numbers)
         self.outputs = {graph.operands[t.operand].name for t in self.step.accesses if t.writes}
         stores: dict[int, list[int]] = {}  # value -> the stores (or reductions) of it
         for number in numbers:
@@ -192,7 +204,12 @@ class Writer:
         return part and self.exprs[op.args[0]].level == PRIMARY
 
     def _inlines(self, op: Op, expr: Expr) -> bool:
-        return self._given(op) is None and len(expr.code) <= MAX_INLINE
+        """Whether an expression may be written where it is used.
+
+        A conversion of a narrow float is inline assembly, which becomes a branch in an operand of ``?:``.
+        """
+        branches = self.selects and op.name == "cast" and self.step.graph.ops[op.args[0]].dtype.is_narrow
+        return self._given(op) is None and len(expr.code) <= MAX_INLINE and not branches
 
     def _given(self, op: Op) -> str | None:
         """The user's name for a value; None for an output's, since its parameter has that name."""
@@ -266,6 +283,12 @@ class Writer:
     def _spelled(self, op: Op) -> Spelling:
         ops = self.step.graph.ops
         args = [self.exprs[a] for a in op.args]
+        if op.name == "div" and not self.fast:
+            quotient = by_constant(ops, op, args[0])
+            if quotient is None and op.args[1] in self.shared:
+                quotient = by_shared(op, *args, moderate=ops.index(op) in self.moderate.quotients)
+            if quotient is not None:
+                return quotient
         if op.name in _BITWISE and op.dtype.is_int:
             args = [
                 in_hex(expr, op.dtype) if ops[a].name == "const" else expr
@@ -280,9 +303,18 @@ class Writer:
             self.body += [f"// {names.comment(line)}" for line in statement.lines]
 
 
-def write_element(step: Step, name: str, statements: Sequence[Statement]) -> Element:
-    """The element function of a step.  ``statements``: the program's assignments and lets, in order."""
-    writer = Writer(step, statements)
+def write_element(
+    step: Step, name: str, statements: Sequence[Statement], shared: Set[int] | None = None, *, fast: bool = False
+) -> Element:
+    """The element function of a step.
+
+    ``statements``: the program's assignments and lets, in order.  ``shared``: the accesses to what all elements of a
+    thread share; None where they are too few to profit.  ``fast``: whether functions may be approximate.
+    """
+    writer = Writer(step, statements, fast=fast)
+    if shared is not None and not fast:
+        writer.shared = _shared(step, shared)
+        writer.moderate = moderate_quotients(step.graph.ops, writer.shared)
     arguments = writer.declare()
     writer.write()
     comment = ["One element."]
@@ -293,5 +325,22 @@ def write_element(step: Step, name: str, statements: Sequence[Statement]) -> Ele
         ]
     parameters = tuple(a.declaration for a in arguments)
     one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    context = ElementContext(name, tuple(comment), parameters, one_line, tuple(writer.body))
-    return Element(context, arguments, tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys(writer.helpers)))
+    conditions = [f"is_moderate({writer.exprs[n].code})" for n in writer.moderate.leaves]
+    conditions += [f"{writer.exprs[n].code} != 0" for n in writer.moderate.divisors]
+    context = ElementContext(name, tuple(comment), parameters, one_line, tuple(writer.body), bool(conditions))
+    headers, helpers = tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys(writer.helpers))
+    return Element(context, arguments, headers, helpers, tuple(conditions))
+
+
+def _shared(step: Step, accesses: Set[int]) -> frozenset[int]:
+    """The ops whose values all elements of a thread share, if these accesses' elements are shared."""
+    shared: set[int] = set()
+    places = {(step.accesses[i].operand, step.accesses[i].axes) for i in accesses}
+    for number, op in enumerate(step.graph.ops):
+        if isinstance(op.attr, IndexMap):
+            is_shared = op.name == "load" and (op.attr.operand, op.attr.axes) in places
+        else:
+            is_shared = op.name != "index" and shared.issuperset(op.args)
+        if is_shared:
+            shared.add(number)
+    return frozenset(shared)

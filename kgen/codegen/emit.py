@@ -19,7 +19,7 @@ from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
 from kgen.diagnostics import Diagnostic
 from kgen.partition.step import Step
-from kgen.schedule.schedule import Schedule
+from kgen.schedule.schedule import Schedule, shared_accesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,20 @@ def emit(
     statements: Sequence[Statement],
     banner: Sequence[str],
     families: Mapping[str, Family[Any, Any]],
+    *,
+    fast: bool = False,
 ) -> Module:
     """One file with a kernel for each ``(step, schedule)`` of ``variants``.
 
     ``base``: the start of kernel names.  ``statements``: the program's, for comments.  ``banner``: the file's first
-    lines.  ``families``: by name; each writes its kernels.
+    lines.  ``families``: by name; each writes its kernels.  ``fast``: whether functions may be approximate.
     """
     unique = names.Unique()
     bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
     functions = _Functions(unique)
     elements = {
-        i: functions.declare(write_element(steps[i], f"{bases[i]}_element", statements))
-        for i in sorted({number for number, s in variants if families[s.template].has_element})
+        (i, shared): functions.declare(write_element(steps[i], f"{bases[i]}_element", statements, shared, fast=fast))
+        for i, shared in dict.fromkeys((n, shared_accesses(s)) for n, s in variants if families[s.template].has_element)
     }
     kernels: list[Written] = []
     entries: list[Entry] = []
@@ -58,7 +60,8 @@ def emit(
         itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
         name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
-        unit = Unit(step, schedule, name, bases[number], statements, elements.get(number), functions.declare, rule)
+        key = number, shared_accesses(schedule)
+        unit = Unit(step, schedule, name, bases[number], statements, elements.get(key), functions.declare, rule)
         written = family.write(unit)
         functions.headers += written.headers
         functions.helpers += written.helpers

@@ -92,7 +92,10 @@ _ROWS = (
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
     *_per_width("exp_approx", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),
-    *(Helper(name) for name in ("lowest", "highest", "divide_reciprocal", "divide_quotient")),
+    *(
+        Helper(name)
+        for name in ("lowest", "highest", "divide_reciprocal", "divide_quotient", "divide_constant", "is_moderate")
+    ),
     Helper("exp_scaled_2_24"),
     *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
     Helper("mbarrier_init_expect", PERSISTENT),
@@ -102,6 +105,7 @@ _ROWS = (
     Helper("to_float", headers=("cuda_bf16.h",)),
     Helper("divide_group", ("divide_reciprocal",)),
     Helper("divide", ("divide_reciprocal",)),
+    Helper("divide_moderate", ("is_moderate",)),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING)),
     Helper("load_rows"),
     Helper(

@@ -13,6 +13,8 @@ from kgen.schedule.schedule import Schedule
 
 #: The limits of a kernel that computes offsets in 32 bits.
 OFFSETS_32 = "Limits: fewer than 2^31 elements, and every offset in bytes below 2^31."
+#: The limits of a kernel that counts groups in 32 bits.
+GROUPS_32 = "Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension."
 DEEPEST = 16  # the deepest indentation of a loop's body, in columns
 
 
@@ -53,26 +55,41 @@ def index_decomposition(
     """
     coordinate_name, quotient_name = letters
     signed = "long long" if is_64bit else "int"
-    unsigned = "long long" if is_64bit else "unsigned int"
+    unsigned, multiply = ("unsigned long long", "__umul64hi") if is_64bit else ("unsigned int", "__umulhi")
     lines: list[str] = []
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
-            shown = value if is_64bit else f"(int){value}" if value.isalnum() else f"(int)({value})"
+            shown = f"({signed}){value}" if value.isalnum() else f"({signed})({value})"
             name = 1 - d if across and d < 2 else d
             lines.append(f"const {signed} {coordinate_name}{name} = {shown};")
 
     rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
-        if is_64bit:
-            lines.append(f"const {unsigned} {quotient_name}{d} = {rest} / layout.{prefix}extent[{d}];")
-        else:
-            high = f"__umulhi({rest}, layout.{prefix}magic[{d}])"
-            lines.append(f"const {unsigned} {quotient_name}{d} = ({high} + {rest}) >> layout.{prefix}shift[{d}];")
+        high = f"{multiply}({rest}, layout.{prefix}magic[{d}])"
+        lines.append(f"const {unsigned} {quotient_name}{d} = ({high} + {rest}) >> layout.{prefix}shift[{d}];")
         coordinate(d, f"{rest} - {quotient_name}{d} * layout.{prefix}extent[{d}]")
         rest = f"{quotient_name}{d}"
     coordinate(rank - 1, rest)
     return lines
+
+
+def as_variables(lines: Sequence[str]) -> list[str]:
+    """The lines of :func:`index_decomposition` with coordinates that may change."""
+    return [line.removeprefix("const ") if " c" in line.partition("=")[0] else line for line in lines]
+
+
+def next_coordinates(rank: int, last: int, signed: str) -> list[str]:
+    """Lines that change the coordinates ``c0`` to ``c<last>`` to those of the next element."""
+    lines: list[str] = []
+    for d in range(last + 1):
+        indent = "    " * d
+        if d == rank - 1:
+            lines.append(f"{indent}++c{d};")
+        else:
+            extent = f"layout.extent[{d}]" if signed == "long long" else f"(int)layout.extent[{d}]"
+            lines += [f"{indent}if (++c{d} == {extent}) {{", f"{indent}    c{d} = 0;"]
+    return [*lines, *("    " * d + "}" for d in reversed(range(min(last + 1, rank - 1))))]
 
 
 def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
@@ -120,7 +137,9 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
         if s.kind == "shifted":
             (shifted if s.alignment == operand.dtype.size else begins).append(operand.name)
         elif s.kind in ("vector", "transposed"):
-            whole = schedule.anchor is not None and s.alignment == schedule.group * operand.dtype.size
+            whole = schedule.anchor is not None and s.alignment == min(
+                schedule.group * operand.dtype.size, schedule.target.vector_bytes
+            )
             (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
     text = _anchored(step, schedule, alike)
     if of:

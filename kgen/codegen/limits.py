@@ -34,7 +34,7 @@ def parameter_bytes(schedule: Schedule, rule: Rule, parameters: Sequence[Paramet
 
 
 def _size(schedule: Schedule, rule: Rule, parameter: Parameter) -> tuple[int, int]:
-    word = schedule.index_bits // 8
+    word = schedule.count_bits // 8
     match parameter.kind:
         case "pointer" | "buffer" | "scratch" | "size":
             return 8, 8

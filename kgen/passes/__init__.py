@@ -1,4 +1,4 @@
-"""The optimiser: exact rewrites only, so the evaluator gives the same bits before and after.
+"""The optimiser: exact rewrites, so the evaluator gives the same bits before and after; ``reflections`` keeps bounds.
 
 A pass is a pure function from a valid kernel to a valid kernel.
 """
@@ -13,10 +13,11 @@ from kgen.passes.dce import dce
 from kgen.passes.fold import fold
 from kgen.passes.identities import identities
 from kgen.passes.powers import powers
+from kgen.passes.reflections import reflections
 
 Pass = Callable[[Graph], Graph]
 
-PIPELINE: tuple[Pass, ...] = (powers, fold, identities, fold, cse, dce)
+PIPELINE: tuple[Pass, ...] = (powers, fold, identities, reflections, fold, cse, dce)
 
 
 def optimise(kernel: Graph, until: str | None = None) -> Graph:

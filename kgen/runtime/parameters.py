@@ -180,7 +180,7 @@ class ParameterLayout:
                     case "layout":
                         table.append(place(launch.layout))
                     case "n":
-                        table.append(place(launch.n.to_bytes(entry.schedule.index_bits // 8, "little")))
+                        table.append(place(launch.n.to_bytes(entry.schedule.count_bits // 8, "little")))
             tables.append(tuple(table))
         size = start + len(fixed) + 8 * sum(map(len, tables))
         rooms = tuple(shared.rooms)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kgen.partition.step import Access, Step
 from kgen.schedule.elementwise.groups import is_shifted
+from kgen.schedule.elementwise.strided import elements_a_thread
 from kgen.schedule.facts import group_size
 from kgen.schedule.schedule import AccessSchedule, Schedule
 from kgen.schedule.target import PORTABLE
@@ -70,4 +71,5 @@ def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
         else:
             accesses.append(AccessSchedule("strided", pattern=pattern))
             pattern += 1
-    return Schedule("strided", PORTABLE.tuning.elementwise.strided_block, 1, rank, bits, tuple(accesses))
+    group = elements_a_thread([_itemsize(step, t) for t in step.accesses])
+    return Schedule("strided", PORTABLE.tuning.elementwise.strided_block, group, rank, bits, tuple(accesses))

@@ -14,11 +14,11 @@ from functools import lru_cache, reduce
 from types import CodeType
 from typing import Any, Literal
 
-from kgen.schedule.divisors import magic_number
+from kgen.schedule.divisors import magic_number, signed_magic
 
-#: magic, shift: see :func:`kgen.schedule.divisors.magic_number`; >: 1 or 0; if: the second argument where the first is
-#: not 0, else the third
-Operator = Literal["+", "-", "*", "ceil", "min", "max", ">", "!=", "if", "magic", "shift"]
+#: magic, magic64, shift: see :mod:`kgen.schedule.divisors`; >: 1 or 0; if: the second argument where the first is not
+#: 0, else the third
+Operator = Literal["+", "-", "*", "ceil", "min", "max", ">", "!=", "if", "magic", "magic64", "shift"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def walked(access: int, dimension: int) -> Expr:
     return where(Op("!=", (extent(dimension), Int(1))), stride(access, dimension), 0)
 
 
-def magic(divisor: Expr) -> Expr:
-    return Op("magic", (divisor,))
+def magic(divisor: Expr, *, is_64bit: bool = False) -> Expr:
+    return Op("magic64" if is_64bit else "magic", (divisor,))
 
 
 def shift(divisor: Expr) -> Expr:
@@ -131,12 +131,13 @@ def _folded(operator: Operator, one: Expr, other: Expr) -> Expr:
 _PYTHON = {
     "+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "ceil": "-(-{} // {})", "min": "min({}, {})",
     "max": "max({}, {})", ">": "({} > {})", "!=": "({} != {})", "if": "({1} if {0} else {2})",
-    "magic": "magic({})", "shift": "shift({})",
+    "magic": "magic({})", "magic64": "magic64({})", "shift": "shift({})",
 }  # fmt: skip
 
 _C = {
     **_PYTHON, "ceil": "kgen_ceil_div({}, {})", "min": "kgen_min({}, {})", "max": "kgen_max({}, {})",
-    "if": "({} ? {} : {})", "magic": "kgen_magic({})", "shift": "kgen_shift({})",
+    "if": "({} ? {} : {})", "magic": "kgen_magic({})", "magic64": "kgen_magic64({})",
+    "shift": "kgen_shift({})",
 }  # fmt: skip
 
 _SHOWN = {**_PYTHON, "ceil": "ceil({} / {})"}
@@ -155,12 +156,17 @@ static long long kgen_magic(long long d) {
     const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
     return (((power - divisor) << 32) / divisor + 1) & 0xffffffffull;
 }
+static long long kgen_magic64(long long d) {
+    const unsigned __int128 divisor = d > 1 ? d : 1, power = (unsigned __int128)1 << kgen_shift(d);
+    return (long long)(unsigned long long)(((power - divisor) << 64) / divisor + 1);
+}
 """
 
 
 #: The functions that Python expressions call, besides ``min`` and ``max``.
 PYTHON_FUNCTIONS: Mapping[str, Callable[[int], int]] = {
     "magic": lambda d: magic_number(d)[0],
+    "magic64": signed_magic,
     "shift": lambda d: magic_number(d)[1],
 }
 

@@ -49,8 +49,17 @@ class Facts:
 
     @cached_property
     def group(self) -> int:
-        """Consecutive elements per thread; the operands that vary along the fastest dimension decide."""
-        return group_size([s for i, s in enumerate(self.itemsizes) if self.step_along(i, 0) != 0], self.target)
+        """Consecutive elements per thread.
+
+        The operands that vary along the fastest dimension decide; those that all rows share only where there are no
+        others, because they come from caches.
+        """
+        along = [i for i in range(len(self.itemsizes)) if self.step_along(i, 0) != 0]
+        streamed = [i for i in along if self._differs_between_rows(i)]
+        return group_size([self.itemsizes[i] for i in streamed or along], self.target)
+
+    def _differs_between_rows(self, access: int) -> bool:
+        return any(self.step_along(access, d) for d in range(1, len(self.space.shape)))
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:

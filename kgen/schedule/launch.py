@@ -98,17 +98,17 @@ class Labels:
 
 
 def divisor_fields(extents: Sequence[Expr], is_64bit: bool, of: str, prefix: str = "") -> list[Field]:
-    """Fields for the extents that an index is divided by and, for 32-bit division, their magic numbers."""
+    """Fields for the extents that an index is divided by, and for the magic numbers and shifts that divide."""
     if not extents:
         return []
-    if is_64bit:
-        return [Field("long long", f"{prefix}extent", tuple(extents), of)]
-    magic_comment = "2^32 * (2^shift - extent) / extent + 1, in integers"
-    shift_comment = "ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31"
+    bits, multiply = (64, "__umul64hi") if is_64bit else (32, "__umulhi")
+    type_: FieldType = "long long" if is_64bit else "unsigned int"
+    magic_comment = f"2^{bits} * (2^shift - extent) / extent + 1, in integers"
+    shift_comment = f"ceil(log2(extent)); x / extent == ({multiply}(x, magic) + x) >> shift for x < 2^{bits - 1}"
     return [
-        Field("unsigned int", f"{prefix}extent", tuple(extents), of),
-        Field("unsigned int", f"{prefix}magic", tuple(map(magic, extents)), magic_comment),
-        Field("unsigned int", f"{prefix}shift", tuple(map(shift, extents)), shift_comment),
+        Field(type_, f"{prefix}extent", tuple(extents), of),
+        Field(type_, f"{prefix}magic", tuple(magic(e, is_64bit=is_64bit) for e in extents), magic_comment),
+        Field(type_, f"{prefix}shift", tuple(map(shift, extents)), shift_comment),
     ]
 
 

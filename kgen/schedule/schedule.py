@@ -51,9 +51,10 @@ class AccessSchedule:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """``template``: the name of the kernel's family (``kgen/families/``).  ``block``: threads per block.  ``group``:
-    consecutive elements per thread.
+    elements per thread: consecutive ones, or in ``strided`` elements that are a block of threads apart.
 
-    ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.
+    ``rank``: dimensions left after merging.  ``index_bits``: width of element indices and offsets.  ``narrow_counts``:
+    whether thread numbers and coordinates have 32 bits where offsets have 64 (in ``rows`` and ``tiled``).
     ``coordinates``: for each axis that ``index()`` reads, its number and the merged dimension that it became.
     ``anchor``: the access at whose aligned addresses groups begin, None where they begin at the first element.
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbouring groups of one row (only
@@ -70,6 +71,7 @@ class Schedule:
     coordinates: tuple[tuple[int, int], ...] = ()
     anchor: int | None = None
     across: bool = False
+    narrow_counts: bool = False
     target: Target = field(default=PORTABLE, kw_only=True)
 
     @property
@@ -83,13 +85,38 @@ class Schedule:
         return "int" if self.index_bits == 32 else "long long"
 
     @property
+    def count_bits(self) -> Literal[32, 64]:
+        """The width of thread numbers, element counts and coordinates."""
+        return 32 if self.narrow_counts else self.index_bits
+
+    @property
+    def counted(self) -> Literal["int", "long long"]:
+        """The C type of coordinates."""
+        return "int" if self.count_bits == 32 else "long long"
+
+    @property
     def bits_suffix(self) -> str:
         """The suffix of the names of kernels with 64-bit indices."""
         return "_64bit" if self.index_bits == 64 else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: all fields but the target, whose effect the other fields show."""
-        return {name: value for name, value in asdict(self).items() if name != "target"}
+        """Plain data for JSON: all fields but the target, whose effect the other fields show.
+
+        ``narrow_counts`` is left out where there is nothing to narrow.
+        """
+        hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts",))}
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
+
+
+#: With fewer elements a thread, a reciprocal costs as much as the divisions by what they share.
+LEAST_SHARERS = 8
+
+
+def shared_accesses(schedule: Schedule) -> frozenset[int] | None:
+    """The accesses whose element is the same for all elements of a thread; None where these are few."""
+    if schedule.group < LEAST_SHARERS or schedule.template in ("tiled", "strided"):
+        return None
+    return frozenset(i for i, t in enumerate(schedule.accesses) if t.kind in ("scalar", "column"))
 
 
 def ranked_suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from kgen.call.fastpath.native_rules import _FLOAT, _WHOLE
 from kgen.call.fastpath.trace import _FUNCTIONS, _RELATIONS, Guard, Trace
-from kgen.schedule.divisors import magic_number
+from kgen.schedule.divisors import magic_number, signed_magic
 
 from .test_limits import description, rules
 
@@ -103,6 +103,8 @@ def test_integers_in_c(extension: Any, how: str, operation: str) -> None:
 def test_magic_numbers_in_c(extension: Any, how: str) -> None:
     for d in (1, 2, 3, 7, 1000, 1 << 20, (1 << 31) - 1):
         assert (computed(extension, "g", d, 0), computed(extension, "s", d, 0)) == magic_number(d)
+    for d in (1, 2, 3, 7, 1000, 1 << 20, (1 << 31) + 1, (1 << 62) - 1, (1 << 63) - 1):
+        assert (computed(extension, "G", d, 0), computed(extension, "s", d, 0)) == (signed_magic(d), magic_number(d)[1])
     assert computed(extension, "g", 0, 0) is NotImplemented
 
 

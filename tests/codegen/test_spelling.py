@@ -65,6 +65,8 @@ def test_helpers_and_files_agree() -> None:
         LOAD_UNALIGNED,
         FUNNEL_SHIFT_BLOCKS,
         "divide",
+        "divide_constant",
+        "divide_moderate",
         "divide_quotient",
         "divide_group",
         *CLUSTER,
@@ -80,6 +82,7 @@ def test_helpers_and_files_agree() -> None:
         "load_rows",
         "load_rows_evict_last",
         "store_rows",
+        "wait_for_earlier_kernels",
     }
     used |= {f"{which}_{half}" for which in ("group_max", "group_min") for half in ("f16", "bf16")}
     for _ in range(2):  # a struct may need one that needs another

@@ -42,7 +42,7 @@ def test_pass(path: Path, bless: Callable[[Path, str], None]) -> None:
         evaluate(after, arrays, [scalars[i] for i in kept], shape),
         strict=True,
     )
-    if name == "rounds":  # a sum's terms are rounded otherwise
+    if name in ("rounds", "reflections"):  # a sum's terms are rounded otherwise; 2 - erfc(x) is within erfc's bound
         assert all(np.allclose(a, b, rtol=1e-6, equal_nan=True) for a, b in results)
     else:
         assert all(a.tobytes() == b.tobytes() for a, b in results)

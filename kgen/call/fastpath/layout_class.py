@@ -104,7 +104,7 @@ def _placed(place: Place, entry: Entry, lowered: Lowered, launch: _Launch) -> tu
     """What is packed at a place of the parameters, and its format."""
     match place.kind:
         case "n":
-            return "<I" if entry.schedule.index_bits == 32 else "<q", (launch.n,)
+            return "<I" if entry.schedule.count_bits == 32 else "<q", (launch.n,)
         case "layout":
             return entry.rule.packer.format, launch.fields
         case "size":
@@ -226,7 +226,7 @@ def _computed(trace: Trace, expr: Expr, names: Mapping[str, Any]) -> Any:
             return int(trace.check("<", args[1], args[0]))
         case "!=":
             return int(trace.check("!=", args[0], args[1]))
-        case "magic" | "shift":
+        case "magic" | "magic64" | "shift":
             return trace.call(expr.operator, args[0])
         case operator:
             return trace.apply(operator, args[0], args[1])

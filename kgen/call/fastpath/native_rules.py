@@ -11,7 +11,8 @@ from kgen.call.fastpath.layout_class import LayoutClass
 Step = tuple[str, int, int, int]
 
 _WHOLE = {
-    "+": "+", "-": "-", "*": "*", "//": "/", "%": "%", "min": "m", "max": "M", "magic": "g", "shift": "s",
+    "+": "+", "-": "-", "*": "*", "//": "/", "%": "%", "min": "m", "max": "M", "magic": "g", "magic64": "G",
+    "shift": "s",
     "==": "=", "!=": "!", "<": "<", "<=": "l",
 }  # fmt: skip
 _FLOAT = {

@@ -21,7 +21,7 @@ from kgen.call.fastpath.codegen import (
 )
 from kgen.call.fastpath.layout_class import Input, LayoutClass, layout_class
 from kgen.call.fastpath.native import native_call
-from kgen.schedule.divisors import magic_number
+from kgen.schedule.divisors import magic_number, signed_magic
 
 
 def same_class_call(call: ObservedCall) -> FastCall | None:
@@ -119,6 +119,9 @@ class _Numbers:
 
     def _spelled(self, operation: str, one: str, other: str) -> str:
         match operation:
+            case "magic64":
+                self._text.names["signed_magic"] = signed_magic
+                return f"signed_magic({one})"
             case "magic" | "shift":
                 self._text.names["magic_number"] = magic_number
                 return f"magic_number({one})[{int(operation == 'shift')}]"

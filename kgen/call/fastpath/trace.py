@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgen.schedule.divisors import magic_number
+from kgen.schedule.divisors import magic_number, signed_magic
 
-Operation = Literal["input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "shift"]
+Operation = Literal["input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift"]
 Relation = Literal["==", "!=", "<", "<="]
 Number = int | float
 
@@ -73,10 +73,11 @@ class Trace:
         node = self._node(operation, self.number(one), self.number(other), isinstance(value, int))
         return Traced(self, node, value)
 
-    def call(self, function: Literal["magic", "shift"], value: Any) -> Any:
-        """The magic number or the shift of a divisor: see :func:`kgen.schedule.divisors.magic_number`."""
-        magic, shift = magic_number(_value(value))
-        result = magic if function == "magic" else shift
+    def call(self, function: Literal["magic", "magic64", "shift"], value: Any) -> Any:
+        """A magic number or the shift of a divisor: see :mod:`kgen.schedule.divisors`."""
+        divisor = _value(value)
+        magic, shift = magic_number(divisor)
+        result = {"magic": magic, "magic64": signed_magic(divisor), "shift": shift}[function]
         return Traced(self, self._node(function, value.node, 0), result) if isinstance(value, Traced) else result
 
     def check(self, relation: Relation, one: Any, other: Any) -> bool:

@@ -9,9 +9,9 @@ from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
+    GROUPS_32,
     OFFSETS_32,
     alignment_comment,
-    call_lines,
     elements_skipped,
     index_decomposition,
     no_overlap_comment,
@@ -57,7 +57,7 @@ class GroupWriter(ElementWriter):
             group=group,
             side=self.side,
             index=self.index,
-            signed=self.schedule.signed,
+            signed=self.schedule.counted,
             layout=self.layout(),
             anchor="" if schedule.anchor is None else self.anchor(schedule.anchor),
             before="" if schedule.anchor is None else self.elements_skipped(schedule.anchor),
@@ -69,8 +69,9 @@ class GroupWriter(ElementWriter):
             writes=self.vectors(written=True),
             transposed=self.transposed(),
             offsets=self.offsets(),
-            packed=call_lines(element, [self.argument(a, at, packed=True) for a in element.arguments]),
-            direct=call_lines(element, [self.argument(a, self.alone, packed=False) for a in element.arguments]),
+            conditions=element.conditions,
+            packed=self.call_element([self.argument(a, at, packed=True) for a in element.arguments], is_group=True),
+            direct=self.call_element([self.argument(a, self.alone, packed=False) for a in element.arguments]),
         )
         return Written(context, parameters, movers=self.movers())
 
@@ -178,7 +179,7 @@ class GroupWriter(ElementWriter):
 
     def layout(self) -> LayoutContext:
         """The struct: extents, magic numbers, strides, steps."""
-        rank, is_64bit = self.schedule.rank, self.schedule.index_bits == 64
+        rank, is_64bit = self.schedule.rank, self.schedule.count_bits == 64
         lines = index_decomposition(rank, set(range(rank)), is_64bit, across=self.schedule.across)
         dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
         comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
@@ -198,8 +199,13 @@ class GroupWriter(ElementWriter):
         raise NotImplementedError
 
     def comment(self) -> tuple[str, ...]:
-        note = "" if self.schedule.index_bits == 32 else " Indices are 64-bit."
-        text = [*self.covered(note), *([] if note else [OFFSETS_32]), *alignment_comment(self.step, self.schedule)]
+        note = (
+            ""
+            if self.schedule.index_bits == 32
+            else f" {'Offsets' if self.schedule.narrow_counts else 'Indices'} are 64-bit."
+        )
+        limits = [GROUPS_32] if self.schedule.narrow_counts else [] if note else [OFFSETS_32]
+        text = [*self.covered(note), *limits, *alignment_comment(self.step, self.schedule)]
         for kind, what in (
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),

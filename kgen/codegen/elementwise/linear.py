@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.codegen import names
-from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, OperandContext
+from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, OperandContext, ResultContext
 from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
@@ -14,9 +14,10 @@ from kgen.codegen.helpers import LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     OFFSETS_32,
     alignment_comment,
-    call_lines,
+    as_variables,
     elements_skipped,
     index_decomposition,
+    next_coordinates,
     no_overlap_comment,
     struct_fields,
     sum_lines,
@@ -40,12 +41,12 @@ def write_strided(unit: Unit[Schedule]) -> Written:
 class Walk:
     """How a kernel walks all elements.
 
-    ``reads_once``: whether scalar operands are read before the others.  ``covered``: the comment on the layouts that
-    the kernel is for.
+    ``in_groups``: whether a thread's elements are consecutive; otherwise they are a block apart.  ``covered``: the
+    comment on the layouts that the kernel is for.
     """
 
     template: str
-    reads_once: bool
+    in_groups: bool
     covered: Callable[[LinearWriter], list[str]]
 
 
@@ -77,24 +78,33 @@ class LinearWriter(ElementWriter):
             first=self.first(),
             before="" if schedule.anchor is None else self.elements_skipped(schedule.anchor),
             layout=layout,
-            needs_index=layout is not None or any(a.kind == "index" for a in element.arguments),
-            once=self.once("scalar") if self.walk.reads_once else (),
+            needs_index=layout is None and any(a.kind == "index" for a in element.arguments),
+            once=self.once("scalar"),
             reads=reads,
             writes=self.packs(written=True),
             offsets=self.offsets(),
+            conditions=element.conditions,
             packed=self.call("packed", "j"),
             direct_at_i=self.call("direct", "i"),
             direct_at_e=self.call("direct", "e"),
+            signed=schedule.signed,
+            results=self.results(),
+            last=(schedule.group - 1) * schedule.block,
+            into_results=self.call("kept", "e"),
         )
         shifts = any(t.kind == "shifted" for t in schedule.accesses)
         return Written(context, parameters, movers=(LOAD_UNALIGNED,) if shifts else ())
 
     def call(self, mode: str, at: str) -> tuple[str, ...]:
-        return call_lines(self.element, [self.argument(a, mode, at) for a in self.element.arguments])
+        return self.call_element(
+            [self.argument(a, mode, at) for a in self.element.arguments], is_group=mode == "packed"
+        )
 
     def first(self) -> str:
         """The number of a thread's first element."""
         group, is_64bit = self.schedule.group, self.schedule.index_bits == 64
+        if not self.walk.in_groups:
+            return f"blockIdx.x * {self.schedule.block * group}{'ll' if is_64bit else 'u'} + threadIdx.x"
         thread = f"blockIdx.x * {self.schedule.block}{'ll' if is_64bit else 'u'} + threadIdx.x"
         if self.schedule.anchor is not None:
             return f"{group} * ({self.index})({thread}) - before"
@@ -115,9 +125,10 @@ class LinearWriter(ElementWriter):
         return tuple(found)
 
     def argument(self, argument: Argument, mode: str, at: str) -> str:
-        """The text of an argument in a call of the element function: from the packs, or directly from memory.
+        """The text of an argument in a call of the element function.
 
-        ``at``: the index within the pack, or in memory.
+        ``mode``: from and to the packs, directly from and to memory, or from memory to what is kept.  ``at``: the index
+        within the pack, or in memory.
         """
         if argument.kind in ("scalar", "size"):
             return argument.name
@@ -128,14 +139,36 @@ class LinearWriter(ElementWriter):
         number = int(argument.key)
         access, planned, label = self.step.accesses[number], self.schedule.accesses[number], self.labels[number]
         if planned.kind == "scalar":
-            return argument.name if self.walk.reads_once else f"{self.pointer(number)}[0]"
+            return argument.name
+        if mode == "kept" and argument.kind == "write":
+            return f"{self.result(number)}[j]"
         if planned.pattern is not None:
             return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
-        if mode == "direct" or planned.kind == "linear":
+        if mode in ("direct", "kept") or planned.kind == "linear":
             return f"{self.pointer(number)}[{at}]"
         if argument.kind == "write" and access.reads:
             return f"{names.new_vector(label)}.at[{at}]"
         return f"{names.vector(label)}.at[{at}]"
+
+    def result(self, number: int) -> str:
+        """The array that keeps an output's elements until everything is read."""
+        return (
+            names.new_vector(self.labels[number])
+            if self.step.accesses[number].reads
+            else names.vector(self.labels[number])
+        )
+
+    def results(self) -> tuple[ResultContext, ...]:
+        """The results of a thread whose elements are a block apart."""
+        found: list[ResultContext] = []
+        for number, (access, planned) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
+            if access.writes:
+                place = f"i + {self.schedule.block} * j"
+                if planned.pattern is not None:
+                    place = f"{names.kept(names.offset(self.pattern(planned.pattern)))}[j]"
+                type_ = storage_type(self.operand(number).dtype)
+                found.append(ResultContext(self.pointer(number), type_, self.result(number), place))
+        return tuple(found)
 
     def layout(self) -> LayoutContext:
         """The struct of extents and strides."""
@@ -146,15 +179,28 @@ class LinearWriter(ElementWriter):
             strides = "; strides in elements" if patterns else ""
             comment = f"Where the elements lie: {rank} dimensions, the fastest first{strides}."
         wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
-        lines = index_decomposition(rank, wanted, is_64bit)
-        return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
+        decomposition, to_last = index_decomposition(rank, wanted, is_64bit), set(range(max(wanted) + 1))
+        return LayoutContext(
+            self.unit.layout_name,
+            comment,
+            struct_fields(self.unit.rule.struct),
+            tuple(decomposition),
+            tuple(as_variables(index_decomposition(rank, to_last, is_64bit))),
+            tuple(next_coordinates(rank, max(wanted), self.schedule.signed)),
+        )
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         found: list[OffsetContext] = []
         for pattern in range(self.schedule.patterns):
             label = self.pattern(pattern)
             terms = [f"c{d} * layout.{label}_stride[{d}]" for d in range(self.schedule.rank)]
-            found.append(OffsetContext(sum_lines(f"const {self.schedule.signed} {names.offset(label)} = ", terms)))
+            name = names.offset(label)
+            lines = sum_lines(f"const {self.schedule.signed} {name} = ", terms)
+            written = any(
+                t.writes and s.pattern == pattern
+                for t, s in zip(self.step.accesses, self.schedule.accesses, strict=True)
+            )
+            found.append(OffsetContext(lines, name, names.kept(name) if written else ""))
         return tuple(found)
 
     def comment(self) -> tuple[str, ...]:
@@ -192,11 +238,13 @@ def _covered_one_by_one(writer: LinearWriter) -> list[str]:
     rank, in_order = writer.schedule.rank, writer.by_kind("linear")
     where = f"{names.listed(writer.by_kind('strided'))} at any strides"
     where += f", {names.listed(in_order)} in memory order" if in_order else ""
-    text = [f"One element a thread over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.note}"]
+    group, block = writer.schedule.group, writer.schedule.block
+    per = "One element a thread" if group == 1 else f"{group} elements a thread, {block} apart,"
+    text = [f"{per} over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.note}"]
     return [*text, writer.launch(), *([] if writer.note else [OFFSETS_32])]
 
 
 #: Groups of consecutive elements, in the order of memory.
 IN_GROUPS = Walk("contiguous.cu.j2", True, _covered_in_groups)
-#: One element a thread, found by its coordinates.
+#: Elements that are found by their coordinates; neighbouring threads take neighbouring ones.
 ONE_BY_ONE = Walk("strided.cu.j2", False, _covered_one_by_one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kgen.codegen import names
@@ -9,7 +10,7 @@ from kgen.codegen.context import OperandContext
 from kgen.codegen.element import Element
 from kgen.codegen.family import Parameters, Unit
 from kgen.codegen.kernels import Parameter
-from kgen.codegen.layouts import access_labels
+from kgen.codegen.layouts import access_labels, call_lines
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type
 from kgen.ir.graph import Operand
@@ -43,7 +44,7 @@ class ElementWriter:
     @property
     def index(self) -> str:
         """The type of element numbers."""
-        return "unsigned int" if self.schedule.index_bits == 32 else "long long"
+        return "unsigned int" if self.schedule.count_bits == 32 else "long long"
 
     @property
     def has_layout(self) -> bool:
@@ -82,6 +83,11 @@ class ElementWriter:
     def one(self, access: int) -> str:
         """The text of an operand's one element."""
         return self.pointer(access)
+
+    def call_element(self, arguments: Sequence[str], *, is_group: bool = False) -> tuple[str, ...]:
+        """A call of the element function.  ``is_group``: in a group, whose result is used if its conditions hold."""
+        variant = ("<true>" if is_group else "<false>") if self.element.conditions else ""
+        return call_lines(self.element, arguments, variant)
 
     def parameters(self) -> Parameters:
         """Pointers, then by-value scalars, then the layout struct, then ``n``.

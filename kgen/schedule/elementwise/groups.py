@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.facts import Facts
+from kgen.schedule.facts import Facts, group_size
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.target import WORD
 
@@ -43,7 +43,7 @@ class Grouping:
         )
 
     def _access(self, access: int, *, shifts: bool) -> tuple[AccessKind, int]:
-        """The kind of an access, and the alignment of its groups in bytes: a whole group, or one element.
+        """The kind of an access, and the alignment of its groups in bytes: a whole group (or vector), or one element.
 
         Only these two alignments are told apart, so that there are few variants; the kernel computes the exact
         misalignment.  Reading wide elements one by one costs little: a group has few, and L1 combines the reads.
@@ -57,7 +57,7 @@ class Grouping:
         else:
             fits = self._begins_like(access, self.anchor)
         if fits:
-            return kind, self.group * itemsize
+            return kind, self._unit(access) * itemsize
         reads_only = kind == "vector" and not self.facts.step.accesses[access].writes
         return ("shifted" if shifts and reads_only and is_shifted(itemsize, self.group) else kind), itemsize
 
@@ -69,14 +69,18 @@ class Grouping:
         """Whether the rows of two accesses always have the same offset from an aligned address, in elements."""
         both_even = self._is_even(access) and self._is_even(anchor)
         same = both_even or tuple(self.rows[access]) == tuple(self.rows[anchor])
-        return same and self._phase(access) == self._phase(anchor)
+        return same and self._phase(access) == self._phase(anchor) % self._unit(access)
 
     def _phase(self, access: int) -> int:
         """Elements between the last aligned address and the first element of an access."""
-        return self.facts.addresses[access] // self.facts.itemsizes[access] % self.group
+        return self.facts.addresses[access] // self.facts.itemsizes[access] % self._unit(access)
 
     def _is_even(self, access: int) -> bool:
-        return all(s % self.group == 0 for s in self.rows[access])
+        return all(s % self._unit(access) == 0 for s in self.rows[access])
+
+    def _unit(self, access: int) -> int:
+        """The elements of a group that move at once: several vectors where all rows share a wide operand."""
+        return min(self.group, group_size([self.facts.itemsizes[access]], self.facts.target))
 
 
 def is_shifted(itemsize: int, group: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import calcsize
+
 from kgen.schedule.elementwise.groups import outer_dims
 from kgen.schedule.expressions import (
     Expr,
@@ -49,7 +51,7 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
         counted += f", ceil((width + {group - 1}) / {group})"
     if schedule.across:
         counted = f"the second dimension, then of {counted}"
-    fields = _group_fields(schedule, labels, [_width(schedule)], work, counted) + _spans(schedule, labels)
+    fields = _spans(schedule, labels) + _group_fields(schedule, labels, [_width(schedule)], work, counted)
     return Rule(
         (ceil_div(Name("n"), schedule.block), _ONE, _ONE),
         schedule.block,
@@ -62,14 +64,14 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
 def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
     """One block per tile."""
     side = schedule.target.tuning.elementwise.tile_side * schedule.group
-    height = Field(schedule.signed, "height", (extent(1),), "elements along the second", is_array=False)
+    height = Field(schedule.counted, "height", (extent(1),), "elements along the second", is_array=False)
     work = [ceil_div(extent(0), side), ceil_div(extent(1), side), *(extent(d) for d in range(2, schedule.rank))]
     fields = _group_fields(schedule, labels, [_width(schedule), height], work, "tiles")
     return Rule((Name("n"), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
 
 
 def _width(schedule: Schedule) -> Field:
-    return Field(schedule.signed, "width", (extent(0),), "elements along the fastest dimension", is_array=False)
+    return Field(schedule.counted, "width", (extent(0),), "elements along the fastest dimension", is_array=False)
 
 
 def _group_fields(
@@ -77,7 +79,7 @@ def _group_fields(
 ) -> list[Field]:
     """The fields: extents of rows or tiles, divisors of work-item numbers, outer strides, strides along rows."""
     of = f"of {counted}, then of the other dimensions"
-    fields = [*sides, *divisor_fields(work[:-1], schedule.index_bits == 64, of)]
+    fields = [*sides, *divisor_fields(work[:-1], schedule.count_bits == 64, of)]
     for label, access, owners in labels.of_patterns():
         values = tuple(walked(access, d) for d in outer_dims(schedule.accesses[access].kind, schedule.rank))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
@@ -85,7 +87,7 @@ def _group_fields(
         if t.kind == "gather":
             name, along = f"{labels.labels[i]}_step", "along the fastest dimension"
             fields.append(Field(schedule.signed, name, (stride(i, 0),), along, is_array=False))
-    return fields
+    return sorted(fields, key=lambda field: -calcsize(field.code[-1]))  # members of 64 bits first: no gaps between them
 
 
 def _spans(schedule: Schedule, labels: Labels) -> list[Field]:

@@ -14,8 +14,12 @@ _KINDS: dict[LayoutKind, AccessKind] = {
 
 
 def contiguous(facts: Facts) -> Choice | None:
-    """Every operand is dense in one order, or a single element."""
-    if facts.strided:
+    """Every operand is dense in one order, or a single element.
+
+    Where coordinates matter, long rows of whole groups take ``rows``: a group then has one coordinate in each dimension
+    but the fastest.
+    """
+    if facts.strided or (facts.coordinates and len(facts.space.shape) > 1 and _has_whole_rows(facts)):
         return None
     schedule = _linear(facts, "contiguous")
     reasons = (
@@ -30,9 +34,11 @@ def flat(facts: Facts) -> Choice | None:
     """Dense outputs, in rows that are short or no multiple of a group.  Strided operands are read one by one."""
     dense = all(c is LayoutKind.CONTIGUOUS for c, t in zip(facts.classes, facts.step.accesses, strict=True) if t.writes)
     width, group, shortest = facts.space.shape[0], facts.group, facts.tuning.elementwise.shortest_row
-    if not dense or (width >= shortest and width % group == 0) or _shifts_long_rows(facts, group):
+    if not dense or _has_whole_rows(facts) or _shifts_long_rows(facts, group):
         return None
     schedule = _linear(facts, "flat")
+    if schedule.index_bits == 64 and width >= facts.tuning.elementwise.shortest_shifted_row:
+        return None  # offsets of 64 bits cost less where they are computed once for each group of a row
     why = "short" if width < shortest else f"no multiple of {group}"
     found = f"{listed(facts.strided)} not dense, and found element by element"
     reason = f"flat: {found}: rows of {width} elements are {why}"
@@ -63,6 +69,12 @@ def _linear(facts: Facts, template: str) -> Schedule:
     rank = len(facts.space.shape) if facts.coordinates or numbers else 1
     anchor = one_row.anchor
     return Schedule(template, block, group, rank, bits, accesses, facts.coordinates, anchor, target=facts.target)
+
+
+def _has_whole_rows(facts: Facts) -> bool:
+    """Whether rows are long enough for a thread for each group, and consist of whole groups."""
+    width = facts.space.shape[0]
+    return width >= facts.tuning.elementwise.shortest_row and width % facts.group == 0
 
 
 def _shifts_long_rows(facts: Facts, group: int) -> bool:

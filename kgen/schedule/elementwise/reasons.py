@@ -11,7 +11,7 @@ from kgen.schedule.schedule import Schedule
 def index_width_reason(schedule: Schedule, what: str = "every byte offset") -> str:
     if schedule.index_bits == 32:
         return f"32-bit indices: {what} is below 2^31"
-    return f"64-bit indices: not {what} is below 2^31"
+    return f"64-bit {'offsets' if schedule.narrow_counts else 'indices'}: not {what} is below 2^31"
 
 
 def vector_width_reason(schedule: Schedule, facts: Facts) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Set
 from dataclasses import replace
+from math import prod
 
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
@@ -16,10 +17,17 @@ from kgen.schedule.target import WORD
 
 
 def rows(facts: Facts) -> Choice | None:
-    """Rows that are long enough: their offset is computed once per group of elements."""
-    if facts.space.shape[0] < facts.tuning.elementwise.shortest_row:
+    """Rows that are long enough: their offset is computed once per group of elements.
+
+    Not where nothing that is written is consecutive: neighbouring threads then had better take neighbouring elements.
+    """
+    written = [i for i, t in enumerate(facts.step.accesses) if t.writes]
+    scatters = all(facts.step_along(i, 0) != 1 for i in written)
+    if scatters or facts.space.shape[0] < facts.tuning.elementwise.shortest_row:
         return None
-    reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
+    reason = "rows: one coordinate in each dimension but the fastest for a group"
+    if facts.strided:
+        reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
     second, along = transposed_operands(facts)
     across = bool(along) and facts.space.shape[second] < facts.tuning.elementwise.shortest_side
     space = second_first(facts.space, second, min(along)) if across else facts.space
@@ -42,7 +50,16 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
     accesses = grouping.accesses(outer_patterns(kinds, space)[1], shifts)
     bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
     block, coordinates = facts.tuning.elementwise.block, replace(facts, space=space).coordinates
-    return Schedule(template, block, group, rank, bits, accesses, coordinates, grouping.anchor, target=facts.target)
+    return Schedule(
+        template, block, group, rank, bits, accesses, coordinates, grouping.anchor,
+        narrow_counts=bits == 64 and _has_few_groups(space, group), target=facts.target,
+    )  # fmt: skip
+
+
+def _has_few_groups(space: IterationSpace, group: int) -> bool:
+    """Whether thread numbers and coordinates fit 32 bits: groups are counted, of which a row may have one more."""
+    width, *rest = space.shape
+    return (width // group + 2) * prod(rest) < 2**31 and all(extent < 2**31 - 16 * group for extent in space.shape)
 
 
 def transposed_operands(facts: Facts) -> tuple[int, set[int]]:

@@ -1,10 +1,12 @@
-"""One element per thread, at offsets computed from its coordinates: ``strided`` covers every layout."""
+"""Elements at offsets computed from their coordinates: ``strided`` covers every layout."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
 from kgen.schedule.elementwise.reasons import index_width_reason, listed
-from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.facts import Choice, Facts, group_size
 from kgen.schedule.schedule import AccessSchedule, Schedule
 
 
@@ -21,8 +23,16 @@ def strided(facts: Facts) -> Choice:
     bits = index_bits(facts.space, facts.itemsizes)
     rank, length = len(facts.space.shape), facts.space.shape[0]
     block = facts.tuning.elementwise.strided_block
-    schedule = Schedule("strided", block, 1, rank, bits, tuple(accesses), facts.coordinates, target=facts.target)
+    group = elements_a_thread(facts.itemsizes)
+    schedule = Schedule("strided", block, group, rank, bits, tuple(accesses), facts.coordinates, target=facts.target)
     only = f"rows have only {length} element{'s' if length != 1 else ''}"
+    if length >= facts.tuning.elementwise.shortest_row:
+        only = "nothing that is written is consecutive along rows"
     return Choice(
         schedule, facts.space, (f"strided: {listed(facts.strided)} not dense, and {only}", index_width_reason(schedule))
     )
+
+
+def elements_a_thread(itemsizes: Sequence[int]) -> int:
+    """Enough loads in flight: as many elements as fill a 16-byte access, at most eight."""
+    return min(8, group_size(itemsizes))

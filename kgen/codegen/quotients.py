@@ -1,0 +1,171 @@
+"""Divisions by what many elements share, as multiplications.  Each result is the correctly rounded quotient as before.
+
+CUDA's division takes eleven instructions, two of them on the unit for special functions, and a branch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+
+from kgen.codegen.expressions import Expr, Level, Spelling, call
+from kgen.codegen.literals import constant
+from kgen.dtypes import FLOAT32
+from kgen.ir.graph import Op, from_bits, to_bits
+
+#: The divisors that ``templates/device/divide.cu`` is right for.
+_SMALLEST, _LARGEST = 1e-10, 1e12
+#: Significant bits of a divisor for which ``templates/device/divide_constant.cu`` is right.
+_FEW_BITS = 20
+
+
+def by_constant(ops: Sequence[Op], op: Op, dividend: Expr) -> Spelling | None:
+    """``a / c`` for a constant ``c``; None where it takes a division."""
+    divisor = _constant(ops[op.args[1]])
+    if op.dtype is not FLOAT32 or not _SMALLEST < abs(divisor) < _LARGEST:
+        return None
+    if _significant_bits(divisor) <= _FEW_BITS and _is_moderate(ops, op.args[0]):
+        high, low = _inverse(divisor)
+        low_and_why = Expr(f"{_literal(low).code} /* 1 / {_literal(divisor).code} */", Level.PRIMARY)
+        return Spelling(call("divide_constant", [dividend, _literal(high), low_and_why]), ("divide_constant",))
+    return Spelling(call("divide", [dividend, _literal(divisor), _literal(1 / divisor)]), ("divide",))
+
+
+def by_shared(op: Op, dividend: Expr, divisor: Expr, *, moderate: bool) -> Spelling | None:
+    """``a / b`` where all elements of a thread share ``b``: the compiler computes the reciprocal once.
+
+    ``moderate``: whether the division is one of :func:`moderate_quotients`.
+    """
+    if op.dtype is not FLOAT32:
+        return None
+    if moderate:
+        return Spelling(call("divide_moderate<UseReciprocal>", [dividend, divisor]), ("divide_moderate",))
+    reciprocal = call("reciprocal", [divisor])
+    return Spelling(call("divide", [dividend, divisor, reciprocal]), ("divide",))
+
+
+@dataclass(frozen=True, slots=True)
+class Moderate:
+    """``quotients``: the divisions that are exact as multiplications by a reciprocal where all ``leaves`` are moderate
+    (0, or from 2^-24 to 2^24, as ``templates/device/is_moderate.cu`` tests) and no ``divisors`` are 0.
+    """
+
+    quotients: frozenset[int] = frozenset()
+    leaves: tuple[int, ...] = ()
+    divisors: tuple[int, ...] = ()
+
+
+NOTHING_MODERATE = Moderate()
+
+
+def moderate_quotients(ops: Sequence[Op], shared: Set[int]) -> Moderate:
+    """The divisions of integers and what is made of them by values that all elements of a thread share."""
+    ranges: list[_Range | None] = []
+    for number, op in enumerate(ops):
+        ranges.append(_leaf(number) if number in shared and _is_leaf(op) else _range(ops, op, ranges))
+    quotients: set[int] = set()
+    leaves: set[int] = set()
+    for number, op in enumerate(ops):
+        if op.name == "div" and op.args[1] in shared and _is_leaf(ops[op.args[1]]):
+            dividend, divisor = (ranges[a] for a in op.args)
+            if dividend is None or divisor is None or not dividend.is_exact_over(divisor):
+                continue
+            quotients.add(number)
+            leaves |= dividend.leaves | divisor.leaves
+    divisors = {ops[number].args[1] for number in quotients}
+    return Moderate(frozenset(quotients), tuple(sorted(leaves)), tuple(sorted(divisors)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A finite float32 that is 0, or at least ``2**low`` and less than ``2**high``.
+
+    ``positive_zero``: whether it is never -0.  ``leaves``: the values that have to be moderate for that.  ``positive``:
+    whether it is above 0.
+    """
+
+    low: int
+    high: int
+    positive_zero: bool
+    leaves: frozenset[int] = frozenset()
+    positive: bool = False
+
+    def is_exact_over(self, divisor: _Range) -> bool:
+        """Whether no step of the quotient loses bits to underflow, or overflows; -0 would lose its sign."""
+        quotient = self.low - divisor.high, self.high - divisor.low
+        return self.positive_zero and self.low >= -100 and quotient[0] >= -100 and quotient[1] <= 100
+
+
+def _is_leaf(op: Op) -> bool:
+    return op.name in ("load", "scalar") and op.dtype is FLOAT32
+
+
+def _leaf(number: int) -> _Range:
+    return _Range(-24, 24, False, frozenset({number}))
+
+
+def _range(ops: Sequence[Op], op: Op, ranges: Sequence[_Range | None]) -> _Range | None:
+    """The range of a value, None where nothing is known."""
+    if op.dtype is not FLOAT32:
+        return None
+    if op.name == "const":
+        value = _constant(op)
+        exponent = math.frexp(value)[1]
+        return _Range(exponent - 1, exponent, True, positive=value > 0) if value and math.isfinite(value) else None
+    if op.name == "cast":
+        source = ops[op.args[0]].dtype
+        return None if source.is_float else _Range(0, source.bits, True)
+    known = [found for a in op.args if (found := ranges[a]) is not None]
+    return _COMBINED[op.name](*known) if op.name in _COMBINED and len(known) == 2 else None
+
+
+def _product(a: _Range, b: _Range) -> _Range:
+    keeps = (a.positive_zero and b.positive) or (a.positive and b.positive_zero)
+    return _Range(a.low + b.low, a.high + b.high, keeps, a.leaves | b.leaves)
+
+
+def _quotient(a: _Range, b: _Range) -> _Range:
+    return _Range(a.low - b.high, a.high - b.low + 1, a.positive_zero and b.positive, a.leaves | b.leaves)
+
+
+def _difference(a: _Range, b: _Range) -> _Range:
+    """What is not 0 is no less than the last bit of an operand, which may be a product of 48 bits."""
+    return _Range(min(a.low, b.low) - 48, max(a.high, b.high) + 1, a.positive_zero, a.leaves | b.leaves)
+
+
+def _sum(a: _Range, b: _Range) -> _Range:
+    return replace(_difference(a, b), positive_zero=a.positive_zero or b.positive_zero)
+
+
+_COMBINED = {"add": _sum, "sub": _difference, "mul": _product, "div": _quotient}
+
+
+def _constant(op: Op) -> float:
+    """The value of a ``const`` op; NaN for any other."""
+    return float(from_bits(op.attr, op.dtype)) if op.name == "const" and isinstance(op.attr, int) else math.nan
+
+
+def _is_moderate(ops: Sequence[Op], number: int) -> bool:
+    """Whether no quotient of the value is subnormal: converted integers and floats of few exponent bits."""
+    op = ops[number]
+    return op.name == "cast" and ops[op.args[0]].dtype.exponent < FLOAT32.exponent
+
+
+def _significant_bits(value: float) -> int:
+    numerator = abs(value.as_integer_ratio()[0])
+    return (numerator // (numerator & -numerator)).bit_length()
+
+
+def _inverse(divisor: float) -> tuple[float, float]:
+    """Two float32 whose sum is ``1 / divisor`` to 46 bits, of one sign, so that zeros and infinities keep theirs."""
+    inverse = 1 / divisor
+    bits = to_bits(inverse, FLOAT32)
+    high = float(from_bits(bits, FLOAT32))
+    if abs(high) > abs(inverse):
+        high = float(from_bits(bits - 1, FLOAT32))
+    return high, inverse - high
+
+
+def _literal(value: float) -> Expr:
+    return constant(to_bits(value, FLOAT32), FLOAT32)
