@@ -95,6 +95,6 @@ def _lines(lowered: Lowered) -> Iterator[str]:
 
 
 def _json(schedule: Schedule) -> str:
-    """One touch a line."""
+    """One access a line."""
     text = json.dumps(schedule.to_dict(), indent=1)
     return re.sub(r"\{\s+(\"access\".*?)\s+\}", lambda m: "{" + re.sub(r"\s+", " ", m[1]) + "}", text, flags=re.S)

@@ -273,15 +273,15 @@ def test_explain_says_how_a_kernel_is_launched() -> None:
     told = str(kgen.jit("out = a + 1").explain(kgen.spec((4, 5), "f32")))
     assert "  - launch: ceil(n / 1024) blocks of 256 threads; n = shape[0]\n" in told + "\n"
     rows = str(kgen.jit("out = max(a, axis=-1) - 1").explain(kgen.spec((4, 5000), "f32")))
-    assert "tiles blocks of 256 threads; rows = shape[1]; width = shape[0]; tiles = rows" in rows
+    assert "row_blocks blocks of 256 threads; rows = shape[1]; width = shape[0]; row_blocks = rows" in rows
 
 
 def test_explain_says_how_clusters_and_scratch_memory_are_computed() -> None:
     x, w = kgen.spec((100, 131072), "bf16"), kgen.spec((131072,), "bf16")
     told = str(kgen.jit(PERSISTENT).explain(x, w, arch="sm_90"))
-    assert "min(tiles, (max(clusters, 1) * 8)) blocks of" in told
+    assert "min(row_blocks, (max(clusters, 1) * 8)) blocks of" in told
     assert "clusters = how many clusters of 8 blocks fit the device" in told
     assert "scratch memory, zeroed once: 4 bytes" in told
     told = str(kgen.jit("out = argmax(x, axis=-1)").explain(kgen.spec((2, 1 << 24), "bf16")))
-    assert "partials = tiles * spans" in told
-    assert "scratch memory, zeroed once: partials * 8 + tiles * 4 bytes" in told
+    assert "partials = row_blocks * spans" in told
+    assert "scratch memory, zeroed once: partials * 8 + row_blocks * 4 bytes" in told

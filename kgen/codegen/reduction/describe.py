@@ -14,7 +14,7 @@ from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import known_of, states_of
 from kgen.partition.cut import ReductionStep
 from kgen.schedule.expressions import Int
-from kgen.schedule.reduction.launch import PARTIALS, TILES
+from kgen.schedule.reduction.launch import PARTIALS, ROW_BLOCKS
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.scratch import COUNTER_BYTES
 
@@ -47,7 +47,7 @@ def write_reduction(
         for accumulator, state in states.values():
             declaration = f"{accumulator.type}* {names.block_partials(state)}"
             parameters.add(Parameter("scratch", 0, bytes=PARTIALS * accumulator.size), declaration)
-        parameters.add(Parameter("scratch", 0, bytes=TILES * COUNTER_BYTES), "unsigned int* arrived")
+        parameters.add(Parameter("scratch", 0, bytes=ROW_BLOCKS * COUNTER_BYTES), "unsigned int* arrived")
     if schedule.shared_operand is not None:
         parameters.add(Parameter("scratch", 0, bytes=Int(COUNTER_BYTES)), "unsigned int* next_row_counter")
     parameters.add(Parameter("layout", 0), f"const {unit.layout_name} layout")

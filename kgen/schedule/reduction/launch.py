@@ -21,9 +21,9 @@ from kgen.schedule.expressions import (
 from kgen.schedule.launch import CLUSTERS, Field, FieldType, Labels, Rule, divisor_fields
 from kgen.schedule.reduction.schedule import RowSchedule
 
-#: Named values of rules.  Blocks of a tile have the same rows or columns.  Where a row is split, each of its blocks
-#: leaves a partial for each reduction, and the last one of the tile merges them.
-TILES, PARTIALS = Name("tiles"), Name("partials")
+#: Named values of rules.  ``row_blocks``: blocks along x.  Where rows are split, blocks along y share rows or columns:
+#: each leaves ``partials`` for each reduction, and the last one to arrive merges them.
+ROW_BLOCKS, PARTIALS = Name("row_blocks"), Name("partials")
 
 _ONE = Int(1)
 
@@ -42,7 +42,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     tuning = schedule.target.tuning.rows
     blocks = tuning.split_blocks if reduced == 1 else tuning.split_blocks_pieces
     spans = _Spans(schedule.threads * schedule.group * tuning.in_flight, blocks)
-    tiles = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
+    row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
     fields = _strides(labels, range(reduced, rank))
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
@@ -51,7 +51,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
         beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
     fields += _divisors(schedule, "of places in a row", [extent(d) for d in range(reduced, rank)], "of rows")
-    return _rule(schedule, tiles, spans, fields)
+    return _rule(schedule, row_blocks, spans, fields)
 
 
 def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
@@ -59,9 +59,9 @@ def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     tuning = schedule.target.tuning.columns
     spans = _Spans(schedule.threads * schedule.vectors, tuning.split_blocks)
     across = ceil_div(extent(schedule.reduced), schedule.rows)
-    tiles = product([across, *_others(schedule)])
+    row_blocks = product([across, *_others(schedule)])
     counted = _field(schedule, "columns", extent(schedule.reduced), "")
-    return _rule(schedule, tiles, spans, _column_fields(schedule, labels, counted, across))
+    return _rule(schedule, row_blocks, spans, _column_fields(schedule, labels, counted, across))
 
 
 def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
@@ -71,8 +71,8 @@ def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     kind: FieldType = "long long" if schedule.index_bits == 64 else "unsigned int"
     each = f"of {schedule.group} neighbouring columns" if schedule.group > 1 else "of one column each"
     counted = Field(kind, "groups", (groups,), each, is_array=False)
-    tiles = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
-    return _rule(schedule, tiles, None, _column_fields(schedule, labels, counted, across))
+    row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
+    return _rule(schedule, row_blocks, None, _column_fields(schedule, labels, counted, across))
 
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
@@ -85,21 +85,21 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     return along if kind == "gather" else along[1:] if kind == "vector" else ()
 
 
-def _rule(schedule: RowSchedule, tiles: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
-    """``tiles``: blocks along x if each block or cluster has rows or columns of its own."""
+def _rule(schedule: RowSchedule, row_blocks: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
+    """``row_blocks``: blocks along x if each block or cluster has rows or columns of its own."""
     reduced, rank = schedule.reduced, schedule.rank
     rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
-    lets = [("rows", rows), ("width", width), (TILES.of, tiles)]
-    blocks: Expr = TILES
+    lets = [("rows", rows), ("width", width), (ROW_BLOCKS.of, row_blocks)]
+    blocks: Expr = ROW_BLOCKS
     shared: Expr = _ONE
     if schedule.shared_operand is not None:
         blocks = minimum(blocks, maximum(CLUSTERS, 1) * schedule.cluster)
     if schedule.split and spans is not None:
-        most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(TILES, 1)))
+        most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(ROW_BLOCKS, 1)))
         span = ceil_div(Name("width"), Name("most_spans") * spans.each) * spans.each
         shared = Name("spans")
         lets += [("most_spans", maximum(most, 1)), ("span", span), (shared.of, ceil_div(Name("width"), Name("span")))]
-        lets.append((PARTIALS.of, TILES * shared * schedule.rows))
+        lets.append((PARTIALS.of, ROW_BLOCKS * shared * schedule.rows))
     return Rule(
         (blocks, shared, _ONE),
         schedule.block,

@@ -47,7 +47,7 @@ def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]
         for gaps in (False, True):
             moved = {o: r for o, r in read.items() if r.lies_otherwise(wanted) or (gaps and r.has_gaps)}
             found[tuple((o, r.own_axes(r.like(wanted))) for o, r in moved.items())] = None
-            found[tuple((o, r.own_axes(r.turned(fastest))) for o, r in moved.items())] = None
+            found[tuple((o, r.own_axes(r.with_fastest(fastest))) for o, r in moved.items())] = None
     yield from (dict(chosen) for chosen in found if chosen)
 
 
@@ -103,7 +103,7 @@ class _Read:
     def lies_otherwise(self, wanted: Axes) -> bool:
         return self.order != self.like(wanted)
 
-    def turned(self, fastest: int) -> Axes:
+    def with_fastest(self, fastest: int) -> Axes:
         """Its own order, but for the fastest axis: a copy into that is a transposition of two axes."""
         own = self.order
         return (*(a for a in own if a != fastest), fastest) if fastest in own else own
