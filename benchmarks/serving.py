@@ -2,8 +2,9 @@
 
     python -m benchmarks.serving [--quick] [--rows 1,16] [--only rmsnorm,...] [--widths 4096] [--peers ...] [--merge]
 
-Each graph has 40 launches over rotating arrays.  Peers: torch, torch.compile (as it comes and with max-autotune), and
-FlashInfer's CUDA kernels with programmatic dependent launch (``--flashinfer`` names its headers or a built library).
+Each graph has 40 launches over rotating inputs.  Outputs are allocated from the pool of the graph, as those of
+torch.compile have to be.  Peers: torch, torch.compile (as it comes and with max-autotune), and FlashInfer's
+CUDA kernels with programmatic dependent launch (``--flashinfer`` names its headers or a built library).
 ``copy`` is a plain copy of the bytes that have to move.  Writes ``benchmarks/results/serving.json``, ``.md`` and
 ``.png``; ``--quick`` measures one width a workload, at six numbers of tokens.
 """
@@ -127,16 +128,14 @@ class Contenders:
             mode = "max-autotune-no-cudagraphs" if name == "autotune" else None
             function = self.torch.compile(reference, dynamic=False, mode=mode)
             return [partial(function, *a.values()) for a in sets]
-        outs = [tuple(map(self.torch.empty_like, _tuple(reference(*a.values())))) for a in sets]
         if name == "kgen":
-            given = [o if len(o) > 1 else o[0] for o in outs]
-            return [partial(self.kernel, **a, out=o) for a, o in zip(sets, given, strict=True)]
+            return [partial(self.kernel, **a) for a in sets]
+        out = tuple(map(self.torch.empty_like, _tuple(reference(*sets[0].values()))))
         if name == "copy":
-            total = sum(_bytes(x) for x in (*sets[0].values(), *outs[0]))
-            pairs = [[self.torch.zeros(total // 8, device="cuda") for _ in range(2)] for _ in sets]
-            return [partial(self.torch.neg, x, out=y) for x, y in pairs]
+            total = sum(_bytes(x) for x in (*sets[0].values(), *out))
+            return [partial(self.torch.neg, self.torch.zeros(total // 8, device="cuda")) for _ in sets]
         library = flashinfer.library(self.flashinfer)
-        runs = [flashinfer.call_of(library, self.work.name, *s) for s in zip(sets, outs, strict=True)]
+        runs = [flashinfer.call_of(library, self.work.name, a, out) for a in sets]
         return [run for run in runs if run is not None] or None
 
 

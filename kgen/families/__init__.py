@@ -44,12 +44,8 @@ def facts_of(
     step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
 ) -> Facts:
     """``bounded``: whether all extents are known; ``along``: whether the extents of the reduced dimensions are."""
-    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target
-    return (
-        RowFacts(step, *where, placed.reduced, bounded, along)
-        if isinstance(step, ReductionStep)
-        else Facts(step, *where)
-    )
+    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target, bounded
+    return RowFacts(step, *where, placed.reduced, along) if isinstance(step, ReductionStep) else Facts(step, *where)
 
 
 def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:

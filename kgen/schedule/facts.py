@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from kgen.ir.ops import OPS
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify
 from kgen.partition.step import Step
@@ -19,7 +20,7 @@ class Facts:
     """A step and the layouts of its operands; sequences have one entry per access.
 
     ``itemsizes``: in bytes.  ``addresses``: modulo the size of the widest access.  ``aliased``: whether another access
-    may overlap the same memory.
+    may overlap the same memory.  ``bounded``: whether all extents are known.
     """
 
     step: Step
@@ -28,6 +29,7 @@ class Facts:
     addresses: Sequence[int]
     aliased: Sequence[bool]
     target: Target = PORTABLE
+    bounded: bool = True
 
     @property
     def tuning(self) -> Tuning:
@@ -60,6 +62,18 @@ class Facts:
 
     def _differs_between_rows(self, access: int) -> bool:
         return any(self.step_along(access, d) for d in range(1, len(self.space.shape)))
+
+    def spread(self, group: int) -> int:
+        """Elements per thread in groups of at most ``group``: fewer where elements take long and threads are few.
+
+        Then the device has room for more threads, and what a thread computes for one element after the other counts.
+        """
+        takes_long = any(any(OPS[op.name].ulp) for op in self.step.graph.ops)
+        if not self.bounded or not takes_long:
+            return group
+        while group > 1 and self.space.numel <= self.tuning.elementwise.few_threads * (group // 2):
+            group //= 2
+        return group
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:

@@ -70,6 +70,7 @@ def test_helpers_and_files_agree() -> None:
         "divide_quotient",
         "divide_group",
         *CLUSTER,
+        *OVERLAP,
         "exp_scaled_2_24",
         "keep_packed",
         "extract",

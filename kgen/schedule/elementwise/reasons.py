@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.schedule.facts import Facts
+from kgen.schedule.facts import Facts, group_size
 from kgen.schedule.schedule import Schedule
 
 
@@ -20,7 +20,13 @@ def vector_width_reason(schedule: Schedule, facts: Facts) -> str:
         for size, name, t in zip(facts.itemsizes, facts.names, schedule.accesses, strict=True)
         if t.is_vectorised
     ]
-    return f"contiguous: {schedule.group} elements a thread, so that `{max(vectors)[1]}` moves in 16-byte accesses"
+    size, widest = max(vectors)
+    if schedule.group < (group := group_size([size], facts.target)):
+        elements = f"{schedule.group} elements" if schedule.group > 1 else "one element"
+        return (
+            f"contiguous: {elements} a thread, not {group}: there are few, which take long, so more threads share them"
+        )
+    return f"contiguous: {schedule.group} elements a thread, so that `{widest}` moves in 16-byte accesses"
 
 
 def unvectorised_operands(schedule: Schedule, facts: Facts) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def rows(facts: Facts) -> Choice | None:
     second, along = transposed_operands(facts)
     across = bool(along) and facts.space.shape[second] < facts.tuning.elementwise.shortest_side
     space = second_first(facts.space, second, min(along)) if across else facts.space
-    schedule = by_groups(facts, "rows", space, facts.group, frozenset())
+    schedule = by_groups(facts, "rows", space, facts.spread(facts.group), frozenset())
     if across:
         schedule = replace(schedule, across=True)
         names = [facts.names[i] for i in sorted(along)]

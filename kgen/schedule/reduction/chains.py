@@ -37,7 +37,7 @@ def prefers_split(
     space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
-    return resident_mapping(RowFacts(step, space, itemsizes, addresses, (), target, reduced)) is None
+    return resident_mapping(RowFacts(step, space, itemsizes, addresses, (), target, reduced=reduced)) is None
 
 
 def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:

@@ -22,7 +22,6 @@ class RowFacts(Facts):
 
     step: ReductionStep
     reduced: int = 1
-    bounded: bool = True
     along: bool = True
 
     @cached_property
