@@ -220,12 +220,21 @@ argmax_columns_columns_split(const float* x_ptr,
         max_shared[(down * 4 + j) * 16 + across] = max_acc[j];
     }
     __syncthreads();
-    #pragma unroll
-    for (int n = 16; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
-            argmax_shared[i].merge(argmax_shared[i + s * 64]);
-            max_shared[i].merge(max_shared[i + s * 64]);
+    #pragma unroll 1
+    for (int n = 16; n > 1; n = (n + 7) / 8) {
+        const int s = (n + 7) / 8;  // the first s states take in the other n - s
+        for (int i = threadIdx.x; i < s * 64; i += 256) {
+            ArgMax<float, int> argmax_merged = argmax_shared[i];
+            Max<float> max_merged = max_shared[i];
+            #pragma unroll
+            for (int other = 1; other < 8; ++other) {
+                if (i + other * s * 64 < n * 64) {
+                    argmax_merged.merge(argmax_shared[i + other * s * 64]);
+                    max_merged.merge(max_shared[i + other * s * 64]);
+                }
+            }
+            argmax_shared[i] = argmax_merged;
+            max_shared[i] = max_merged;
         }
         __syncthreads();
     }
@@ -259,12 +268,21 @@ argmax_columns_columns_split(const float* x_ptr,
     argmax_shared[threadIdx.x] = argmax_whole;
     max_shared[threadIdx.x] = max_whole;
     __syncthreads();
-    #pragma unroll
-    for (int n = 4; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < (n - s) * 64; i += 256) {
-            argmax_shared[i].merge(argmax_shared[i + s * 64]);
-            max_shared[i].merge(max_shared[i + s * 64]);
+    #pragma unroll 1
+    for (int n = 4; n > 1; n = (n + 7) / 8) {
+        const int s = (n + 7) / 8;  // the first s states take in the other n - s
+        for (int i = threadIdx.x; i < s * 64; i += 256) {
+            ArgMax<float, int> argmax_merged = argmax_shared[i];
+            Max<float> max_merged = max_shared[i];
+            #pragma unroll
+            for (int other = 1; other < 8; ++other) {
+                if (i + other * s * 64 < n * 64) {
+                    argmax_merged.merge(argmax_shared[i + other * s * 64]);
+                    max_merged.merge(max_shared[i + other * s * 64]);
+                }
+            }
+            argmax_shared[i] = argmax_merged;
+            max_shared[i] = max_merged;
         }
         __syncthreads();
     }

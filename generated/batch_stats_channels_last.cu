@@ -37,44 +37,6 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
-// A sum of floats, or of their squares.
-template <typename T>
-struct Sum {
-    T sum;
-
-    static __device__ __forceinline__ Sum identity() { return {0}; }
-
-    __device__ __forceinline__ void add(T x) { sum += x; }
-    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
-    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
-
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
-
-    __device__ __forceinline__ T result() const { return sum; }
-    __device__ __forceinline__ T norm() const { return sqrt(sum); }
-
-    template <typename Count>
-    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
-};
-
-// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
-template <typename T>
-struct CompensatedSum {
-    T sum, rest;
-
-    static __device__ __forceinline__ CompensatedSum identity() { return {0, 0}; }
-
-    __device__ __forceinline__ void merge(const Sum<T>& part)
-    {
-        const T total = sum + part.sum, gained = total - sum;
-        rest += (sum - (total - gained)) + (part.sum - gained);
-        sum = total;
-    }
-
-    __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
-};
-
 // The number of some elements, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
@@ -185,12 +147,10 @@ struct Spread {
     __device__ __forceinline__ Moments<T> moments(Count seen) const { return {(T)seen, mean, distance}; }
 };
 
-// What goes into mean and var, of one element.
+// What goes into var, of one element.
 static __device__ __forceinline__ void
-batch_stats_channels_last_pass(const float image_v, Sum<float>& mean_acc, float& var_acc)
+batch_stats_channels_last_pass(const float image_v, float& var_acc)
 {
-    // mu = mean(image, axis=(0, 2, 3))
-    mean_acc.add(image_v);
     // sigma2 = var(image, axis=(0, 2, 3))
     var_acc = image_v;
 }
@@ -215,7 +175,6 @@ extern "C" __global__ void __launch_bounds__(256)
 batch_stats_channels_last_columns_split(const float* image_ptr,
                                         float* __restrict__ mu_ptr,
                                         float* __restrict__ sigma2_ptr,
-                                        Sum<float>* mean_block_partials,
                                         Moments<float>* var_block_partials,
                                         unsigned int* arrived,
                                         const batch_stats_channels_last_columns_split_layout layout)
@@ -231,16 +190,12 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     const int last = first + min(layout.span, layout.height - first);
     wait_for_earlier_kernels();
 
-    __shared__ Sum<float> mean_shared[1024];
     __shared__ Moments<float> var_shared[1024];
-    Sum<float> mean_acc[4];
-    CompensatedSum<float> mean_sum[4];
     Moments<float> var_acc[4];
     Spread<float> var_spread[4];
     float seen = 0;  // elements of each column
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_sum[j] = CompensatedSum<float>::identity();
         var_spread[j] = Spread<float>::identity();
     }
     if (live) {
@@ -255,13 +210,11 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             const float weight = __fdividef(4.0f, seen + 4.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                auto mean_part = Sum<float>::identity();
                 float var_part[4];
                 #pragma unroll
                 for (int u = 0; u < 4; ++u) {
-                    batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
+                    batch_stats_channels_last_pass(image_vec[u].at[j], var_part[u]);
                 }
-                mean_sum[j].merge(mean_part);
                 var_spread[j].add(var_part, seen, weight);
             }
             seen += 4.0f;
@@ -276,13 +229,11 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             const float weight = __fdividef(2.0f, seen + 2.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                auto mean_part = Sum<float>::identity();
                 float var_part[2];
                 #pragma unroll
                 for (int u = 0; u < 2; ++u) {
-                    batch_stats_channels_last_pass(image_vec[u].at[j], mean_part, var_part[u]);
+                    batch_stats_channels_last_pass(image_vec[u].at[j], var_part[u]);
                 }
-                mean_sum[j].merge(mean_part);
                 var_spread[j].add(var_part, seen, weight);
             }
             seen += 2.0f;
@@ -295,10 +246,8 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             const float weight = __fdividef(1.0f, seen + 1.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                auto mean_part = Sum<float>::identity();
                 float var_part[1];
-                batch_stats_channels_last_pass(image_vec.at[j], mean_part, var_part[0]);
-                mean_sum[j].merge(mean_part);
+                batch_stats_channels_last_pass(image_vec.at[j], var_part[0]);
                 var_spread[j].add(var_part, seen, weight);
             }
             seen += 1.0f;
@@ -306,23 +255,27 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     }
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_acc[j] = mean_sum[j].total();
         var_acc[j] = var_spread[j].moments(seen);
     }
 
     // Threads that share columns merge their states in shared memory; each thread merges one column at a time.
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        mean_shared[(down * 4 + j) * 8 + across] = mean_acc[j];
         var_shared[(down * 4 + j) * 8 + across] = var_acc[j];
     }
     __syncthreads();
-    #pragma unroll
-    for (int n = 32; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
-            mean_shared[i].merge(mean_shared[i + s * 32]);
-            var_shared[i].merge(var_shared[i + s * 32]);
+    #pragma unroll 1
+    for (int n = 32; n > 1; n = (n + 7) / 8) {
+        const int s = (n + 7) / 8;  // the first s states take in the other n - s
+        for (int i = threadIdx.x; i < s * 32; i += 256) {
+            Moments<float> var_merged = var_shared[i];
+            #pragma unroll
+            for (int other = 1; other < 8; ++other) {
+                if (i + other * s * 32 < n * 32) {
+                    var_merged.merge(var_shared[i + other * s * 32]);
+                }
+            }
+            var_shared[i] = var_merged;
         }
         __syncthreads();
     }
@@ -330,7 +283,6 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     // The last block of these columns to arrive merges the partials of all, always in the same order.
     const unsigned int own_partials = (blockIdx.x * gridDim.y + blockIdx.y) * 32;
     if (threadIdx.x < 32) {
-        mean_block_partials[own_partials + threadIdx.x] = mean_shared[threadIdx.x];
         var_block_partials[own_partials + threadIdx.x] = var_shared[threadIdx.x];
     }
     __syncthreads();
@@ -344,24 +296,27 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     if (!is_last) {
         return;
     }
-    auto mean_whole = CompensatedSum<float>::identity();
     auto var_whole = Moments<float>::identity();
     // Unrolled, so that several loads are in flight at once.
     #pragma unroll 8
     for (int b = threadIdx.x / 32; b < int(gridDim.y); b += 8) {
         const unsigned int other_partials = (blockIdx.x * gridDim.y + b) * 32 + threadIdx.x % 32;
-        mean_whole.merge(mean_block_partials[other_partials]);
         var_whole.merge(var_block_partials[other_partials]);
     }
-    mean_shared[threadIdx.x] = mean_whole.total();
     var_shared[threadIdx.x] = var_whole;
     __syncthreads();
-    #pragma unroll
-    for (int n = 8; n > 1; n = (n + 1) / 2) {
-        const int s = (n + 1) / 2;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < (n - s) * 32; i += 256) {
-            mean_shared[i].merge(mean_shared[i + s * 32]);
-            var_shared[i].merge(var_shared[i + s * 32]);
+    #pragma unroll 1
+    for (int n = 8; n > 1; n = (n + 7) / 8) {
+        const int s = (n + 7) / 8;  // the first s states take in the other n - s
+        for (int i = threadIdx.x; i < s * 32; i += 256) {
+            Moments<float> var_merged = var_shared[i];
+            #pragma unroll
+            for (int other = 1; other < 8; ++other) {
+                if (i + other * s * 32 < n * 32) {
+                    var_merged.merge(var_shared[i + other * s * 32]);
+                }
+            }
+            var_shared[i] = var_merged;
         }
         __syncthreads();
     }
@@ -371,7 +326,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
         Pack<float, 4, 16> sigma2_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const float mean_v = mean_shared[j * 8 + across].mean(layout.height);
+            const float mean_v = var_shared[j * 8 + across].mean_or_nan();
             const float var_v = var_shared[j * 8 + across].variance(layout.height);
             // mu = mean(image, axis=(0, 2, 3))
             mu_vec.at[j] = mean_v;

@@ -133,10 +133,10 @@ _ROWS = (
 
 #: Structs that reductions accumulate in, each with the helpers that it needs for every element type.
 _ACCUMULATORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    *((name, ()) for name in ("all", "any", "count", "group_sum", "integer_product", "integer_sum", "moments")),
-    *((name, ()) for name in ("product", "complex_product", "sum")),
+    *((name, ()) for name in ("all", "any", "count", "group_sum", "integer_moments", "integer_product", "integer_sum")),
+    *((name, ()) for name in ("moments", "product", "complex_product", "sum")),
     *((name, ("lowest",)) for name in ("max", "integer_max", "arg_max", "log_sum", "complex_log_sum")),
-    *((name, ("highest",)) for name in ("min", "integer_min", "arg_min")),
+    *((name, ("highest",)) for name in ("min", "integer_min", "arg_min", "first_place")),
     ("compensated_sum", (accumulator_struct("sum"),)),
     ("total", (accumulator_struct("sum"),)),
     ("distances", (accumulator_struct("total"), accumulator_struct("moments"))),

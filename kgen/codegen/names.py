@@ -91,6 +91,11 @@ def column(name: str) -> str:
     return f"{name}_column"
 
 
+def own(name: str) -> str:
+    """The first of a thread's elements of an operand."""
+    return f"{name}_own"
+
+
 def blocks(name: str) -> str:
     """The start of the aligned block in which the row of an operand begins."""
     return f"{name}_aligned"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgen.codegen.family import Family
+from kgen.families.column_narrow import COLUMN_NARROW
 from kgen.families.column_reduce import COLUMN_REDUCE
 from kgen.families.column_resident import COLUMN_RESIDENT
 from kgen.families.contiguous import CONTIGUOUS
@@ -33,7 +34,7 @@ from kgen.schedule.target import PORTABLE, Target
 
 #: In order of priority: the first family that applies is chosen.
 FAMILIES: tuple[Family[Any, Any], ...] = (
-    COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
+    COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
     CONTIGUOUS, TILED, FLAT, ROWS, STRIDED,
 )  # fmt: skip
 

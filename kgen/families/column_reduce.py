@@ -16,7 +16,7 @@ def write(unit: Unit[RowSchedule]) -> Written:
     from kgen.codegen.reduction.columns import describe_columns
     from kgen.codegen.reduction.describe import write_reduction
 
-    return write_reduction(describe_columns, unit, needs_n=False, shares=False, is_brief=False)
+    return write_reduction(describe_columns, unit, needs_n=False, shares=True, is_brief=False)
 
 
 def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:

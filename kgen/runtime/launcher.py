@@ -100,8 +100,11 @@ class Launcher:
         ``extents``: by dimension symbol.  ``buffers``: the bytes of each, by operand, over dimension symbols.
         """
         self.module: Any = loaded.module if loaded else None
-        # The kernels of one call always start early after each other.
-        self._pdl = tuple(number > 0 or (loaded is not None and loaded.pdl) for number in range(len(kernels)))
+        # After each other, the kernels of one call start early even without the option.
+        self._pdl = tuple(
+            launch.rule.starts_early and (number > 0 or (loaded is not None and loaded.pdl))
+            for number, (_, launch) in enumerate(kernels)
+        )
         self.signature = loaded.signature if loaded else Signature(())
         self.entries = tuple(entry for entry, _ in kernels)
         self.names = tuple(entry.name for entry in self.entries)

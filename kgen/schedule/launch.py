@@ -117,7 +117,8 @@ class Rule:
     """``lets``: named values, each computed from earlier ones, which the other expressions use.
 
     ``grid``: over the named values and, where clusters are persistent, :data:`CLUSTERS`.  ``n``: as in :class:`Launch`.
-    ``persistent_cluster``: blocks per cluster where clusters are persistent, else 0.
+    ``persistent_cluster``: blocks per cluster where clusters are persistent, else 0.  ``starts_early``: whether the
+    kernel may start while the one ahead of it in the stream ends.
     """
 
     grid: tuple[Expr, Expr, Expr]
@@ -126,6 +127,7 @@ class Rule:
     struct: tuple[Field, ...] = ()
     lets: tuple[tuple[str, Expr], ...] = ()
     persistent_cluster: int = 0
+    starts_early: bool = True
 
     @property
     def struct_alignment(self) -> int:

@@ -24,6 +24,7 @@ class Class:
 #: Names of layouts in kernels with reductions, by access kind.
 _WALKS = {
     "vector": "inner contiguous", "shifted": "inner contiguous", "gather": "strided", "row": "the same along a row",
+    "column": "the same along the fastest dimension",
     "staged": "contiguous", "transposed": "transposed",
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import SECTOR, WARP, Target
 
@@ -113,7 +113,7 @@ def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
         reduced = schedule.reduced
         inner, kept = space.shape[:reduced], space.shape[reduced:]
         if schedule.is_column:
-            at_once = schedule.threads * schedule.vectors
+            at_once = schedule.down * schedule.vectors
         else:
             at_once = math.prod(inner) if schedule.vectors else schedule.threads * schedule.group * 4
         return _filled(inner, at_once) + _filled(kept, schedule.rows)
@@ -130,6 +130,8 @@ def _warp_box(schedule: Schedule, space: IterationSpace) -> Box:
         return _filled(space.shape, WARP * group)
     reduced = schedule.reduced
     inner, kept = space.shape[:reduced], space.shape[reduced:]
+    if isinstance(schedule, NarrowColumnSchedule):
+        return _filled(inner, WARP * group // schedule.columns) + _filled(kept, schedule.columns)
     if schedule.is_column:
         lanes = min(WARP, schedule.block // schedule.threads)
         return _filled(inner, WARP // lanes) + _filled(kept, lanes * group)

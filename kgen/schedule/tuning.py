@@ -159,8 +159,9 @@ class Columns:
     narrow_element: int = 2
     #: Reads in flight at most.
     most_in_flight: int = 16
-    #: Blocks of a launch where several share columns: as many as fit an H200 at once.  More would leave more to merge.
-    split_blocks: int = 512
+    #: Blocks of a launch where several share columns: as many as fit an H200 at once, with up to 80 registers a thread
+    #: (variances of 384 columns 1.02, 0.85 with 512).  More would leave more to merge.
+    split_blocks: int = 396
     #: Batches of reads that each thread should have left when more threads share its columns: an exchange between
     #: threads costs about as much as one batch.
     batches: int = 4
@@ -186,6 +187,35 @@ class ColumnTiles:
     run_bytes: int = 32
     #: Bytes of a thread's tile, of all operands.
     kept_bytes: int = 256
+
+
+@dataclass(frozen=True)
+class NarrowColumns:
+    """Kernels that reduce a slow dimension with few columns: vectors go across rows."""
+
+    #: With more columns, another family takes them.
+    most: int = 15
+    #: Threads per block, about: they have to cover whole rows.
+    block: int = 256
+    #: Bytes in flight per thread (sums of three float32 columns 0.96, 0.94 with 128, 0.92 with 256).
+    in_flight_bytes: int = 64
+    #: Reads in flight at most.
+    most_in_flight: int = 16
+    #: Threads of an SM: the blocks of a launch start at once (0.94; 0.66 with half as many, 0.91 with twice as many).
+    resident_threads: int = 1024
+    #: The same where a thread's states have more bytes than ``light_state_bytes``, so that it takes more registers.
+    resident_threads_heavy: int = 768
+    light_state_bytes: int = 64
+    #: SMs of an H200.
+    multiprocessors: int = 132
+    #: Batches of reads that each thread should have left when several blocks share columns.
+    batches_of_blocks: int = 2
+    #: With so many tiles (blocks with different columns), blocks do not share columns.
+    enough_tiles: int = 256
+    #: Bytes of states of a thread's elements, in registers.
+    state_bytes: int = 128
+    #: Bytes of a block's states, which it exchanges through shared memory.
+    shared_bytes: int = 48 << 10
 
 
 @dataclass(frozen=True)
@@ -259,6 +289,7 @@ class Tuning:
     persistent: Persistent = field(default_factory=Persistent)
     columns: Columns = field(default_factory=Columns)
     column_tiles: ColumnTiles = field(default_factory=ColumnTiles)
+    narrow_columns: NarrowColumns = field(default_factory=NarrowColumns)
     resident_columns: ResidentColumns = field(default_factory=ResidentColumns)
     chains: Chains = field(default_factory=Chains)
     traffic: TrafficRates = field(default_factory=TrafficRates)

@@ -102,7 +102,13 @@ def test_shared_memory(count: int, dtype: str) -> None:
     source = kgen.jit(text).source(kgen.spec((100_000, 256), dtype))
     sizes = {"bool": 1, "Any": 4, "Sum<float>": 4, "Product<float>": 4, "ArgMax<int, int>": 8, "ArgMax<float, int>": 8}
     sizes |= {"Sum<double>": 8, "Product<double>": 8, "IntegerSum<long long>": 8, "IntegerProduct<long long>": 8}
-    sizes |= {"Moments<float>": 12, "Moments<double>": 24, "LogSum<float>": 8, "LogSum<double>": 16}
+    sizes |= {
+        "IntegerMoments": 16,
+        "Moments<float>": 12,
+        "Moments<double>": 24,
+        "LogSum<float>": 8,
+        "LogSum<double>": 16,
+    }
     sizes |= {"ArgMax<long long, int>": 16, "ArgMax<double, int>": 16, "ComplexProduct<float2>": 8}
     sizes |= {"ComplexProduct<double2>": 16, "ComplexLogSum<float2>": 16, "ComplexLogSum<double2>": 32}
     total = 0

@@ -108,6 +108,11 @@ CASES = (
     Case("quantize_rows_fp8", "quantize_rows_fp8", "--dtype bf16 --shape x=16384x4096"),
     Case("batch_stats", "batch_stats", "--dtype f32 --shape image=64x256x56x56"),
     Case(
+        "batch_stats_pixels",
+        "batch_stats",
+        "--dtype u8 --shape image=32x3x224x224 --strides image=150528x1x672x3",
+    ),
+    Case(
         "batch_stats_channels_last",
         "batch_stats",
         "--dtype f32 --shape image=64x256x56x56 --strides image=802816x1x14336x256",

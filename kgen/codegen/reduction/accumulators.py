@@ -14,6 +14,7 @@ from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.dtypes import FLOAT32, INT32, DType
 from kgen.ir.graph import Reduction
+from kgen.schedule.reduction.states import BYTES
 
 #: direct  the state takes each element
 #: part    a partial result takes the elements of a group, then the state takes the partial result
@@ -71,6 +72,9 @@ class Accumulator:
     places: str = ""  # the type of an element's index in its row, if `add` needs that
     at_once: str = ""  # a function that reduces a whole group as loaded (of a dtype in `at_once_of`), for `add`
     at_once_of: tuple[str, ...] = ()  # short names of dtypes
+    mean: str = "mean"  # the member, or the call, that gives the mean, if the state has that
+    takes_source: bool = False  # whether it takes elements before their conversion to the dtype that is reduced
+    takes_group: str = ""  # the call that takes a whole group `{x}`, which begins at `{at}`, if not `add(at_once(x))`
 
     @property
     def mode(self) -> Mode:
@@ -167,6 +171,12 @@ def _var(attr: Reduction, source: DType, target: DType) -> Accumulator:
     c_type = register_type(target)
     name = "deviation" if attr.kind == "std" else "variance"
     arguments = f"{{count}}, {attr.correction!r}" if attr.correction else "{count}"
+    if source in BYTES:
+        return Accumulator(
+            "IntegerMoments", ("long long",) * 2, (struct("integer_moments"),), result=f"{name}({arguments})",
+            part="ByteMoments", start="ByteMoments::identity()", take="merge({x})", mean="mean({count})",
+            takes_source=True,
+        )  # fmt: skip
     return replace(
         _grouped(_plain("Moments", "moments", c_type), c_type),
         members=(c_type,) * 3, result=f"{name}({arguments})", agrees=True,

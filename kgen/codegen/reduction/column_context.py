@@ -14,7 +14,7 @@ class ColumnState:
 
     A thread accumulates in ``thread``; the call ``total`` turns that into the state ``name``.  Threads merge their
     states in the shared array ``shared``.  Blocks write theirs to ``left``; the last block merges these in ``whole``,
-    which the call ``whole_total`` turns into a state.
+    which the call ``whole_total`` turns into a state.  ``merged``: the result of several threads.
     """
 
     name: str
@@ -24,6 +24,7 @@ class ColumnState:
     first: str
     total: str
     shared: str
+    merged: str
     left: str
     whole: str
     whole_first: str
@@ -47,6 +48,51 @@ class ReadContext:
     parts: tuple[Part, ...]
     places: tuple[str, ...]
     call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class SingleContext:
+    """How a thread takes one element: ``states``, which begin empty, take it, and merge into the arrays ``shared``."""
+
+    states: tuple[Value, ...]
+    loads: tuple[Read, ...]
+    parts: tuple[Part, ...]
+    call: Call
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowContext(IndexTypes):
+    """A kernel whose vectors go across rows of few columns, ``rows`` of them side by side.
+
+    A block reads ``down`` rows by one vector of ``group`` elements a thread.  ``single``: what is done with an element
+    after the last whole vector.  The rest is as in :class:`ColumnContext`.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    blocks_per_sm: int
+    rows: int
+    down: int
+    group: int
+    is_64bit: bool
+    split: bool
+    layout: LayoutContext
+    packs: bool
+    coordinates: tuple[str, ...]
+    pointers: tuple[Value, ...]
+    loops: bool
+    states: tuple[ColumnState, ...]
+    counted: str
+    reads: tuple[ReadContext, ...]
+    single: SingleContext | None
+    ahead: int
+    result_pointers: tuple[Value, ...]
+    results: tuple[Value, ...]
+    result_lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

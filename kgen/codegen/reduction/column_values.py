@@ -14,6 +14,7 @@ from kgen.codegen.reduction.places import ColumnPlaces
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
+from kgen.schedule.reduction.schedule import RowSchedule
 
 
 @dataclass(slots=True)
@@ -83,14 +84,16 @@ def store_ones(places: ColumnPlaces, writer: Writer, stores: Sequence[int]) -> t
 
 
 def alignments(operands: Operands) -> list[str]:
-    """The requirements on the addresses of vectors and on the number of columns."""
+    """The requirement on the addresses of vectors."""
     schedule = operands.schedule
     aligned: dict[int, list[str]] = {}
     for i, t in enumerate(schedule.accesses):
         if t.kind in ("vector", "transposed"):
             aligned.setdefault(t.alignment, []).append(operands.operand(i).name)
     needed = "; ".join(f"{b} for {names.listed(of)}" for b, of in sorted(aligned.items(), reverse=True))
-    return [
-        f"Alignment, in bytes: {needed}.",
-        *([f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 else []),
-    ]
+    return [f"Alignment, in bytes: {needed}."]
+
+
+def multiples(schedule: RowSchedule) -> list[str]:
+    """The requirement on the number of columns."""
+    return [f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 else []

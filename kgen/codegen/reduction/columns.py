@@ -14,13 +14,14 @@ from kgen.codegen.layouts import no_overlap_comment
 from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
-from kgen.codegen.reduction.column_values import alignments, load_one, store_ones
+from kgen.codegen.reduction.column_values import alignments, load_one, multiples, store_ones
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
-from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
+from kgen.codegen.reduction.sections import label_of
+from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
 from kgen.schedule.reduction.schedule import RowSchedule
 
@@ -214,10 +215,12 @@ class ColumnKernel:
         """Each column's results, the lines that use them, and the packs that these lines fill."""
         ops = self.facts.step.graph.ops
         found: list[Value] = []
-        for n, (mine, state) in self.states.items():
-            value = self.values.unique(names.value(state.removesuffix("_acc")))
-            total = f"{shared(state)}[j * {self.lanes} + across]" if self.schedule.threads > 1 else f"{state}[j]"
-            found.append(Value(register_type(ops[n].dtype), value, mine.value(total, "layout.height")))
+        own = {n: (n, "") for n in self.states}
+        for n, (by, member) in sorted({**own, **self.facts.known}.items()):
+            mine, state = self.states[by]
+            value = self.values.unique(names.value(label_of(self.facts.step, ops[n])))
+            text = result_of(mine, self.total(state), member, "layout.height", may_be_empty=True)
+            found.append(Value(register_type(ops[n].dtype), value, text))
             writer.exprs[n] = Expr(value, PRIMARY)
         last = self.parts.last()
         for n in last:
@@ -232,6 +235,10 @@ class ColumnKernel:
                 found.append(load_one(self.places, writer, n))
         packs = store_ones(self.places, writer, self.parts.row_stores)
         return tuple(found), writer.lines(last), packs
+
+    def total(self, state: str) -> str:
+        """The state of a whole column."""
+        return f"{shared(state)}[j * {self.lanes} + across]" if self.schedule.threads > 1 else f"{state}[j]"
 
     # --- comment --------------------------------------------------------------------------------------
 
@@ -260,7 +267,7 @@ class ColumnKernel:
             text.append(f"Limits: fewer than 2^31 columns, and every place within {one}, in bytes, below 2^31.")
         if not schedule.loops:
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
-        text += alignments(self.operands)
+        text += [*alignments(self.operands), *multiples(schedule)]
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])
 
 
@@ -281,6 +288,7 @@ def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
         first_of(mine),
         "" if local is None else local.total,
         shared,
+        names.of_reduction(state, "merged"),
         names.block_partials(state),
         names.of_reduction(state, "whole"),
         mine.initial if by_loop is None else by_loop.init,

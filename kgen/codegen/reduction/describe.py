@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from kgen.codegen import names
 from kgen.codegen.family import Parameters, Unit, Written
@@ -11,16 +12,19 @@ from kgen.codegen.kernels import Parameter
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.sections import by_value
-from kgen.codegen.reduction.states import known_of, states_of
+from kgen.codegen.reduction.states import states_of
 from kgen.partition.cut import ReductionStep
 from kgen.schedule.expressions import Int
 from kgen.schedule.reduction.launch import PARTIALS, ROW_BLOCKS
 from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.states import known_of
 from kgen.schedule.scratch import COUNTER_BYTES
+
+S = TypeVar("S", bound=RowSchedule)
 
 
 def write_reduction(
-    describe: Callable[[Facts], Described], unit: Unit[RowSchedule], *, needs_n: bool, shares: bool, is_brief: bool
+    describe: Callable[[Facts], Described], unit: Unit[S], *, needs_n: bool, shares: bool, is_brief: bool
 ) -> Written:
     """A kernel with reductions.
 

@@ -9,7 +9,7 @@ from kgen.codegen.context import LayoutContext
 from kgen.codegen.element import Statement
 from kgen.codegen.layouts import access_labels, struct_fields
 from kgen.codegen.reduction.calls import Declare
-from kgen.codegen.reduction.column_context import ColumnContext, ResidentContext
+from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, ResidentContext
 from kgen.codegen.reduction.context import RowsContext
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.states import States
@@ -54,6 +54,6 @@ class Facts:
 class Described:
     """A kernel: its context, and the headers and helpers of its text."""
 
-    context: RowsContext | ColumnContext | ResidentContext
+    context: RowsContext | ColumnContext | NarrowContext | ResidentContext
     headers: tuple[str, ...]
     helpers: tuple[str, ...]

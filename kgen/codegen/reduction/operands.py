@@ -40,6 +40,10 @@ class Operands:
         """Whether an operand is consecutive along a row or across columns, so that it moves by groups."""
         return self.planned(access).kind in ("vector", "shifted", "staged")
 
+    def is_one(self, access: int) -> bool:
+        """Whether a group has one element of an operand."""
+        return self.planned(access).kind in ("row", "column")
+
     def pack(self, access: int) -> str:
         """The type of a group that one load or store moves."""
         group, planned = self.schedule.group, self.planned(access)

@@ -69,10 +69,11 @@ class Parts:
                     stack.append(a)
         return sorted(found)
 
-    def kept(self, sections: Sequence[Sequence[int]]) -> dict[int, int]:
+    def kept(self, sections: Sequence[Sequence[int]], resident: Set[int] = frozenset()) -> dict[int, int]:
         """Values of an element that later sections need again, and the number of the section that computes each.
 
-        Only values that take more than a few instructions are kept.  ``sections``: the sinks of each.
+        Only values are kept that take more than a few instructions, or that take the place of all they are computed
+        from: of several ``resident`` loads, or of other kept values.  ``sections``: the sinks of each.
         """
         ops = self.step.graph.ops
         found: dict[int, int] = {}
@@ -82,9 +83,26 @@ class Parts:
             for n in mine:
                 for a in ops[n].args:
                     edge = a in known and (n not in known or ops[n].name == "store")
-                    if edge and self.varies[a] and ops[a].dtype.size == 4 and self.is_expensive(a, set(found)):
+                    if not edge or not self.varies[a] or ops[a].dtype.size != 4 or a in found:
+                        continue
+                    rest = sections[later:]
+                    if self.is_expensive(a, set(found)) or self._replaces(a, set(found), rest, resident):
                         found[a] = known[a]
         return found
+
+    def _replaces(self, number: int, given: Set[int], later: Sequence[Sequence[int]], resident: Set[int]) -> bool:
+        """Whether keeping op ``number`` frees the registers of what it is computed from: ``given`` values and loads."""
+        sources = self._sources([number], given)
+        loads = sources - given
+        needed = {n for sinks in later for n in self._sources(sinks, {*given, number})}
+        free = not (sources & needed) and loads <= resident
+        return free and (len(loads) > 1 or bool(sources & given))
+
+    def _sources(self, sinks: Sequence[int], given: Set[int]) -> set[int]:
+        """The loads and ``given`` values from which ``sinks`` are computed."""
+        ops, behind = self.step.graph.ops, self.behind(sinks, given)
+        loads = {n for n in behind if ops[n].name == "load" and n not in given}
+        return loads | {a for n in behind for a in ops[n].args if a in given}
 
     def divides_scaled(self, number: int, by: int) -> bool:
         """Whether op ``number`` divides a scaled exponential by op ``by``."""

@@ -104,11 +104,15 @@ class RowPlaces:
             if self.operands.is_grouped(access):
                 return f"{self.at}{plus}"
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
-        self.uses.reduced.update(range(schedule.reduced))
+        if access in schedule.dense:
+            return f"{self.at}{plus}"
+        repeats = self.operands.planned(access).kind == "column"
+        self.uses.reduced.update(range(int(repeats), schedule.reduced))
         steps = steps_of(schedule, access)
         terms = {d: f"r{d} * layout.{label}_step[{n}]" for n, d in enumerate(steps)}
-        terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
-        return " + ".join(terms[d] for d in range(schedule.reduced))
+        if not repeats:
+            terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
+        return " + ".join(terms[d] for d in sorted(terms))
 
     def coordinate(self, number: int) -> str:
         schedule = self.operands.schedule

@@ -27,7 +27,7 @@ class Registers:
     late: set[int] = field(default_factory=set)
 
     def name(self, access: int) -> str:
-        several = self.operands.schedule.group > 1 and self.operands.planned(access).kind != "row"
+        several = self.operands.schedule.group > 1 and not self.operands.is_one(access)
         label = self.operands.labels[access]
         return names.vector(label) if several else f"{label}_in"
 
@@ -38,7 +38,7 @@ class Registers:
 
     def element(self, access: int) -> str:
         """An element, at ``j`` of its group."""
-        if self.operands.planned(access).kind == "row":
+        if self.operands.is_one(access):
             return self.name(access)
         if self.is_picked(access):
             return f"extract({self.group(access)}, j)"
@@ -55,7 +55,7 @@ class Registers:
         """The load of a group, into registers that are declared before (``resident``) or new ones."""
         operands, schedule, base = self.operands, self.operands.schedule, self.places.base_of(access)
         name, resident = self.group(access), access in self.resident
-        if schedule.group == 1 or operands.planned(access).kind == "row":
+        if schedule.group == 1 or operands.is_one(access):
             c_type = "" if resident else operands.type_of(access)
             return Read(name, c_type, f"{base}[{self.places.along(access, '')}]")
         if not operands.is_grouped(access):

@@ -21,6 +21,7 @@ from kgen.codegen.reduction.column_values import (
     alignments,
     lasting,
     load_one,
+    multiples,
     store_ones,
 )
 from kgen.codegen.reduction.columns import column_state
@@ -31,7 +32,7 @@ from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.sections import access_of, label_of
-from kgen.codegen.reduction.states import States, part_of, thread_state
+from kgen.codegen.reduction.states import States, part_of, result_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
@@ -294,7 +295,7 @@ class ResidentColumnKernel:
             mine, state = self.states[by]
             state += self.j
             value = self.values.unique(names.value(label_of(self.facts.step, ops[n])))
-            text = f"{state}.{member}" if member else mine.value(state, "layout.height")
+            text = result_of(mine, state, member, "layout.height", may_be_empty=False)
             c_type = register_type(ops[n].dtype)
             line, code = self.arrays.define(n, c_type, value, text)
             lines.append(line)
@@ -373,5 +374,5 @@ class ResidentColumnKernel:
         ]
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
-        text += alignments(self.operands)
+        text += [*alignments(self.operands), *multiples(schedule)]
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])

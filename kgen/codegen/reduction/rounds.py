@@ -14,7 +14,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.sections import access_of, label_of
-from kgen.codegen.reduction.states import States, first_of, part_of, thread_state
+from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps
 from kgen.codegen.spelling import Expr, headers_of, register_type
 from kgen.schedule.reduction.schedule import WARP, is_plain
@@ -46,7 +46,7 @@ class Rounds:
         self.writer.helpers += steps.first.helpers
         found = self.round(place, f"{base}_{steps.word}", {number: (steps.first, name)})
         self.states[number] = steps.after(name), state
-        return replace(found, meets=False)
+        return replace(found, meets=found.meets and steps.meets)
 
     def round(self, place: int, name: str, states: States) -> Round:
         """A round of reductions; an element function updates all states but those that take whole groups."""
@@ -79,7 +79,11 @@ class Rounds:
         parts: list[Part] = []
         for n, (mine, state) in states.items():
             if n in whole:
-                parts.append(Part(state, f"{mine.add}({mine.at_once}({self.registers.group(whole[n])}))"))
+                take = mine.takes_group or f"{mine.add}({{at_once}}({{x}}))"
+                x = self.registers.group(whole[n])
+                parts.append(
+                    Part(state, take.format(at_once=mine.at_once, x=x, at=self.calls.places.place.removesuffix(" + j")))
+                )
             elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
                 parts.append(part)
         accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})
@@ -122,9 +126,7 @@ class Rounds:
         mine, state = self.states[by]
         value = self.values.unique(names.value(label_of(step, op)))
         may_be_empty = schedule.vectors == 0 or schedule.row_threads * schedule.vectors == 1
-        if member == "mean" and may_be_empty:
-            member = "mean_or_nan()"
         self.writer.exprs[number] = Expr(value, PRIMARY)
         self.writer.helpers += mine.all_helpers
-        text = f"{state}.{member}" if member else mine.value(state, "layout.width")
+        text = result_of(mine, state, member, "layout.width", may_be_empty=may_be_empty)
         return Value(register_type(op.dtype), value, text)

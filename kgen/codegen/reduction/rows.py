@@ -20,7 +20,7 @@ from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
-from kgen.codegen.reduction.two_steps import two_steps
+from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 from kgen.schedule.reduction.schedule import WARP, RowSchedule, varying_accesses
@@ -37,13 +37,14 @@ def is_exact(schedule: RowSchedule) -> bool:
 
 
 def resident_accesses(schedule: RowSchedule) -> set[int]:
-    """The register-resident accesses.  Row operands come from the cache where they are needed, unless prefetched."""
+    """The register-resident accesses.  What rows or groups share comes from the cache where used, unless prefetched."""
     if schedule.vectors == 0:
         return set()
     if schedule.prefetches:
         return {*range(len(schedule.accesses))}
     some_differ = schedule.patterns > 0 or schedule.stages
     shared = [i for i, t in enumerate(schedule.accesses) if t.pattern is None and t.kind != "staged" and some_differ]
+    shared += [i for i, t in enumerate(schedule.accesses) if t.kind == "column"]
     return {*range(len(schedule.accesses))} - {*shared}
 
 
@@ -84,7 +85,9 @@ class RowKernel:
         values.passed = values.rows
         parts_of_row = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
         if 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
-            values.kept = parts.kept(parts_of_row)
+            loads = (n for n, op in enumerate(facts.step.graph.ops) if op.name == "load")
+            resident = frozenset(n for n in loads if access_of(facts.step, n) in registers.resident)
+            values.kept = parts.kept(parts_of_row, resident)
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
         calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
@@ -192,7 +195,7 @@ class RowKernel:
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.facts.known]
             for n in own if self.facts.schedule.vectors > 0 else ():
-                steps = two_steps(ops[n], self.rounds.states[n][0])
+                steps = self.steps(n)
                 if steps is not None and not parts.is_expensive(ops[n].args[0]):  # each element is computed twice
                     found.append(self.rounds.first_step(number - 1, base, n, steps))
             results = tuple(map(self.rounds.result, sinks))
@@ -203,6 +206,15 @@ class RowKernel:
             found.append(replace(one, results=results, follows=follows))
         first = next((i for i, r in enumerate(found) if r.meets), None)
         return tuple(replace(r, waits=i == first) for i, r in enumerate(found))
+
+    def steps(self, number: int) -> TwoSteps | None:
+        """The two steps of a reduction, if it takes them."""
+        op, mine, schedule = self.facts.step.graph.ops[number], self.rounds.states[number][0], self.facts.schedule
+        place = place_steps(op, self.facts.step.graph.ops[op.args[0]].dtype, mine)
+        if place is None:
+            return two_steps(op, mine)
+        plain = schedule.anchor is None and schedule.cluster == 1
+        return place if plain and self.rounds.at_once(number, place.first) is not None else None
 
     def final(self) -> Final | None:
         """How the elements of outputs of whole rows are written."""

@@ -89,7 +89,8 @@ class SectionWriter(Writer):
             if op.name == "reduce":
                 self.comment(self.origins[number])
                 accumulator, name = self.states[number]
-                x = self.exprs[op.args[0]]
+                value = self.step.graph.ops[op.args[0]]
+                x = self.exprs[value.args[0] if accumulator.takes_source else op.args[0]]
                 if op.args[0] in self.scaled_exps:
                     x = infix("*", Expr("0x1p-24f", PRIMARY), x)
                 place = ", place" if accumulator.places else ""

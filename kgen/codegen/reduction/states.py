@@ -8,30 +8,11 @@ from kgen.codegen import names
 from kgen.codegen.reduction.accumulators import Accumulator, accumulator, with_32bit_index, without_compensation
 from kgen.codegen.reduction.context import Part
 from kgen.codegen.reduction.sections import label_of
-from kgen.ir.graph import Op, Reduction
+from kgen.ir.graph import Reduction
 from kgen.partition.cut import ReductionStep
+from kgen.schedule.reduction.states import source_of
 
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, its accumulator and its state's name
-
-#: (kind, other kind) -> the member of the first one's state that is the result of the other, for the same elements.
-KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
-
-
-def known_of(step: ReductionStep) -> dict[int, tuple[int, str]]:
-    """For each reduction that needs no state of its own: the one whose state has its result, and the member."""
-    ops = step.graph.ops
-    kinds = {n: op.attr.kind for n, op in enumerate(ops) if isinstance(op.attr, Reduction)}
-    return {
-        n: (m, KNOWN[kinds[m], kinds[n]])
-        for m in kinds
-        for n in kinds
-        if (kinds[m], kinds[n]) in KNOWN and _same_elements(ops[m], ops[n]) and ops[m].dtype is ops[n].dtype
-    }
-
-
-def _same_elements(one: Op, two: Op) -> bool:
-    axes = [op.attr.axes if isinstance(op.attr, Reduction) else () for op in (one, two)]
-    return one.args == two.args and axes[0] == axes[1]
 
 
 def states_of(step: ReductionStep, shared: Collection[int], *, has_32bit_index: bool, is_brief: bool) -> States:
@@ -43,11 +24,20 @@ def states_of(step: ReductionStep, shared: Collection[int], *, has_32bit_index: 
     found: States = {}
     for n, op in enumerate(step.graph.ops):
         if isinstance(op.attr, Reduction) and n not in shared:
-            mine = accumulator(op.attr, step.graph.ops[op.args[0]].dtype, op.dtype)
+            mine = accumulator(op.attr, source_of(step, op), op.dtype)
             mine = with_32bit_index(mine) if has_32bit_index else mine
             mine = without_compensation(mine) if is_brief else mine
             found[n] = (mine, unique(names.state(label_of(step, op))))
     return found
+
+
+def result_of(mine: Accumulator, state: str, member: str, count: str, *, may_be_empty: bool) -> str:
+    """A reduction's value.  ``member``: the member of the state that has it, if it is not the state's own result."""
+    if not member:
+        return mine.value(state, count)
+    if member == "mean":
+        member = "mean_or_nan()" if may_be_empty and mine.mean == member else mine.mean.format(count=count)
+    return f"{state}.{member}"
 
 
 def thread_state(mine: Accumulator, state: str) -> str:

@@ -11,7 +11,8 @@ from typing import Literal
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.cut import ReductionStep
 from kgen.schedule.facts import Facts
-from kgen.schedule.reduction.schedule import is_plain, is_small, state_bytes, varying_accesses
+from kgen.schedule.reduction.schedule import is_plain, is_small, varying_accesses
+from kgen.schedule.reduction.states import state_bytes
 
 
 @dataclass(frozen=True)

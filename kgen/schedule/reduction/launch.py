@@ -19,7 +19,7 @@ from kgen.schedule.expressions import (
     where,
 )
 from kgen.schedule.launch import CLUSTERS, Field, FieldType, Labels, Rule, divisor_fields
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 
 #: Named values of rules.  ``row_blocks``: blocks along x.  Where rows are split, blocks along y share rows or columns:
 #: each leaves ``partials`` for each reduction, and the last one to arrive merges them.
@@ -30,10 +30,19 @@ _ONE = Int(1)
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Goals where several blocks share a row.  ``each``: elements that a block reads at once.  ``blocks``: in all."""
+    """Goals where several blocks share a row.  ``each``: elements that a block reads at once.  ``blocks``: in all.
+
+    ``is_limit``: whether there are no more than ``blocks``, so that all start at once.  Each SM should then get as
+    many, so such kernels wait until the kernel ahead of them has left all SMs.
+    """
 
     each: int
     blocks: int
+    is_limit: bool = False
+
+    def of_each(self, row_blocks: Expr) -> Expr:
+        """Blocks along y, where so many lie along x."""
+        return ceil_div(Int(self.blocks) - row_blocks + 1 if self.is_limit else self.blocks, row_blocks)
 
 
 def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
@@ -56,12 +65,18 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
 
 def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     """One block, or several, for each tile of neighbouring columns."""
-    tuning = schedule.target.tuning.columns
-    spans = _Spans(schedule.threads * schedule.vectors, tuning.split_blocks)
+    spans = _Spans(schedule.down * schedule.vectors, schedule.target.tuning.columns.split_blocks, is_limit=True)
     across = ceil_div(extent(schedule.reduced), schedule.rows)
     row_blocks = product([across, *_others(schedule)])
     counted = _field(schedule, "columns", extent(schedule.reduced), "")
-    return _rule(schedule, row_blocks, spans, _column_fields(schedule, labels, counted, across))
+    return _rule(schedule, row_blocks, spans, _column_fields(schedule, labels, [counted], across))
+
+
+def narrow_columns_rule(schedule: NarrowColumnSchedule, labels: Labels) -> Rule:
+    """One block, or several, for all columns that lie side by side."""
+    blocks = schedule.target.tuning.narrow_columns.multiprocessors * schedule.blocks_per_sm
+    spans = _Spans(schedule.down * schedule.vectors, blocks, is_limit=True)
+    return _rule(schedule, product(_others(schedule)), spans, _column_fields(schedule, labels, [], _ONE))
 
 
 def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
@@ -72,7 +87,7 @@ def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     each = f"of {schedule.group} neighbouring columns" if schedule.group > 1 else "of one column each"
     counted = Field(kind, "groups", (groups,), each, is_array=False)
     row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
-    return _rule(schedule, row_blocks, None, _column_fields(schedule, labels, counted, across))
+    return _rule(schedule, row_blocks, None, _column_fields(schedule, labels, [counted], across))
 
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
@@ -81,8 +96,12 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     if schedule.is_column:
         if kind == "transposed":
             return (*along[1:], schedule.reduced)
+        if isinstance(schedule, NarrowColumnSchedule) and kind == "vector":
+            return ()
         return (*(along if number in schedule.columnwise else ()), *((schedule.reduced,) if kind == "gather" else ()))
-    return along if kind == "gather" else along[1:] if kind == "vector" else ()
+    if number in schedule.dense:
+        return ()
+    return along if kind == "gather" else along[1:] if kind in ("vector", "column") else ()
 
 
 def _rule(schedule: RowSchedule, row_blocks: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
@@ -95,7 +114,7 @@ def _rule(schedule: RowSchedule, row_blocks: Expr, spans: _Spans | None, fields:
     if schedule.shared_operand is not None:
         blocks = minimum(blocks, maximum(CLUSTERS, 1) * schedule.cluster)
     if schedule.split and spans is not None:
-        most = minimum(ceil_div(Name("width"), spans.each), ceil_div(spans.blocks, maximum(ROW_BLOCKS, 1)))
+        most = minimum(ceil_div(Name("width"), spans.each), spans.of_each(maximum(ROW_BLOCKS, 1)))
         span = ceil_div(Name("width"), Name("most_spans") * spans.each) * spans.each
         shared = Name("spans")
         lets += [("most_spans", maximum(most, 1)), ("span", span), (shared.of, ceil_div(Name("width"), Name("span")))]
@@ -107,6 +126,7 @@ def _rule(schedule: RowSchedule, row_blocks: Expr, spans: _Spans | None, fields:
         tuple(fields),
         tuple(lets),
         persistent_cluster=schedule.cluster if schedule.shared_operand is not None else 0,
+        starts_early=not schedule.split or spans is None or not spans.is_limit,
     )
 
 
@@ -151,11 +171,11 @@ def _others(schedule: RowSchedule) -> list[Expr]:
     return [extent(d) for d in range(schedule.reduced + 1, schedule.rank)]
 
 
-def _column_fields(schedule: RowSchedule, labels: Labels, counted: Field, across: Expr) -> list[Field]:
+def _column_fields(schedule: RowSchedule, labels: Labels, counted: list[Field], across: Expr) -> list[Field]:
     """``counted``: the field that bounds column numbers.  ``across``: groups or blocks along the fastest kept axis."""
     reduced = schedule.reduced
     fields = _strides(labels, range(reduced + 1, schedule.rank), "of the other kept dimensions")
-    fields += [_field(schedule, "height", Name("width"), "elements of a column"), counted]
+    fields += [_field(schedule, "height", Name("width"), "elements of a column"), *counted]
     if schedule.split:
         fields.append(_field(schedule, "span", Name("span"), "elements of a column that a block takes"))
     for i in range(len(schedule.accesses)):

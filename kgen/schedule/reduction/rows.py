@@ -171,6 +171,7 @@ class _Rows:
             prefetches=self.prefetches,
             evict_last=self.evict_last,
             streaming=self.streaming,
+            dense=traversal.dense,
         )
 
 
@@ -180,7 +181,9 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     if flat is not None:
         return ThreadMapping(flat.threads, flat.vectors, 1, flat.block, flat.rows_per_thread)
     kept = facts.bytes_of(traversal.own)
-    as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= kept
+    # What several rows share is read from memory once.
+    read = facts.bytes_of(facts.varying(traversal.own)) or kept
+    as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= read
     found: ThreadMapping | None = None
     if facts.along and traversal.has_whole_vectors and traversal.anchor is None:
         found = map_few_vectors(width // group, as_much=as_much, tuning=tuning)

@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kgen.dtypes import Kind
-from kgen.ir.graph import IndexMap, Reduction
+from kgen.ir.graph import IndexMap
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.cut import ReductionStep
 from kgen.partition.trace import spread
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import WARP as WARP
-
-#: The numbers in the state of a reduction, where there are several.
-_NUMBERS = {"var": 3, "std": 3, "logsumexp": 2, "exp_sum": 2, "argmin": 2, "argmax": 2}
 
 _MOST = 2**31
 
@@ -34,6 +30,7 @@ class RowSchedule(Schedule):
     after the other.  ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
     ``prefetches``: whether row operands are loaded with a row's own elements, ahead of the first round, not where they
     are used.  ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
+    ``dense``: accesses whose rows have several dimensions, without gaps between them.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -55,6 +52,7 @@ class RowSchedule(Schedule):
     prefetches: bool = False
     evict_last: tuple[int, ...] = ()
     streaming: tuple[int, ...] = ()
+    dense: tuple[int, ...] = ()
 
     @property
     def row_threads(self) -> int:
@@ -66,6 +64,11 @@ class RowSchedule(Schedule):
         """Rows per block."""
         rows = self.block // self.threads * self.rows_per_thread
         return rows * self.group if self.is_column else rows
+
+    @property
+    def down(self) -> int:
+        """Elements of a column that a block reads by one vector a thread."""
+        return self.threads
 
     @property
     def resident(self) -> int:
@@ -113,6 +116,25 @@ class ColumnSchedule(RowSchedule):
 
 
 @dataclass(frozen=True, slots=True)
+class NarrowColumnSchedule(ColumnSchedule):
+    """Rows are columns, ``columns`` of them side by side.  A block's ``block`` vectors cover whole rows of these.
+
+    ``blocks_per_sm``: how many blocks an SM holds at once, where several share columns.
+    """
+
+    columns: int = 1
+    blocks_per_sm: int = 1
+
+    @property
+    def rows(self) -> int:
+        return self.columns
+
+    @property
+    def down(self) -> int:
+        return self.block * self.group // self.columns
+
+
+@dataclass(frozen=True, slots=True)
 class ResidentColumnSchedule(ColumnSchedule):
     """Rows are columns that are kept in registers."""
 
@@ -148,13 +170,4 @@ def is_plain(step: ReductionStep) -> bool:
     """Whether a kernel has one round of reductions, and writes one element per row."""
     return max(step.phase()) == 1 and not any(
         op.name == "store" and step.varies_along_row(n) for n, op in enumerate(step.graph.ops)
-    )
-
-
-def state_bytes(step: ReductionStep) -> int:
-    """Bytes of the states of all reductions of a kernel in one thread, at most."""
-    return sum(
-        _NUMBERS.get(op.attr.kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)
-        for op in step.graph.ops
-        if isinstance(op.attr, Reduction)
     )

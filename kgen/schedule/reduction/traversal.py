@@ -26,15 +26,32 @@ class RowTraversal:
         return tuple(i for i in range(len(self.facts.varies)) if self.facts.is_consecutive(i))
 
     @cached_property
+    def dense(self) -> tuple[int, ...]:
+        """The consecutive operands whose rows have several dimensions without gaps between them."""
+        space, reduced = self.facts.space, self.facts.reduced
+        follows = {
+            i: all(space.strides[i][d] == space.strides[i][d - 1] * space.shape[d - 1] for d in range(1, reduced))
+            for i in self.consecutive
+        }
+        return tuple(i for i, dense in follows.items() if dense and reduced > 1)
+
+    @cached_property
     def largest(self) -> int:
         """Bytes per element of the widest operand that varies along the row."""
         space, reduced = self.facts.space, range(self.facts.reduced)
         moving = [
             i
             for i, varies in enumerate(self.facts.varies)
-            if varies and any(space.strides[i][d] for d in reduced if space.shape[d] > 1)
+            if varies and any(space.strides[i][d] for d in reduced if space.shape[d] > 1) and i not in self.repeated
         ]
         return max((self.facts.itemsizes[i] for i in moving), default=1)
+
+    @cached_property
+    def repeated(self) -> Set[int]:
+        """The operands that are the same along the fastest dimension, but not along the row: a group has one load."""
+        space = self.facts.space
+        still = (i for i, varies in enumerate(self.facts.varies) if varies and not space.strides[i][0])
+        return frozenset(i for i in still if self.facts.reduced > 1 and i not in self.facts.written)
 
     @cached_property
     def vector(self) -> int:
@@ -112,11 +129,11 @@ class RowTraversal:
 
     @cached_property
     def own(self) -> tuple[int, ...]:
-        """The operands that are read along rows, without those that all rows share.
+        """The operands that are read along rows, without those that all rows share, or all elements of a group.
 
         Of a single row, those of the most dimensions: a row alone is reduced like a row among others.
         """
-        read = self.facts.reads
+        read = [i for i in self.facts.reads if i not in self.repeated] or self.facts.reads
         if any(p is not None for p in self.patterns.values()):
             return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None)
         operands, accesses = self.facts.step.graph.operands, self.facts.step.accesses
@@ -134,7 +151,7 @@ class RowTraversal:
 
     @property
     def weights(self) -> int:
-        """How many operands are shared by all rows."""
+        """How many operands are not the rows' own."""
         return len(self.facts.reads) - len(self.own)
 
     def accesses(self) -> tuple[AccessSchedule, ...]:
@@ -153,6 +170,8 @@ class RowTraversal:
         if access in self.consecutive:
             aligned = self._is_aligned(access) if self.anchor is None else access in self.alike
             return "vector", self.group * size if aligned else size
+        if access in self.repeated and self.group > 1:
+            return "column", 0
         return ("gather" if self.facts.varies[access] else "row"), 0
 
     def _is_aligned(self, access: int) -> bool:

@@ -116,7 +116,7 @@ def test_floats_by_every_schedule(shape: tuple[int, int], layout: str) -> None:
 #: One way of each kind.
 SOME = (
     "as chosen", "held by 8", "held by 128", "read again by 32", "one by one, by 64", "peeled, by 64", "shifted",
-    "split", "columns, 32", "columns kept, 16",
+    "split", "columns, 32", "narrow columns, several", "columns kept, 16",
 )  # fmt: skip
 
 

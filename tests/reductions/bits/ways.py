@@ -63,6 +63,7 @@ def _none(*_: Any, **__: Any) -> None:
 
 #: Rows are walked by the threads that share them, and where they lie.
 _BY_ROWS = ("row_reduce",)
+_BY_COLUMNS = ("column_reduce", "column_resident", "row_reduce")
 _UNSTAGED: Tuned = {"staging": {"longest": 0}}
 
 
@@ -134,7 +135,8 @@ def _across(lanes: int, *, split: bool) -> Way:
         return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(columns.group, 2))
 
     name = f"columns, {lanes} across{', several blocks' if split else ''}"
-    return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning={"columns": {"fewest": 1}})
+    tuning = {"columns": {"fewest": 1}}
+    return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning=tuning, only=_BY_COLUMNS)
 
 
 def _tiles(lanes: int, run: int, *, split: bool) -> Way:
@@ -146,7 +148,12 @@ def _tiles(lanes: int, run: int, *, split: bool) -> Way:
 
     name = f"tiles, {lanes} across, runs of {run}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}, "column_tiles": {"run_bytes": 8 * run, "kept_bytes": 1 << 20}}
-    return Way(name, {"kgen.schedule.reduction.columns.tiled_shape_of": shape}, tuning=tuning)
+    return Way(name, {"kgen.schedule.reduction.columns.tiled_shape_of": shape}, tuning=tuning, only=_BY_COLUMNS)
+
+
+def _narrow(name: str, **tuning: int) -> Way:
+    """Vectors go across rows of columns that lie side by side without gaps."""
+    return Way(f"narrow columns{name}", tuning={"narrow_columns": {"most": 64, "block": 32, **tuning}})
 
 
 def _kept(lanes: int, threads: int) -> Way:
@@ -218,6 +225,9 @@ WAYS: tuple[Way, ...] = (
     *(_across(n, split=True) for n in (8, 32)),
     *(_tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
     _tiles(8, 4, split=True),
+    _narrow("", batches_of_blocks=1 << 40),
+    _narrow(", several blocks", batches_of_blocks=0),
+    _narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),
     *(_kept(*n) for n in ((8, 32), (16, 8), (64, 2), (64, 1))),
     *(_rows(f"held by {c} blocks of {n}", n, held=True, cluster=c) for c, n in ((2, 128), (8, 128), (4, 512))),
     *(
