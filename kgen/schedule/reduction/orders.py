@@ -42,7 +42,7 @@ def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]
     read = _reads(step, shape, arrays)
     found: dict[tuple[tuple[int, Axes], ...], None] = {}
     moving = sum(n > 1 for n in shape)
-    for wanted in dict.fromkeys(r.order for r in read.values() if len(r.order) == moving):
+    for wanted in dict.fromkeys(r.order for r in read.values() if r.order and len(r.order) == moving):
         fastest = _fastest(wanted, shape)
         for gaps in (False, True):
             moved = {o: r for o, r in read.items() if r.lies_otherwise(wanted) or (gaps and r.has_gaps)}
