@@ -107,7 +107,7 @@ def _no_host_compiler(request: pytest.FixtureRequest) -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected texts of golden tests")
     parser.addoption("--fuzz", type=int, default=None, metavar="N", help="run N random programs (default 120)")
-    parser.addoption("--stress", type=int, default=None, metavar="S", help="stress caches for S seconds (default 3)")
+    parser.addoption("--stress", type=int, default=None, metavar="S", help="stress caches for S seconds (default 1)")
     parser.addoption("--accuracy", type=int, default=None, metavar="N", help="measure N values a function (default 60)")
 
 

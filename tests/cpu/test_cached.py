@@ -309,7 +309,7 @@ print(number)
 
 def test_compiling_clearing_and_killing(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Some processes compile, one after the other is killed, and the cache is cleared all the while."""
-    seconds = request.config.getoption("--stress") or 3
+    seconds = request.config.getoption("--stress") or 1
     (tmp_path / "tmp").mkdir()
     environ = {**os.environ, "KGEN_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
 
