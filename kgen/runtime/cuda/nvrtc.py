@@ -60,12 +60,17 @@ def nvrtc_version() -> tuple[int, int]:
     return major, minor
 
 
-@cache
-def identity() -> str:
-    """Tells one NVRTC from another.  Its wheel's file does, without the 17 ms to import its bindings and load it."""
+def _of_wheels(pattern: str) -> list[Path]:
+    """Files of NVIDIA's wheels, without the 17 ms to import what finds them elsewhere as well."""
     spec = find_spec("nvidia")
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
-    files = sorted({file.resolve() for folder in folders for file in Path(folder).glob("*/lib/libnvrtc.so.*")})
+    return sorted({file.resolve() for folder in folders for file in Path(folder).glob(f"*/{pattern}")})
+
+
+@cache
+def identity() -> str:
+    """Tells one NVRTC from another.  The file in its wheel does, and need not be loaded."""
+    files = _of_wheels("lib/libnvrtc.so.*")
     known = [(str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat())]
     return repr(known or nvrtc_version())
 
@@ -81,6 +86,9 @@ def supported_archs() -> tuple[str, ...]:
 @cache
 def header_directory() -> str | None:
     """The folder of ``cuda_fp16.h``: NVRTC has no default path."""
+    files = _of_wheels("include/cuda_fp16.h")
+    if len(files) == 1:
+        return str(files[0].parent)
     from cuda.pathfinder import find_nvidia_header_directory
 
     found = find_nvidia_header_directory("cudart")
