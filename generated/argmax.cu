@@ -27,15 +27,6 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
-// waits for this one before it accesses memory.
-static __device__ __forceinline__ void let_next_kernel_start()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
 // The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
@@ -182,5 +173,4 @@ argmax_reduce_regs1024(const float* x_ptr,
         // top = max(x, axis=-1)
         top_ptr[row * layout.at_stride[0]] = max_v;
     }
-    let_next_kernel_start();
 }

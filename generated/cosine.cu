@@ -26,15 +26,6 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
-// waits for this one before it accesses memory.
-static __device__ __forceinline__ void let_next_kernel_start()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
 // A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
@@ -140,5 +131,4 @@ cosine_reduce_regs256(const float* a_ptr,
     if (thread == 0 && live) {
         y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm_v2);
     }
-    let_next_kernel_start();
 }

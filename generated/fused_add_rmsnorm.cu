@@ -12,7 +12,8 @@
 // Inputs:  x: bfloat16, weight: bfloat16, residual: bfloat16 (updated in place), eps: float32 (by value)
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 128 threads share a row of 4096 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 256 threads share a row of 4096 elements and keep it in registers, 16 elements each: one pass over memory.
+// Chosen: prefetched: operands that all rows share are loaded with the row, ahead of the reductions.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -125,13 +126,13 @@ struct fused_add_rmsnorm_reduce_regs4096_layout {
     int width;  // elements of a row
 };
 
-// Rows of 3073 to 4096 elements, kept in registers: 128 threads a row.
-// Launch: a block of 128 threads for each row.
+// Rows of 2049 to 4096 elements, kept in registers: 256 threads a row.
+// Launch: a block of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for residual, y, x and weight.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap residual and y in memory.
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(256)
 fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
                                   const __nv_bfloat16* x_ptr,
                                   const __nv_bfloat16* weight_ptr,
@@ -146,23 +147,25 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     const __nv_bfloat16* const x_row = x_ptr + row * layout.residual_stride[0];
     wait_for_earlier_kernels();
 
-    Pack<__nv_bfloat16, 8, 16> residual_vec[4];
-    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    Pack<__nv_bfloat16, 8, 16> residual_vec[2];
+    Pack<__nv_bfloat16, 8, 16> x_vec[2];
+    Pack<__nv_bfloat16, 8, 16> weight_vec[2];
     #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + thread);
-        if (i < layout.width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 1 || i < layout.width) {
             residual_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(residual_row + i);
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            weight_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
         }
     }
 
-    __shared__ Sum<float> mean_warp_partials[4];
+    __shared__ Sum<float> mean_warp_partials[8];
     auto mean_acc = Sum<float>::identity();
     #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + thread);
-        if (v < 3 || i < layout.width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 1 || i < layout.width) {
             keep_packed(residual_vec[v]);
             keep_packed(x_vec[v]);
             auto mean_part = Sum<float>::identity();
@@ -181,9 +184,9 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
         mean_warp_partials[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_warp_partials[threadIdx.x % 4];
+    mean_acc = mean_warp_partials[threadIdx.x % 8];
     #pragma unroll
-    for (int d = 2; d > 0; d /= 2) {
+    for (int d = 4; d > 0; d /= 2) {
         mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);
@@ -191,19 +194,10 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     const float t = mean_v + eps_v;
     const float t2 = rsqrtf(t);
 
-    Pack<__nv_bfloat16, 8, 16> weight_vec[4];
     #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + thread);
-        if (v < 3 || i < layout.width) {
-            weight_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
-        }
-    }
-
-    #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 128 + thread);
-        if (v < 3 || i < layout.width) {
+    for (int v = 0; v < 2; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 1 || i < layout.width) {
             keep_packed(residual_vec[v]);
             keep_packed(x_vec[v]);
             keep_packed(weight_vec[v]);

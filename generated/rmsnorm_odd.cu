@@ -31,15 +31,6 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
-// waits for this one before it accesses memory.
-static __device__ __forceinline__ void let_next_kernel_start()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
 // Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
 // less than Block words.
 template <int Count, int Block, int Unit>
@@ -244,5 +235,4 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
         const __nv_bfloat16 weight_in = weight_ptr[e];
         rmsnorm_odd_element(x_in, weight_in, t2, y_row[e]);
     }
-    let_next_kernel_start();
 }

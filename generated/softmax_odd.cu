@@ -32,15 +32,6 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
-// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
-// waits for this one before it accesses memory.
-static __device__ __forceinline__ void let_next_kernel_start()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
 // Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
@@ -298,5 +289,4 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_odd_element(x_in, m_v, sum_reciprocal, y_row[e]);
     }
-    let_next_kernel_start();
 }

@@ -189,6 +189,11 @@ class KernelText(Protocol):
     def name(self) -> str: ...
 
     @property
+    def block(self) -> int:
+        """Threads per block."""
+        ...
+
+    @property
     def packs(self) -> bool:
         """Whether operands move as packs."""
         ...
@@ -196,7 +201,7 @@ class KernelText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
-    """One generated file."""
+    """One generated file.  ``small_block``: blocks of so many threads let the next kernel start only by their end."""
 
     banner: tuple[str, ...]
     headers: tuple[str, ...]
@@ -204,3 +209,4 @@ class ModuleContext:
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
     kernels: tuple[KernelText, ...]
+    small_block: int

@@ -13,7 +13,7 @@ from kgen.codegen import names
 from kgen.codegen.context import ElementContext, ModuleContext
 from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.helpers import MOVERS, OVERLAP, helper_texts
+from kgen.codegen.helpers import MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
@@ -74,7 +74,9 @@ def emit(
 def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Written]) -> str:
     """The text of a file that begins with ``lines``."""
     movers = {helper for k in kernels for helper in k.movers}
-    helpers = [*OVERLAP, *(helper for helper in MOVERS if helper in movers), *functions.helpers]
+    starts_next = any(k.context.block > SMALL_BLOCK for k in kernels)
+    overlap = OVERLAP if starts_next else OVERLAP[:1]
+    helpers = [*overlap, *(helper for helper in MOVERS if helper in movers), *functions.helpers]
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),
@@ -82,6 +84,7 @@ def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Wri
         helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
         elements=tuple(functions.contexts),
         kernels=tuple(k.context for k in kernels),
+        small_block=SMALL_BLOCK,
     )
     return environment().get_template("module.cu.j2").render(m=module)
 

@@ -56,6 +56,10 @@ class Rows:
     #: Up to this many elements, a thread keeps values computed from them, one register each, instead of computing them
     #: twice.  With more, too few registers are left.
     kept_values: int = 36
+    #: Like ``elements`` where several operands differ between rows, and as many bytes are written as read, up to 256
+    #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
+    #: 66.1).
+    several_elements: int = 16
     #: Bytes of a row that a thread keeps in registers.  More bytes in flight per thread, and cheaper exchanges, are
     #: better than more threads (rows of 16384 bfloat16 0.99, 0.87 with more threads).
     kept_bytes: int = 128
@@ -81,7 +85,7 @@ class Rows:
     enough_blocks: int = 1024
     #: With at most so many blocks, operands that all rows share are loaded ahead of the first exchange (layernorm of
     #: 4096 bfloat16, 16 rows 1.50 us, 1.86 without; 1024 rows 5.66 and 6.26; 4096 rows 17.6 and 19.1).
-    few_blocks: int = 4224
+    prefetch_blocks: int = 1 << 16
     #: Groups of a row that a thread reads at once where several blocks share the row.
     in_flight: int = 8
     #: Blocks of the whole launch where several share a row: with more blocks, the last ones finish sooner (sum of 2^28

@@ -41,9 +41,7 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
         begin = "rows begin or end" if width is not None else "rows may begin or end"
         ends = (f"peeled: {begin} between 16-byte accesses, so elements there are taken one by one",)
     if schedule.prefetches:
-        ends = (
-            "prefetched: few rows, so operands that all rows share are loaded with the row, ahead of the reductions",
-        )
+        ends = ("prefetched: operands that all rows share are loaded with the row, ahead of the reductions",)
     if schedule.shared_operand is not None:
         ends = ("persistent: clusters take row after row, and keep one operand that all rows share in shared memory",)
     return (what, *ends, *common_reasons(schedule), *_arithmetic(step))

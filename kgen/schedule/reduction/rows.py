@@ -134,7 +134,7 @@ class _Rows:
         blocks = -(-facts.rows // (one.block // one.threads))
         each = one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
         tuning = facts.tuning.rows
-        fits = blocks <= tuning.few_blocks and each <= tuning.most_kept_bytes
+        fits = blocks <= tuning.prefetch_blocks and each <= tuning.most_kept_bytes
         return fits and self.traversal.weights > 0 and self.shared_operand is None
 
     @property
@@ -192,7 +192,16 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
         largest = 1 if facts.is_plain else facts.target.cluster
         found = map_row(
             Demand(
-                grouped, group, kept, facts.rounds, _singles(facts, traversal), largest, facts.along, as_much, tuning
+                grouped,
+                group,
+                kept,
+                facts.rounds,
+                _singles(facts, traversal),
+                largest,
+                facts.along,
+                as_much,
+                several=len(traversal.own) > 1 and facts.bytes_written >= kept,
+                tuning=tuning,
             )
         )
     return filled(found, width * (kept + facts.bytes_written), tuning)

@@ -29,7 +29,8 @@ class Demand:
 
     ``element``: bytes per element of all operands that are kept.  ``rounds``: rounds of reductions.  ``least``: threads
     per row, at least.  ``largest``: blocks per cluster, at most.  ``along``: whether the width is known.  ``as_much``:
-    whether at least as much is written as read.
+    whether at least as much is written as read, by one operand.  ``several``: the same, by all of them, where several
+    are kept.
     """
 
     width: int
@@ -40,6 +41,7 @@ class Demand:
     largest: int
     along: bool
     as_much: bool
+    several: bool = False
     tuning: Rows = H200.rows
 
     @property
@@ -111,7 +113,9 @@ def map_row(row: Demand) -> ThreadMapping:
 def _candidates(row: Demand) -> list[tuple[int, int, int]]:
     """Threads per row and block, blocks per cluster, and groups per thread at most; the smallest first."""
     tuning = row.tuning
-    if row.as_much:
+    if row.several:
+        each = row.vectors(tuning.several_elements, tuning.kept_bytes)
+    elif row.as_much:
         each = row.vectors(tuning.elements, tuning.kept_bytes)
     else:
         each = row.vectors(max(tuning.read_elements, tuning.read_bytes // max(row.element, 1)), tuning.kept_bytes)
