@@ -294,7 +294,7 @@ class Writer:
                 in_hex(expr, op.dtype) if ops[a].name == "const" else expr
                 for a, expr in zip(op.args, args, strict=True)
             ]
-        return spell(op.name, op.attr, op.dtype, args, [ops[a].dtype for a in op.args])
+        return spell(op.name, op.attr, op.dtype, args, [ops[a].dtype for a in op.args], fast=self.fast)
 
     def comment(self, statement: Statement | None) -> None:
         """Write the statement that the next lines come from, if it is another than before."""

@@ -90,7 +90,10 @@ _ROWS = (
     Helper("int_pow_i64", ("int_pow_u64",)),
     *_per_width("nan_min", "nan_max", "to_finite", "bessel_jn", suffixes="f32 f64"),
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "trunc_mod", "sign_of", "small_pow")),
-    *(Helper(name) for name in ("float_floor_div", "float_floor_mod", "float_sign", "normal_cdf_f32")),
+    *(
+        Helper(name)
+        for name in ("float_floor_div", "float_floor_mod", "float_sign", "normal_cdf_f32", "normal_cdf_fast_f32")
+    ),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
     *_per_width("exp_approx", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),

@@ -14,7 +14,7 @@ from kgen.codegen.casts import make_complex, spell_bitcast, spell_cast
 from kgen.codegen.expressions import Expr, Level, Spelling, call, conditional, convert, infix, member, prefix
 from kgen.codegen.helpers import HELPERS
 from kgen.codegen.literals import constant, literal_value
-from kgen.dtypes import INT16, UINT16, DType
+from kgen.dtypes import FLOAT32, INT16, UINT16, DType
 from kgen.ir.graph import Attr, CastMode, to_bits
 
 __all__ = ["Expr", "Spelling", "constant", "headers_of", "register_type", "spell", "storage_type"]
@@ -33,9 +33,12 @@ class Use:
 Row = Callable[[Use], Spelling]
 
 
-def spell(name: str, attr: Attr, dtype: DType, args: Sequence[Expr], arg_dtypes: Sequence[DType]) -> Spelling:
-    """The op ``name`` applied to ``args``, giving ``dtype``."""
-    spelling = ROWS[name](Use(attr, dtype, tuple(args), arg_dtypes[-1] if arg_dtypes else dtype))
+def spell(
+    name: str, attr: Attr, dtype: DType, args: Sequence[Expr], arg_dtypes: Sequence[DType], *, fast: bool = False
+) -> Spelling:
+    """The op ``name`` applied to ``args``, giving ``dtype``.  ``fast``: whether functions may be approximate."""
+    rows = {**ROWS, **FAST} if fast and dtype is FLOAT32 else ROWS
+    spelling = rows[name](Use(attr, dtype, tuple(args), arg_dtypes[-1] if arg_dtypes else dtype))
     headers = {h: None for t in (*arg_dtypes, dtype) for h in headers_of(t)}
     headers |= {h: None for helper in spelling.helpers for h in HELPERS[helper].headers}
     return Spelling(spelling.expr, spelling.helpers, tuple(headers))
@@ -300,3 +303,32 @@ _FUNCTIONS = """
 
 #: Op name -> how it is written.
 ROWS: dict[str, Row] = {**_EXACT, **{name: _function(name) for name in _FUNCTIONS.split()}}
+
+
+def _fast_normal_cdf(use: Use) -> Spelling:
+    return Spelling(call("normal_cdf_fast", use.args), ("normal_cdf_fast_f32",))
+
+
+def _fast_erfc(use: Use) -> Spelling:
+    """``erfc(x)`` is ``2 normcdf(-sqrt(2) x)``."""
+    argument = infix("*", Expr("-1.4142135f", Level.UNARY), use.args[0])
+    tail = call("normal_cdf_fast", [argument])
+    return Spelling(infix("*", Expr("2.0f", Level.PRIMARY), tail), ("normal_cdf_fast_f32",))
+
+
+def _fast_log1p(use: Use) -> Spelling:
+    one_more = infix("+", Expr("1.0f", Level.PRIMARY), use.args[0])
+    return Spelling(call("__logf", [one_more]))
+
+
+def _fast_expm1(use: Use) -> Spelling:
+    return Spelling(infix("-", call("__expf", use.args), Expr("1.0f", Level.PRIMARY)))
+
+
+#: Approximations in float32 of functions for which ``-use_fast_math`` has none.
+FAST: dict[str, Row] = {
+    "normcdf": _fast_normal_cdf,
+    "erfc": _fast_erfc,
+    "log1p": _fast_log1p,
+    "expm1": _fast_expm1,
+}

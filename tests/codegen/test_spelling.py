@@ -81,6 +81,7 @@ def test_helpers_and_files_agree() -> None:
         "load_streaming",
         *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
         "load_rows",
+        "normal_cdf_fast_f32",
         "load_rows_evict_last",
         "store_rows",
         "wait_for_earlier_kernels",
