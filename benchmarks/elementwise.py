@@ -18,11 +18,13 @@ from statistics import median
 from typing import Any
 
 from benchmarks import cub, yardsticks
+from benchmarks.more_workloads import MORE_WORKLOADS
 from benchmarks.peers import PEERS, usable
 from benchmarks.report import Results, Row, plot
 from benchmarks.timing import Copy, Graph, Run, device_time
 from benchmarks.workloads import WORKLOADS, Workload
 
+ALL = (*WORKLOADS, *MORE_WORKLOADS)
 LAUNCHES = 10  # in a graph, so that the host's time stays outside however small the work is
 SMALL_LAUNCHES = 50
 SMALL = range(10, 27)  # powers of two: 1 KiB to 64 MiB an operand
@@ -35,7 +37,7 @@ def measure(torch: Any, workload: Workload, peers: list[str], runs: int) -> Row:
 
     args, reference = workload.make(torch)
     given = workload.sees(args) if workload.sees else args
-    kernel = kgen.jit(workload.program, name=workload.name)
+    kernel = kgen.jit(workload.program, name=workload.name, fast=workload.fast)
     out = tuple(map(torch.empty_like, _tuple(reference(*args.values())))) if workload.like_reference else None
     outs = _tuple(kernel(**given, out=out))
     out = outs if len(outs) > 1 else outs[0]
@@ -143,11 +145,11 @@ def main() -> None:
 
     only = options.only.split(",")
     earlier = Results.read(options.out) if options.merge else None
-    order = [w.name for w in WORKLOADS]
+    order = [w.name for w in ALL]
     results = Results(_head(torch, options.runs))
     peers = usable([p for p in options.peers.split(",") if p], results.notes)
     results.yardsticks = yardsticks.measure(torch, results.notes)
-    todo: list[Workload | int] = [w for w in WORKLOADS if any(part in w.name for part in only)]
+    todo: list[Workload | int] = [w for w in ALL if any(part in w.name for part in only)]
     todo += SMALL if only == [""] or "small" in only else []
     for work in track(todo, description="elementwise"):
         try:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cub, peers
+from benchmarks.elementwise import ALL as WORKLOADS
 from benchmarks.report import Results, Row, small_table
-from benchmarks.workloads import WORKLOADS
 from kgen import pipeline
 
 
