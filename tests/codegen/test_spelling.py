@@ -84,7 +84,6 @@ def test_helpers_and_files_agree() -> None:
         "normal_cdf_fast_f32",
         "load_rows_evict_last",
         "store_rows",
-        "wait_for_earlier_kernels",
     }
     used |= {f"{which}_{half}" for which in ("group_max", "group_min") for half in ("f16", "bf16")}
     for _ in range(2):  # a struct may need one that needs another
