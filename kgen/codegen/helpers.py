@@ -88,7 +88,7 @@ _ROWS = (
     *_per_width("int_pow", suffixes="u32 u64"),
     Helper("int_pow_i32", ("int_pow_u32",)),
     Helper("int_pow_i64", ("int_pow_u64",)),
-    *_per_width("nan_min", "nan_max", "to_finite", "bessel_jn", suffixes="f32 f64"),
+    *_per_width("div_rn", "nan_min", "nan_max", "to_finite", "bessel_jn", suffixes="f32 f64"),
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "trunc_mod", "sign_of", "small_pow")),
     *(
         Helper(name)

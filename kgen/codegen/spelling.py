@@ -261,6 +261,7 @@ _EXACT: dict[str, Row] = {
     "powi": _powi,
     "pow": _by_kind(ints=_overloaded("int_pow"), floats=_function("pow")),
     "fma": _function("fma"),
+    "div_rn": lambda use: Spelling(call("div_rn", use.args), (f"div_rn_{use.dtype.short}",)),
     "mul_rn": lambda use: Spelling(call("__fmul_rn" if use.dtype.size == 4 else "__dmul_rn", use.args)),
     "min": _by_kind(ints=_builtin("min"), floats=_nan_extremum("min")),
     "max": _by_kind(ints=_builtin("max"), floats=_nan_extremum("max")),

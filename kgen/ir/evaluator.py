@@ -220,6 +220,7 @@ _EXACT: dict[str, Callable[..., Array]] = {
     "pow": _pow,
     "fma": exact.fma,
     "mul_rn": np.multiply,
+    "div_rn": np.divide,
     "min": exact.minimum,
     "max": exact.maximum,
     "fmin": exact.fmin,

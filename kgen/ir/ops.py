@@ -65,6 +65,7 @@ OPS: dict[str, OpRow] = {
     "powi": OpRow(1, "if"),  # attr: the exponent, 0 <= n <= 8, multiplied out by squaring
     "pow": OpRow(2, "if", ulp=(4, 2)),
     "fma": OpRow(3, "f"),
+    "div_rn": OpRow(2, "f"),  # the same as div; NVVM assumes nothing about its sign
     "mul_rn": OpRow(2, "f"),  # a product that is never contracted with a sum
     "min": OpRow(2, "if"),  # NaN wins; -0.0 < +0.0
     "max": OpRow(2, "if"),

@@ -13,11 +13,12 @@ from kgen.passes.dce import dce
 from kgen.passes.fold import fold
 from kgen.passes.identities import identities
 from kgen.passes.powers import powers
+from kgen.passes.quotients import quotients
 from kgen.passes.reflections import reflections
 
 Pass = Callable[[Graph], Graph]
 
-PIPELINE: tuple[Pass, ...] = (powers, fold, identities, reflections, fold, cse, dce)
+PIPELINE: tuple[Pass, ...] = (powers, fold, identities, reflections, fold, cse, dce, quotients)
 
 
 def optimise(kernel: Graph, until: str | None = None) -> Graph:

@@ -34,6 +34,14 @@ NEGATED = [
     ("out = cast<int>(abs(x))", -32768),
 ]
 
+#: Programs of WHOLE and SIGNS whose quotients are infinities with a sign: -inf where SIGNS is below 0.
+WHOLE, SIGNS = np.arange(1, 41, dtype=np.uint32), np.where(np.arange(40) % 3, 1, -1).astype(np.float32)
+OVER_MINUS_ZERO = [
+    "input u, x\nout = u / (x > 0 ? 0.0 : -0.0) < 0",
+    "input u, x\nout = u / (u * (x > 0 ? 0.0 : -0.0)) < 0",
+    "input u, x\nlet d = cast<double>(u)\nout = d / (x > 0 ? 1 : d * -0.0) < 0",
+]
+
 
 @pytest.mark.parametrize(
     ("text", "args", "expected"),
@@ -150,6 +158,14 @@ def test_the_least_short_is_its_own_negative(text: str, expected: int) -> None:
     kernel = jit(text, device="cpu")
     np.testing.assert_array_equal(kernel(LEAST), np.full(len(LEAST), expected))
     assert "abs(" in text or "wrap_neg_i16(x_v)" in kernel.source(LEAST)
+
+
+@pytest.mark.parametrize("text", OVER_MINUS_ZERO)
+def test_a_quotient_by_a_chosen_minus_zero_is_negative(text: str) -> None:
+    """By a division of whose sign NVVM assumes nothing: tests/gpu runs the same."""
+    kernel = jit(text, device="cpu")
+    np.testing.assert_array_equal(kernel(WHOLE, SIGNS), SIGNS < 0)
+    assert " div_rn(" in kernel.source(WHOLE, SIGNS)
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("float16", 0x7D00), ("float32", 0x7FA00000), ("float64", 0x7FF4 << 48)])

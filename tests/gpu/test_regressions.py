@@ -8,7 +8,7 @@ import pytest
 from kgen import jit
 from kgen.runtime.cuda.driver import probe
 from tests.fuzz.subjects import alone, subject
-from tests.fuzz.test_regressions import LEAST, NEGATED, SPILLED, spilled
+from tests.fuzz.test_regressions import LEAST, NEGATED, OVER_MINUS_ZERO, SIGNS, SPILLED, WHOLE, spilled
 
 pytestmark = [
     pytest.mark.gpu,
@@ -27,6 +27,12 @@ def test_a_quotient_by_minus_zero_is_negative() -> None:
     u = np.array([2049, 1, 7], np.uint32)
     floor = jit("out = (u * 3) // ((u and 2) / -0.0)", device="cuda")(u)
     np.testing.assert_array_equal(floor, np.full(3, -1, np.float32))
+
+
+@pytest.mark.parametrize("text", OVER_MINUS_ZERO)
+def test_a_quotient_by_a_chosen_minus_zero_is_negative(text: str) -> None:
+    """The same compiler removed the comparison where it saw -0.0 among what the divisor may be."""
+    np.testing.assert_array_equal(jit(text, device="cuda")(WHOLE, SIGNS), SIGNS < 0)
 
 
 @pytest.mark.parametrize("seed", [160_009_935, 160_023_207, 160_088_121, 160_104_144, 160_108_305])

@@ -218,7 +218,9 @@ def test_floor_division_is_numpys(apply: Apply) -> None:
 def exact(op: str, *args: float) -> Fraction:
     """The mathematical value, for finite arguments."""
     x, y, *rest = (Fraction(arg) for arg in args)
-    return {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y if y else x, "fma": x * y + sum(rest)}[op]
+    quotient = x / y if y else x
+    values = {"add": x + y, "sub": x - y, "mul": x * y, "div": quotient, "div_rn": quotient, "fma": x * y + sum(rest)}
+    return values[op]
 
 
 def to_dtype(value: Fraction, dtype: str) -> float:
@@ -237,7 +239,7 @@ def to_dtype(value: Fraction, dtype: str) -> float:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "div", "div_rn"])
 def test_basic_arithmetic_is_correctly_rounded(apply: Apply, op: str, dtype: str) -> None:
     """+ - * / round the exact value once, subnormals and overflow included."""
     finite = [x for x in float_edges(dtype) if math.isfinite(x) and x]
