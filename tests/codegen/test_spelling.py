@@ -81,6 +81,8 @@ def test_helpers_and_files_agree() -> None:
         "load_streaming",
         *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
         "load_rows",
+        "accumulators/first_place",
+        "accumulators/integer_moments",
         "normal_cdf_fast_f32",
         "load_rows_evict_last",
         "store_rows",
