@@ -158,7 +158,24 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         var_acc[j] = IntegerMoments::identity();
     }
     int e = first;
-    for (; e + 5376 + below < last; e += 6144) {
+    for (; e + 11520 + below < last; e += 12288) {
+        Pack<unsigned char, 8, 8> image_vec[16];
+        #pragma unroll
+        for (int u = 0; u < 16; ++u) {
+            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(
+                image_own + (e + u * 768) * 3);
+        }
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            auto var_part = ByteMoments::identity();
+            #pragma unroll
+            for (int u = 0; u < 16; ++u) {
+                batch_stats_pixels_pass(image_vec[u].at[j], var_part);
+            }
+            var_acc[j].merge(var_part);
+        }
+    }
+    if (e + 5376 + below < last) {
         Pack<unsigned char, 8, 8> image_vec[8];
         #pragma unroll
         for (int u = 0; u < 8; ++u) {
@@ -174,6 +191,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
             }
             var_acc[j].merge(var_part);
         }
+        e += 6144;
     }
     if (e + 2304 + below < last) {
         Pack<unsigned char, 8, 8> image_vec[4];

@@ -201,7 +201,8 @@ class NarrowColumns:
     most: int = 15
     #: Threads per block, about: they have to cover whole rows.
     block: int = 256
-    #: Bytes in flight per thread (sums of three float32 columns 0.96, 0.94 with 128, 0.92 with 256).
+    #: Bytes in flight per thread (sums of three float32 columns 0.96, 0.94 with 128, 0.92 with 256); twice as many of
+    #: bytes, which take longer to process (their variances 0.96, 0.91 with 64).
     in_flight_bytes: int = 64
     #: Reads in flight at most.
     most_in_flight: int = 16

@@ -103,7 +103,7 @@ CASES = (
     *(Case(k, t, t) for k in ("sum", "prod", "mean", "norm", "min", "max") for t in FLOATS),
     *(Case(k, t, t) for k in ("var", "std", "logsumexp", "exp_sum") for t in FLOATS),
     *(Case("var", t, t, "one", c) for t in FLOATS for c in (1, 0.5)),
-    *(Case(k, t, FLOAT32) for k in ("var", "std") for t in (INT8, UINT8)),
+    *(Case(k, t, FLOAT32) for k in ("mean", "var", "std") for t in (INT8, UINT8)),
     *(Case("var", UINT8, FLOAT64, "one", c) for c in (1, 0.5)),
     *(Case(k, t, t, "two") for k in ("var", "std", "logsumexp", "exp_sum") for t in FLOATS),
     *(Case(k, t, t, "counted") for k in ("var", "sum", "mean") for t in FLOATS),

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
-from kgen.dtypes import FLOAT32, INT32, DType
+from kgen.dtypes import FLOAT32, INT32, INT64, DType
 from kgen.ir.graph import Reduction
 from kgen.schedule.reduction.states import BYTES
 
@@ -156,6 +156,8 @@ def _prod(attr: Reduction, source: DType, target: DType) -> Accumulator:
 
 
 def _mean(attr: Reduction, source: DType, target: DType) -> Accumulator:
+    if source in BYTES:
+        return replace(_sum(attr, source, INT64), result="mean({count})", takes_source=True)
     return _sum_of_floats(target, result="mean({count})")
 
 

@@ -40,12 +40,13 @@ def resident_accesses(schedule: RowSchedule) -> set[int]:
     """The register-resident accesses.  What rows or groups share comes from the cache where used, unless prefetched."""
     if schedule.vectors == 0:
         return set()
+    by_group = {i for i, t in enumerate(schedule.accesses) if t.kind == "column"}
+    others = {*range(len(schedule.accesses))} - by_group
     if schedule.prefetches:
-        return {*range(len(schedule.accesses))}
+        return others
     some_differ = schedule.patterns > 0 or schedule.stages
     shared = [i for i, t in enumerate(schedule.accesses) if t.pattern is None and t.kind != "staged" and some_differ]
-    shared += [i for i, t in enumerate(schedule.accesses) if t.kind == "column"]
-    return {*range(len(schedule.accesses))} - {*shared}
+    return others - {*shared}
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:

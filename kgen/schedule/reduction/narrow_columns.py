@@ -129,7 +129,8 @@ def _block(columns: int, group: int, tuning: NarrowColumns) -> int:
 def _vectors(facts: RowFacts, dense: list[int], group: int) -> int:
     """Vectors of each operand that a thread reads at once."""
     tuning, most = facts.tuning.narrow_columns, 1
-    while 2 * most * group * facts.bytes_of(dense) <= tuning.in_flight_bytes and most < tuning.most_in_flight:
+    flying = tuning.in_flight_bytes * (2 if all(facts.itemsizes[i] == 1 for i in dense) else 1)
+    while 2 * most * group * facts.bytes_of(dense) <= flying and most < tuning.most_in_flight:
         most *= 2
     return most
 

@@ -6,7 +6,7 @@ from kgen.dtypes import INT8, UINT8, DType, Kind
 from kgen.ir.graph import Op, Reduction
 from kgen.partition.cut import ReductionStep
 
-#: Integers whose squares are summed exactly.
+#: Integers whose means and variances are of exact sums.
 BYTES = (INT8, UINT8)
 
 #: (kind, other kind) -> the member of the first one's state that is the result of the other, for the same elements.
@@ -34,10 +34,10 @@ def _same_elements(one: Op, two: Op) -> bool:
 
 
 def source_of(step: ReductionStep, op: Op) -> DType:
-    """The dtype of the elements that a reduction takes: of variances of bytes, that before their conversion."""
+    """The dtype of the elements that a reduction takes: of means and variances of bytes, before their conversion."""
     ops, kind = step.graph.ops, op.attr.kind if isinstance(op.attr, Reduction) else ""
     value = ops[op.args[0]]
-    source = ops[value.args[0]].dtype if kind in ("var", "std") and value.name == "cast" else value.dtype
+    source = ops[value.args[0]].dtype if kind in ("mean", "var", "std") and value.name == "cast" else value.dtype
     return source if source in BYTES else value.dtype
 
 
@@ -51,6 +51,6 @@ def state_bytes(step: ReductionStep) -> int:
 
 def _bytes(step: ReductionStep, op: Op) -> int:
     kind = op.attr.kind if isinstance(op.attr, Reduction) else ""
-    if kind in ("var", "std") and source_of(step, op) in BYTES:
-        return 16
+    if kind in ("mean", "var", "std") and source_of(step, op) in BYTES:
+        return 8 if kind == "mean" else 16
     return _NUMBERS.get(kind, 1) * (max(4, op.dtype.size) if op.dtype.kind >= Kind.FLOAT else 8)

@@ -12,4 +12,7 @@ struct IntegerSum {
     __device__ __forceinline__ IntegerSum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
 
     __device__ __forceinline__ T result() const { return (T)sum; }
+
+    template <typename Count>
+    __device__ __forceinline__ double mean(Count count) const { return (double)(T)sum / (double)count; }
 };
