@@ -60,6 +60,23 @@ def _channels(
     return Workload(name, "across memory", program.replace("axis=-1", "axis=1"), make, 0.0)
 
 
+def _transposed(dtype: str) -> Workload:
+    """Of two operands, of which one is consecutive along rows and the other across them."""
+
+    def make(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+        args = {"x": _randn(torch, 8192, 16384, dtype=dtype), "y": _randn(torch, 16384, 8192, dtype=dtype).T}
+        return args, lambda x, y: (x.float() * y.float()).sum(1)
+
+    return Workload(f"dot_transposed_{dtype}", "other orders", "out: f32 = sum(x * y, axis=1, dtype=f32)", make, 0.0)
+
+
+def _reversed(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+    """Short rows, beside an operand that is consecutive along the slowest axis of the other."""
+    x = _randn(torch, 256, 64, 768, 2, dtype="bfloat16")
+    y = torch.randint(-9, 9, (64, 2, 768, 256), device="cuda", dtype=torch.int8).permute(3, 0, 2, 1)
+    return {"x": x, "y": y}, lambda x, y: (x.float() - y.float()).amax(3)
+
+
 def _channel_norm(torch: Any) -> Callable[..., Any]:
     def reference(x: Any, w: Any, b: Any) -> Any:
         d = x.float() - x.float().mean(1, keepdim=True)
@@ -137,6 +154,8 @@ WORKLOADS: tuple[Workload, ...] = (
     _channels("softmax_channels_21", SOFTMAX, (32, 21, 640 * 640), "", lambda t: lambda x: t.softmax(x, 1), "float32"),
     _channels("softmax_channels_1024", SOFTMAX, (64, 1024, 4096), "", lambda t: lambda x: t.softmax(x, 1), "bfloat16"),
     _channels("layernorm_channels_96", LAYERNORM, (256, 96, 112 * 112), "wb", _channel_norm, "bfloat16"),
+    *(_transposed(dtype) for dtype in ("float32", "bfloat16")),
+    Workload("max_reversed", "other orders", "out = max(cast<float>(x) - y, axis=3)", _reversed, 0.0),
     *(_rows("softmax", SOFTMAX, n, "", _softmax, 0.0, N // 2) for n in AWKWARD),
     *(_rows("sum", "out = sum(x, axis=-1)", n, "", lambda t: lambda x: x.sum(-1), 0.0, N // 2) for n in AWKWARD),
 )  # fmt: skip

@@ -46,8 +46,8 @@ def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int])
     """``itemsizes``: of each access, in bytes."""
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
-    memory = l2 = lines = 0.0
-    needed = 0
+    memory = l2 = 0.0
+    lines, needed = _of_ragged_tiles(schedule, space), 0
     for i, size in enumerate(itemsizes):
         own = size * math.prod(n for n, s in zip(space.shape, space.strides[i], strict=True) if s)
         needed += own
@@ -92,7 +92,20 @@ def _lines(schedule: Schedule, space: IterationSpace, access: int, size: int, wa
     lanes = tuple(-(-n // group) if d == along else n for d, n in enumerate(warp))
     shared = kind == "row" and not any(strides[d] for d, n in enumerate(lanes) if n > 1)
     each = 1 if shared else group
-    return space.numel / math.prod(warp) * each * touched(lanes, apart, size, LINE) / LINE
+    # Short rows do not fill boxes: the lanes of an instruction then touch one line each at most.
+    lines = min(WARP, touched(lanes, apart, size, LINE) / LINE)
+    return space.numel / min(math.prod(warp), WARP * group) * each * lines
+
+
+def _of_ragged_tiles(schedule: Schedule, space: IterationSpace) -> float:
+    """What empty places cost in tiles that are not full, in L1 cycles: there, elements move one by one."""
+    if schedule.template != "tiled":
+        return 0.0
+    side = schedule.target.tuning.elementwise.tile_side * schedule.group
+    tiles = [-(-n // side) for n in space.shape[:2]]
+    whole = [n // side if n % schedule.group else tiles[d] for d, n in enumerate(space.shape[:2])]
+    ragged = (math.prod(tiles) - math.prod(whole)) * math.prod(space.shape[2:])
+    return ragged * side**2 * schedule.target.tuning.traffic.ragged
 
 
 # --- boxes --------------------------------------------------------------------------------------------------

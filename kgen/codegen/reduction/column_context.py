@@ -101,7 +101,8 @@ class ColumnContext(IndexTypes):
 
     A thread has ``group`` columns, from ``column`` on.  ``reads``: batches of elements, the largest first (in a loop if
     ``loops``), then each half as large, down to one.  ``takes_runs``: whether the elements of a batch are consecutive
-    in their column; there are then two sizes of batches, with a loop for each.  ``counted``: the type of the number of
+    in their column; there are then two sizes of batches, with a loop for each.  ``bounds``: the launch bounds.
+    ``counted``: the type of the number of
     elements that a thread has seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results
     are in flight.
     """
@@ -124,6 +125,7 @@ class ColumnContext(IndexTypes):
     pointers: tuple[Value, ...]
     loops: bool
     takes_runs: bool
+    bounds: str
     states: tuple[ColumnState, ...]
     counted: str
     reads: tuple[ReadContext, ...]

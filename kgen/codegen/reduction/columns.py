@@ -152,6 +152,7 @@ class ColumnKernel:
             pointers=pointers,
             loops=schedule.loops,
             takes_runs=transposes(schedule),
+            bounds=launch_bounds(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
             reads=reads,
@@ -274,6 +275,12 @@ class ColumnKernel:
 def transposes(schedule: RowSchedule) -> bool:
     """Whether some operand is transposed in registers, so that threads take runs of consecutive elements."""
     return any(t.kind == "transposed" for t in schedule.accesses)
+
+
+def launch_bounds(schedule: RowSchedule) -> str:
+    """Threads of a block, and, where threads take tiles, the blocks that an SM has registers for."""
+    blocks = schedule.target.tuning.column_tiles.resident_threads // schedule.block
+    return f"{schedule.block}, {max(blocks, 1)}" if transposes(schedule) else str(schedule.block)
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:

@@ -92,8 +92,8 @@ class Operands:
     def declared(self, access: int, name: str) -> Declared:
         """The registers that hold the loaded elements of an operand."""
         array = f"[{self.schedule.vectors}]" if self.schedule.vectors > 1 else ""
-        c_type = self.type_of(access) if self.schedule.group == 1 else self.register_pack(access)
-        return Declared(c_type, f"{name}{array}")
+        one = self.schedule.group == 1 or self.is_one(access)
+        return Declared(self.type_of(access) if one else self.register_pack(access), f"{name}{array}")
 
     # --- accesses -----------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class Registers:
     def element(self, access: int) -> str:
         """An element, at ``j`` of its group."""
         if self.operands.is_one(access):
-            return self.name(access)
+            return self.group(access)
         if self.is_picked(access):
             return f"extract({self.group(access)}, j)"
         return self.group(access) + (".at[j]" if self.operands.schedule.group > 1 else "")

@@ -173,7 +173,7 @@ class _Columns:
 def tiled_shape_of(columns: _Columns, run: int) -> ColumnMapping:
     """The thread mapping of columns where threads take runs of ``run`` elements."""
     tuning = columns.tuning
-    lanes = columns.lanes_within(max(1, tuning.across_bytes // columns.size))
+    lanes = columns.lanes_within(max(1, columns.facts.tuning.column_tiles.across_bytes // columns.size))
     threads = min(tuning.block // lanes, -(-columns.facts.width // run))
     each = -(-columns.facts.width // threads)
     split = threads >= max(columns.group, 2) and each > 2 * run and columns.tiles(lanes) < tuning.split_blocks // 2

@@ -47,9 +47,18 @@ def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | N
     count, threads = -(-width // group), 1
     while count * group > threads * (tuning.elements if threads == 1 else tuning.shared_elements):
         threads *= 2
+    if _reads_others_along_rows(facts, operands):
+        threads = max(threads, 1 << (count.bit_length() - 1))
     vectors = -(-count // threads)
     found = _blocks(facts, operands, threads, threads * vectors * group)
     return found and StagedRows(operands, group, anchor, threads, vectors, *found)
+
+
+def _reads_others_along_rows(facts: RowFacts, staged: Set[int]) -> bool:
+    """Whether operands that are not staged go along rows, with gaps: then the threads of a warp should share rows,
+    because each would otherwise read from a line of its own."""
+    strides = [facts.space.strides[i] for i in facts.varying(facts.reads) if i not in staged]
+    return any(abs(s[0]) < min(map(abs, s[1:]), default=0) for s in strides)
 
 
 def _pays(facts: RowFacts, operands: Set[int], vector: int) -> bool:
