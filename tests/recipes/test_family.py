@@ -31,7 +31,7 @@ def choose(facts: Facts) -> Choice | None:
     if facts.space.numel <= BLOCKS * found.schedule.block:
         return None
     reason = f"looped: {BLOCKS} blocks take all elements"
-    return Choice(replace(found.schedule, template="looped"), found.space, (reason, *found.reasons))
+    return Choice(replace(found.schedule, template="looped", group=1), found.space, (reason, *found.reasons))
 
 
 def launch(schedule: Schedule, labels: Labels) -> Rule:
@@ -52,26 +52,18 @@ def write(unit: Unit[Schedule]) -> Written:
 LOOPED = Family("looped", Facts, choose=choose, launch=launch, write=write, suffix=ranked_suffix, classes=classes)
 '''
 
-#: What ``templates/strided.cu.j2`` has, and what the copy of it has instead.
-ONCE = """    const {{ k.index }} i = {{ k.first }};
-    if (i >= n) {
-        return;
-    }
-{{ coordinates.offsets_at(k.layout, k.offsets, 'i', 4) -}}
-    wait_for_earlier_kernels();
-{% for line in k.direct_at_i %}
-    {{ line }}
-{% endfor %}
-    let_next_kernel_start();
-"""
+#: How the body of ``templates/strided.cu.j2`` begins, and the whole body of the copy of it.
+BODY = "    const {{ k.index }} i = {{ k.first }};\n"
 LOOP = """    wait_for_earlier_kernels();
     for ({{ k.index }} i = {{ k.first }}; i < n; i += gridDim.x * {{ k.block }}u) {
-{{ coordinates.offsets_at(k.layout, k.offsets, 'i', 8) -}}
+{{ coordinates.coordinates_at(k.layout, 'i', 8) -}}
+{{ coordinates.offsets(k.offsets, 8) -}}
 {% for line in k.direct_at_i %}
         {{ line }}
 {% endfor %}
     }
     let_next_kernel_start();
+}
 """
 
 CASE = """target: portable
@@ -101,8 +93,9 @@ def test_a_kernel_family_is_a_record_and_a_template(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     copy.create("kgen/families/looped.py", FAMILY)
     strided = (tmp_path / "templates/strided.cu.j2").read_text(encoding="utf-8")
-    assert ONCE in strided
-    copy.create("templates/looped.cu.j2", strided.replace(ONCE, LOOP))
+    head, found, _ = strided.partition(BODY)
+    assert found
+    copy.create("templates/looped.cu.j2", head + LOOP)
     families, case = "kgen/families/__init__.py", "tests/cases/schedule/looped.txt"
     copy.insert(families, "from kgen.families.row_reduce", "from kgen.families.looped import LOOPED\n")
     copy.insert(families, "STRIDED,\n)", "LOOPED, ")
