@@ -8,7 +8,7 @@
 // Inputs:  q: int8, scale: float32
 // Outputs: out: float16
 //
-// Chosen: flat: `scale` is not dense, and found element by element: rows of ? elements are no multiple of 8.
+// Chosen: flat: `scale` is not dense, and found element by element.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

@@ -8,7 +8,7 @@
 // Inputs:  x: bfloat16, bias: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: flat: `bias` is not dense, and found element by element: rows of ? elements are no multiple of 8.
+// Chosen: flat: `bias` is not dense, and found element by element.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

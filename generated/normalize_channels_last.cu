@@ -10,7 +10,7 @@
 // Inputs:  image: uint8, mu: float32, sigma: float32
 // Outputs: out: float16
 //
-// Chosen: flat: `mu` and `sigma` are not dense, and found element by element: rows of 3 elements are short.
+// Chosen: flat: `mu` and `sigma` are not dense, and found element by element.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

@@ -35,7 +35,10 @@ class OperandFact:
 
 @dataclass(frozen=True, slots=True)
 class KernelFact:
-    """One kernel: its schedule and the reasons for it.  ``space`` is the iteration space, fastest dimension first."""
+    """One kernel: its schedule and the reasons for it.  ``space``: the iteration space, fastest dimension first.
+
+    ``costs``: predicted seconds of each family that applies, the least first.
+    """
 
     kernel: str
     shape: tuple[int, ...]
@@ -43,6 +46,7 @@ class KernelFact:
     reasons: tuple[str, ...]
     operands: tuple[OperandFact, ...]
     schedule: dict[str, Any]
+    costs: tuple[tuple[str, float], ...]
     usage: Usage | None  # None: no compiler is installed
 
     @property
@@ -70,7 +74,7 @@ class Explanation:
             KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, step.placed.space.shape,
                 (*step.reasons, *entry.launch_lines), tuple(_operands(lowered, step)), step.schedule.to_dict(),
-                usage.get(entry.name),
+                step.costs, usage.get(entry.name),
             )
             for step, entry in zip(lowered.steps, module.entries, strict=True)
         ]  # fmt: skip
@@ -106,6 +110,7 @@ class Explanation:
                         for o in s.operands
                     ],
                     "schedule": s.schedule,
+                    "costs": dict(s.costs),
                     "usage": None if s.usage is None else asdict(s.usage),
                 }
                 for s in self.steps
@@ -129,6 +134,7 @@ class Explanation:
                 lines.append(f"  {o.name:<{wide}}  {o.dtype} {list(o.shape)} strides {list(o.strides)}")
                 lines.append(f"  {'':<{wide}}  {'; '.join([f'{o.kind}: {o.access}', *o.limits])}")
             lines += [f"  - {reason}" for reason in step.reasons]
+            lines += [f"  - {_predicted(step.costs)}"] if step.costs else []
             if step.usage is not None:
                 lines.append(f"  - {_resource_usage(step.usage)}")
         return "\n".join([*lines, *(["", *self.lints] if self.lints else [])])
@@ -154,6 +160,13 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
             of.limits,
             size,
         )
+
+
+def _predicted(costs: tuple[tuple[str, float], ...]) -> str:
+    """The predicted times of the kernel that was chosen, and of those that were not."""
+    (_, least), *others = [(name, f"{1e6 * seconds:.1f} us") for name, seconds in costs]
+    beside = ", ".join(f"{name} {time}" for name, time in others)
+    return f"predicted time: {least}" + (f"; of other families: {beside}" if beside else "")
 
 
 def _resource_usage(usage: Usage) -> str:

@@ -201,7 +201,8 @@ def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -
         bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
         choice = schedule(step, placed, target, bounded=bounded, along=along)
         reasons = sizes.hide_assumed((*choice.reasons, *why))
-        steps.append(LoweredStep(len(steps), step, replace(placed, space=choice.space), choice.schedule, reasons))
+        where = replace(placed, space=choice.space)
+        steps.append(LoweredStep(len(steps), step, where, choice.schedule, reasons, choice.costs))
     return Lowered(whole, sizes, layouts.arrays, tuple(steps), target)
 
 

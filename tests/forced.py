@@ -25,10 +25,12 @@ def tuned(tuning: Tuning, changes: Tuned) -> Tuning:
 
 
 @contextmanager
-def forced(changes: Tuned | None = None, only: Sequence[str] = (), **limits: Any) -> Iterator[None]:
+def forced(
+    changes: Tuned | None = None, only: Sequence[str] = (), elementwise: str | None = None, **limits: Any
+) -> Iterator[None]:
     """Every step is scheduled so.  ``only``: the families that take reductions, all where it is empty.
 
-    ``limits``: fields of the target.
+    ``elementwise``: the family of the other steps, where it applies.  ``limits``: fields of the target.
     """
     among = tuple(f for f in families.FAMILIES if f.facts is Facts or not only or f.name in only)
     tables: dict[int, Tuning] = {}  # by the one that it is made from: one table, one schedule
@@ -38,6 +40,10 @@ def forced(changes: Tuned | None = None, only: Sequence[str] = (), **limits: Any
     ) -> Choice:
         table = tables.setdefault(id(target.tuning), tuned(target.tuning, changes or {}))
         facts = families.facts_of(step, placed, replace(target, tuning=table, **limits), bounded=bounded, along=along)
+        if elementwise is not None and type(facts) is Facts:
+            choice = families.BY_NAME[elementwise].choose(facts)
+            if choice is not None:
+                return choice
         return families.choose(facts, among)
 
     with mock.patch("kgen.pipeline.schedule", schedule):

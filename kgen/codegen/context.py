@@ -179,6 +179,87 @@ class GroupContext:
         return bool(self.transposed) or (self.group > 1 and bool(self.reads or self.writes))
 
 
+@dataclass(frozen=True, slots=True)
+class SideContext:
+    """A side of a box: the names of a block's first element, of the coordinate that numbers boxes and of the side's
+    length; and the elements of a box.
+    """
+
+    first: str
+    number: str
+    length: str
+    box: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoxLoadContext:
+    """An operand that is read before the others are needed.
+
+    ``loaded``: a thread's groups in registers.  ``group``: the place of a group in memory.  ``tile``: the array in
+    shared memory and its size; ``to_tile``: element ``j`` of a group there, empty where it stays in registers.
+    """
+
+    type: str
+    pack: str
+    loaded: str
+    group: str
+    tile: str = ""
+    to_tile: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxLoopContext:
+    """A loop over a thread's groups, which goes along one side.
+
+    ``places``: lines that find the first group's place in the box.  ``start``: coordinates, offsets and pointers.
+    ``at``: the coordinate of group ``k`` along the side.  ``inside``: whether the group is.  ``offsets``: lines for
+    coordinates and offsets of the group.
+    """
+
+    places: tuple[str, ...]
+    start: tuple[str, ...]
+    at: str
+    inside: str
+    offsets: tuple[str, ...]
+    loads: tuple[BoxLoadContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxContext:
+    """A box kernel.
+
+    ``each``: groups of a thread.  ``staged``: loads that go by way of shared memory, one loop for each order in which
+    operands are read.  ``early``: those that stay in registers.  ``last`` computes the outputs by ``call``, with groups
+    of ``reads`` and ``writes``.  ``uses_index``: whether the program reads coordinates.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    each: int
+    index: str
+    signed: str
+    group: int
+    layout: LayoutContext
+    sides: tuple[SideContext, ...]
+    scalars: tuple[OperandContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    staged: tuple[BoxLoopContext, ...]
+    early: BoxLoopContext
+    last: BoxLoopContext
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    call: tuple[str, ...]
+    uses_index: bool
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return self.group > 1
+
+
 class KernelText(Protocol):
     """What the context of every kernel has."""
 

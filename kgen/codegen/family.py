@@ -17,6 +17,7 @@ from kgen.codegen.spelling import storage_type
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.step import Step
 from kgen.schedule.any_layout import LayoutClass
+from kgen.schedule.cost import Walk
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import Class
@@ -106,7 +107,8 @@ class Family(Generic[F, S]):
     that it chooses from.  ``choose``: the schedule and its reasons, or None where the family does not apply.
     ``launch``: the launch rule.  ``write``: the kernel for a unit.  ``suffix``: the end of a kernel's name, from the
     sizes of its accesses.  ``classes``: how the kernel classifies each operand.  ``covers``: the kernels for files made
-    ahead of time.  ``has_element``: whether kernels call one function for each element.
+    ahead of time.  ``has_element``: whether kernels call one function for each element.  ``walk``: how a choice walks
+    its space, from which its cost is predicted; None where the first family that applies is chosen.
     """
 
     name: str
@@ -118,3 +120,4 @@ class Family(Generic[F, S]):
     classes: Callable[[S, IterationSpace, Sequence[int]], tuple[Class, ...]]
     covers: Callable[[Step, LayoutClass, int], Iterator[Schedule]] = covers_nothing
     has_element: bool = True
+    walk: Callable[[F, Choice], Walk] | None = None

@@ -51,6 +51,11 @@ def offset(name: str) -> str:
     return f"{name}_at"
 
 
+def box(name: str) -> str:
+    """The offset of a box of elements."""
+    return f"{name}_box"
+
+
 def state(name: str) -> str:
     """The state of a reduction."""
     return f"{name}_acc"

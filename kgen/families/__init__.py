@@ -6,11 +6,13 @@ A family is a module here and an entry of :data:`FAMILIES`.  No other code depen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from kgen.codegen.family import Family
+from kgen.families.boxes import BOXES
 from kgen.families.column_narrow import COLUMN_NARROW
 from kgen.families.column_reduce import COLUMN_REDUCE
 from kgen.families.column_resident import COLUMN_RESIDENT
@@ -24,6 +26,8 @@ from kgen.layout.iterator import IterationSpace
 from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
 from kgen.schedule.any_layout import LayoutClass
+from kgen.schedule.cost import predict
+from kgen.schedule.elementwise.in_order import in_order
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
 from kgen.schedule.operand_summary import Class
@@ -32,10 +36,10 @@ from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 
-#: In order of priority: the first family that applies is chosen.
+#: In order of priority, see :func:`choose`.
 FAMILIES: tuple[Family[Any, Any], ...] = (
     COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
-    CONTIGUOUS, TILED, FLAT, ROWS, STRIDED,
+    CONTIGUOUS, BOXES, TILED, FLAT, ROWS, STRIDED,
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family for family in FAMILIES})
@@ -50,13 +54,19 @@ def facts_of(
 
 
 def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:
-    """The schedule of the first family that applies."""
-    for family in families:
-        if type(facts) is family.facts:
-            choice = family.choose(facts)
-            if choice is not None:
-                return choice
-    raise AssertionError("the last family covers every layout")
+    """The schedule of the first family that applies; but where operands run along different dimensions, the one with
+    the least predicted time.
+    """
+    applicable = ((f, c) for f in families if type(facts) is f.facts and (c := f.choose(facts)) is not None)
+    first, choice = next(applicable)
+    if first.walk is None or first is CONTIGUOUS:
+        return choice
+    found = {first.name: (first, choice), **{f.name: (f, c) for f, c in applicable}}
+    if BOXES.name not in found:
+        return found[in_order(facts)][1]
+    costs = {name: predict(f.walk(facts, c), facts.tuning.costs) for name, (f, c) in found.items() if f.walk}
+    order = sorted(costs, key=costs.__getitem__)
+    return replace(found[order[0]][1], costs=tuple((name, costs[name]) for name in order))
 
 
 def family_of(schedule: Schedule) -> Family[Any, Any]:

@@ -9,6 +9,7 @@ from kgen.codegen.family import Family
 from kgen.schedule.any_layout import cover_contiguous
 from kgen.schedule.elementwise.launch import linear_rule
 from kgen.schedule.elementwise.linear import contiguous
+from kgen.schedule.elementwise.walks import linear_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import Schedule
@@ -31,4 +32,5 @@ CONTIGUOUS = Family(
     suffix=suffix,
     classes=classes,
     covers=cover_contiguous,
+    walk=linear_walk,
 )

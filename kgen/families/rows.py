@@ -6,8 +6,18 @@ from kgen.codegen.elementwise.groups import write_rows
 from kgen.codegen.family import Family
 from kgen.schedule.elementwise.launch import rows_rule
 from kgen.schedule.elementwise.rows import rows
+from kgen.schedule.elementwise.walks import rows_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import ranked_suffix
 
-ROWS = Family("rows", Facts, choose=rows, launch=rows_rule, write=write_rows, suffix=ranked_suffix, classes=classes)
+ROWS = Family(
+    "rows",
+    Facts,
+    choose=rows,
+    launch=rows_rule,
+    write=write_rows,
+    suffix=ranked_suffix,
+    classes=classes,
+    walk=rows_walk,
+)

@@ -7,6 +7,7 @@ from kgen.codegen.family import Family
 from kgen.schedule.any_layout import cover_strided
 from kgen.schedule.elementwise.launch import linear_rule
 from kgen.schedule.elementwise.strided import strided
+from kgen.schedule.elementwise.walks import linear_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import ranked_suffix
@@ -20,4 +21,5 @@ STRIDED = Family(
     suffix=ranked_suffix,
     classes=classes,
     covers=cover_strided,
+    walk=linear_walk,
 )

@@ -8,6 +8,7 @@ from kgen.codegen.elementwise.groups import write_tiled
 from kgen.codegen.family import Family
 from kgen.schedule.elementwise.launch import tiles_rule
 from kgen.schedule.elementwise.tiled import tiled
+from kgen.schedule.elementwise.walks import tiles_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import Schedule, ranked_suffix
@@ -20,4 +21,5 @@ TILED = Family[Facts, Schedule](
     write=write_tiled,
     suffix=ranked_suffix,
     classes=partial(classes, costs=""),
+    walk=tiles_walk,
 )

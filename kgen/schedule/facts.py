@@ -11,7 +11,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule
-from kgen.schedule.target import PORTABLE, Target
+from kgen.schedule.target import PORTABLE, SECTOR, Target
 from kgen.schedule.tuning import Tuning
 
 
@@ -85,14 +85,24 @@ class Facts:
         """The stride of an access along a dimension, 0 where the dimension has one element."""
         return self.space.strides[access][dimension] if self.space.shape[dimension] > 1 else 0
 
+    def is_misaligned(self, access: int) -> bool:
+        """Whether rows of an access begin anywhere in a sector of memory."""
+        size = self.itemsizes[access]
+        steps = [s * size for n, s in zip(self.space.shape, self.space.strides[access], strict=True) if n > 1]
+        return self.addresses[access] % SECTOR != 0 or any(step >= SECTOR and step % SECTOR for step in steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A schedule, the space in the order in which the kernel walks it, and the reasons for the decisions."""
+    """A schedule, the space in the order in which the kernel walks it, and the reasons for the decisions.
+
+    ``costs``: predicted seconds of each family that applies, the least first; empty where none was predicted.
+    """
 
     schedule: Schedule
     space: IterationSpace
     reasons: tuple[str, ...]
+    costs: tuple[tuple[str, float], ...] = ()
 
 
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify, index_bits
+from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import Schedule
 
@@ -68,13 +69,14 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
     planned = schedule.accesses[access]
     width = min(16, schedule.group * itemsize)
     unaligned = f"not aligned to {width} bytes"
+    through = "" if not planned.alignment or planned.alignment >= width else f"; {unaligned}"
     groups = f"groups of {schedule.group}"
     where = "in registers" if isinstance(schedule, RowSchedule) else "through shared memory"
     known = {
         "scalar": "one load into a register",
         "column": "one load for a group",
         "gather": f"element by element, {space.strides[access][0]} apart",
-        "transposed": f"transposed {where}" + ("" if planned.alignment >= width else f"; {unaligned}"),
+        "transposed": f"transposed {where}{through}",
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
         "linear": "one element a thread",
         "staged": "all rows of a block at once, by way of shared memory",
@@ -92,7 +94,9 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
 def _limits(schedule: Schedule, space: IterationSpace, access: int, itemsizes: Sequence[int], costs: str) -> list[str]:
     found: list[str] = []
     planned = schedule.accesses[access]
-    if planned.kind == "transposed":
+    if planned.kind == "transposed" and isinstance(schedule, BoxSchedule):
+        found.append(f"makes the kernel work by boxes of {' x '.join(map(str, schedule.box))}")
+    elif planned.kind == "transposed":
         side = schedule.target.tuning.elementwise.tile_side * schedule.group
         found.append(f"makes the kernel work by tiles of {side} x {side}")
     elif costs and classify(space, access) is LayoutKind.STRIDED:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.layout.iterator import IterationSpace
+from kgen.schedule.elementwise.boxes import BoxSchedule, reach
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import SECTOR, WARP, Target
@@ -130,6 +131,9 @@ def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
         else:
             at_once = math.prod(inner) if schedule.vectors else schedule.threads * schedule.group * 4
         return _filled(inner, at_once) + _filled(kept, schedule.rows)
+    if isinstance(schedule, BoxSchedule):
+        dims = [schedule.dims(side) for side in range(len(schedule.sides))]
+        return tuple(math.ceil(n) for n in reach(dims, space.shape, schedule.box))
     if schedule.template == "tiled":
         side = schedule.target.tuning.elementwise.tile_side * schedule.group
         return _filled(space.shape[:1], side) + _filled(space.shape[1:2], side) + (1,) * (len(space.shape) - 2)

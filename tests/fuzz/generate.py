@@ -1,6 +1,6 @@
 """Random well-typed programs with their arguments.
 
-``generate(random)`` makes one call from a :class:`random.Random`; ``calls()`` is the same as a hypothesis strategy.
+``generate(seed)`` makes one call, from arrays of any shape or of one that is given.
 Whether operands suit an operator is asked of the checker once for each combination of types, so nearly every program
 that is made is accepted.
 """
@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
 
 from kgen.dtypes import BOOL, DEFAULT_OF_KIND, DTYPES, INT64, DType, Kind
 
@@ -23,10 +21,10 @@ from .program import Call, Node, Statement, broadcast, key
 class Generator:
     """One program in the making."""
 
-    def __init__(self, rng: Random, exact: bool) -> None:
+    def __init__(self, rng: Random, exact: bool, shape: tuple[int, ...] | None = None) -> None:
         self.rng = rng
         self.exact = exact
-        self.shape = self._shape()
+        self.shape = self._shape() if shape is None else shape
         self.no_arrays = bool(self.shape) and rng.random() < 0.04
         self.inputs: dict[str, Recipe | Any] = {}
         self.declared: dict[str, DType] = {}
@@ -372,14 +370,11 @@ class Generator:
         return tuple(outs)
 
 
-def generate(seed: int, exact: bool | None = None, rng: Random | None = None) -> Call:
+def generate(
+    seed: int, exact: bool | None = None, rng: Random | None = None, shape: tuple[int, ...] | None = None
+) -> Call:
     """The call of a seed: two of three are exact in every bit, unless ``exact`` says."""
     rng = rng or Random(seed)
     if exact is None:
         exact = rng.random() < 0.67
-    return Generator(rng, exact).call(seed)
-
-
-def calls(exact: bool | None = None) -> st.SearchStrategy[Call]:
-    """The same as a hypothesis strategy."""
-    return st.randoms(use_true_random=False).map(lambda rng: generate(-1, exact, rng))
+    return Generator(rng, exact, shape).call(seed)

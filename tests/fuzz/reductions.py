@@ -110,8 +110,9 @@ def _small(dtype: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Ar
 
 
 class Generator:
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, shape: tuple[int, ...] | None = None) -> None:
         self.rng = rng
+        self.given = shape
         self.sort: Sort = rng.choices(("plain", "special", "exact"), (5, 2, 3))[0]
         complex_too = 4 if self.sort == "plain" else 0
         self.kinds = rng.choices((FLOATS, NARROW[:1], NARROW[1:], COMPLEX), (16, 1, 1, complex_too))[0]
@@ -119,7 +120,7 @@ class Generator:
         self.recipes: dict[str, Recipe] = {}
         self.lines: list[str] = []
 
-    def program(self) -> Program:
+    def _shape(self) -> tuple[int, ...]:
         rng = self.rng
         rank = rng.choice((1, 2, 2, 3, 3, 4))
         long = rng.random() < 0.25
@@ -134,7 +135,12 @@ class Generator:
                 shape = [n if n > 4099 else min(n, 5) for n in shape]
         if rng.random() < 0.04:
             shape[rng.randrange(rank)] = 0
-        self.shape = tuple(shape)
+        return tuple(shape)
+
+    def program(self) -> Program:
+        rng = self.rng
+        self.shape = self._shape() if self.given is None else self.given
+        rank = len(self.shape)
         pool = [self._input("x", self.shape)]
         if self.sort != "plain" or rng.random() < 0.25:
             self.params["p"] = rng.choice((0.5, 2.0, -1.5))
@@ -297,5 +303,6 @@ class Generator:
         return Value(f"({form.format(a, b)})", shape, True, False, is_complex=is_complex)
 
 
-def generate(seed: int) -> Program:
-    return Generator(Random(seed)).program()
+def generate(seed: int, shape: tuple[int, ...] | None = None) -> Program:
+    """The program of a seed, over arrays of any shape or of one that is given."""
+    return Generator(Random(seed), shape).program()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from kgen.functions import FUNCTIONS
 
 from .forms import functions
-from .generate import calls, generate
+from .generate import generate
 from .program import Call
 from .runs import BATCH, Count, check_alone, run_calls
 
@@ -34,7 +34,7 @@ def test_random_programs(group: int, programs: int) -> None:
     max_examples=15, deadline=None, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-@given(calls())
+@given(st.randoms(use_true_random=False).map(lambda rng: generate(-1, rng=rng)))
 def test_drawn_programs(call: Call) -> None:
     """The same by way of hypothesis, each program compiled by itself."""
     check_alone(call)

@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 
 import kgen
+from kgen import families
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.dtypes import BFLOAT16, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
+from kgen.schedule.facts import Facts
+from tests.forced import forced
 
 from .arrays import Array
 from .batch import Batch, Collected, collecting, running
 
 DTYPES = (UINT8, FLOAT16, BFLOAT16, INT32, FLOAT32, FLOAT64, COMPLEX128)
+FAMILIES = tuple(family.name for family in families.FAMILIES if family.facts is Facts)
 EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
 
 
@@ -111,10 +115,39 @@ def test_any_layout(group: int) -> None:
             call()
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_any_family(family: str) -> None:
+    """The same by every family that applies, whatever it costs."""
+    batch = Batch()
+    with forced(elementwise=family):
+        sums = [Sum.of(seed) for seed in range(200, 240)]
+        with collecting(batch):
+            for one in sums:
+                with suppress(Collected):
+                    one.call()
+        batch.compile()
+        with running(batch):
+            for one in sums:
+                one.call()
+    assert any(scheduled(one.fresh, *one.operands) == family for one in sums)
+
+
+def scheduled(kernel: kgen.Kernel, *operands: Array | kgen.Spec) -> str:
+    """The family of the kernel for these arrays."""
+    template = kernel.explain(*operands).to_dict()["kernels"][0]["schedule"]["template"]
+    assert isinstance(template, str)
+    return template
+
+
 def test_every_class_occurs() -> None:
-    """The layouts above reach every template and every access class."""
+    """The layouts above reach every access class, and with large ones every template."""
     templates: set[str] = set()
     classes: set[str] = set()
+    box = (26, 5000, 8, 32)
+    for strides in ((1280000, 256, 32, 1), (1, 26, 130000, 1040000)):
+        templates.add(scheduled(kgen.jit("out = a + b"), kgen.spec(box, FLOAT16), kgen.spec(box, FLOAT16, strides)))
+    square = (4096, 4096)
+    templates.add(scheduled(kgen.jit("out = a + b"), kgen.spec(square, FLOAT32), kgen.spec(square, FLOAT32, (1, 4096))))
     for seed in range(120):
         rng = np.random.default_rng(seed)
         shape = some_shape(rng)
@@ -123,5 +156,5 @@ def test_every_class_occurs() -> None:
         explained = kgen.jit("out = a + b").explain(a, b).to_dict()["kernels"][0]["schedule"]
         templates.add(explained["template"])
         classes |= {t["kind"] for t in explained["accesses"]}
-    assert templates == {"contiguous", "flat", "rows", "tiled"}
-    assert classes >= {"vector", "column", "gather", "transposed", "strided"}
+    assert templates == set(FAMILIES)
+    assert classes >= {"vector", "column", "gather", "strided"}

@@ -20,19 +20,19 @@ def operands(program: str, **specs: kgen.Spec) -> dict[str, OperandFact]:
     return {o.name: o for o in step(program, **specs).operands}
 
 
-SQUARE = kgen.spec((640, 640), "f32")
+SQUARE = kgen.spec((2560, 2560), "f32")
 CASES: list[tuple[str, kgen.Spec, str, str, list[str]]] = [
     ("the same", SQUARE, "contiguous", "groups of 4, 16-byte accesses", []),
-    ("narrow", kgen.spec((640, 640), "u8"), "contiguous", "groups of 4, 4-byte accesses", []),
+    ("narrow", kgen.spec((2560, 2560), "u8"), "contiguous", "groups of 4, 4-byte accesses", []),
     ("single", kgen.spec((1, 1), "f32"), "scalar", "one load into a register", []),
-    ("a row", kgen.spec((640,), "f32"), "row broadcast", "groups of 4, 16-byte accesses", [WHOLE]),
-    ("a column", kgen.spec((640, 1), "f32"), "column broadcast", "one load for a group", [WHOLE]),
-    ("padded", kgen.spec((640, 640), "f32", (704, 1)), "inner contiguous", "groups of 4, 16-byte accesses", [WHOLE]),
-    ("every second", kgen.spec((640, 640), "f32", (1280, 2)), "strided", "element by element, 2 apart", [WHOLE]),
-    ("mirrored", kgen.spec((640, 640), "f32", (640, -1)), "reversed", "element by element, -1 apart", [WHOLE]),
+    ("a row", kgen.spec((2560,), "f32"), "row broadcast", "groups of 4, 16-byte accesses", [WHOLE]),
+    ("a column", kgen.spec((2560, 1), "f32"), "column broadcast", "one load for a group", [WHOLE]),
+    ("padded", kgen.spec((2560, 2560), "f32", (2624, 1)), "inner contiguous", "groups of 4, 16-byte accesses", [WHOLE]),
+    ("every second", kgen.spec((2560, 2560), "f32", (5120, 2)), "strided", "element by element, 2 apart", [WHOLE]),
+    ("mirrored", kgen.spec((2560, 2560), "f32", (2560, -1)), "reversed", "element by element, -1 apart", [WHOLE]),
     (
         "turned",
-        kgen.spec((640, 640), "f32", (1, 640)),
+        kgen.spec((2560, 2560), "f32", (1, 2560)),
         "transposed",
         "transposed through shared memory",
         ["makes the kernel work by tiles of 64 x 64"],
@@ -98,10 +98,12 @@ def test_misaligned_halves_are_shifted() -> None:
     assert a.access == "groups of 8 from aligned blocks, shifted together: not aligned to 16 bytes"
 
 
-def test_tiles_say_what_is_not_aligned() -> None:
-    """An odd stride between the pieces of a turned operand."""
-    found = operands("out = a + b", a=SQUARE, b=kgen.spec((640, 640), "f32", (1, 641)))
-    assert found["b"].access == "transposed through shared memory; not aligned to 16 bytes"
+def test_boxes_say_what_they_are() -> None:
+    """Operands of rank 4 whose orders are opposite."""
+    shape = (26, 5000, 8, 32)
+    found = operands("out = a + b", a=kgen.spec(shape, "f16"), b=kgen.spec(shape, "f16", (1, 26, 130000, 1040000)))
+    assert found["b"].access == "transposed through shared memory"
+    assert found["b"].limits == ("makes the kernel work by boxes of 16 x 256",)
 
 
 def test_given_outputs_are_explained() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import cub, peers
+import kgen
+from benchmarks import cub, family_times, peers, random_programs, torch_programs
 from benchmarks.elementwise import ALL as WORKLOADS
 from benchmarks.report import Results, Row, small_table
 from kgen import pipeline
@@ -65,3 +67,34 @@ def test_what_is_met() -> None:
     times = {"bytes": 1024, "copy": 1e-7, "kgen": 1.09e-6, "eager": 1e-6}
     assert small_table([times]).endswith("| yes |")
     assert small_table([{**times, "kgen": 1.2e-6}]).endswith("| no |")
+
+
+def test_random_programs() -> None:
+    """Each seed has a program that type-checks, over layouts that PyTorch has as well."""
+    for seed in range(60):
+        one = random_programs.program(seed)
+        shapes: dict[str, Any] = {n: kgen.spec(o.shape, o.dtype, o.strides) for n, o in one.operands.items()}
+        assert kgen.jit(one.text).explain(**shapes).steps
+        assert one == random_programs.program(seed)
+        assert all(o.strides == () or min(o.strides) >= 0 for o in one.operands.values())
+
+
+def test_random_programs_in_torch() -> None:
+    """What the translation of a program gives is what kgen gives, for small arrays on the CPU."""
+    torch = pytest.importorskip("torch")
+    text = "let z = cast<float>(gelu(cast<float>(a)) + b)\nout = z * rsqrt(mean(z * z, axis=0, keepdims=true) + 1e-6)"
+    a, b = torch.rand(17, 5), torch.rand(5, 17).to(torch.bfloat16).T
+    kinds = {
+        n: torch_programs.operand(d, (17, 5), x.stride()) for n, d, x in (("a", "float32", a), ("b", "bfloat16", b))
+    }
+    (want,) = torch_programs.function(text, kinds)(a, b)
+    assert torch.allclose(kgen.jit(text, device="cpu")(a, b), want, rtol=1e-5)
+    with pytest.raises(torch_programs.Inexpressible):
+        torch_programs.function("out = a << 3", {"a": torch_programs.operand("int32", (4,), (1,))})
+
+
+def test_rank_correlation() -> None:
+    """Spearman's: 1 for the same order, -1 for the opposite, and equal values share a rank."""
+    assert family_times.correlation([(1, 10), (2, 20), (3, 70)]) == pytest.approx(1)
+    assert family_times.correlation([(1, 3), (2, 2), (3, 1)]) == pytest.approx(-1)
+    assert family_times.correlation([(1, 1), (1, 2), (2, 1), (2, 2)]) == pytest.approx(0)

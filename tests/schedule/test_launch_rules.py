@@ -61,6 +61,10 @@ PROGRAMS: list[tuple[str, dict[str, Any]]] = [
     ("out = x + y", {"x": kgen.spec((70000, 70000), "f32"), "y": kgen.spec((70000, 1), "f32")}),
     ("out = x + y", {"x": kgen.spec((640, 6400), "f32"), "y": kgen.spec((640, 6400), "f32", (1, 640))}),
     ("out = x + y", {"x": kgen.spec((9, 8, 7, 6), "f32", (-336, 2000, -6, 1)), "y": kgen.spec((7, 1), "f32")}),
+    (
+        "out = x + y",
+        {"x": kgen.spec((26, 5000, 8, 32), "f16"), "y": kgen.spec((26, 5000, 8, 32), "f16", (1, 26, 130000, 1040000))},
+    ),
     ("out = sum(x, axis=-1)", {"x": kgen.spec((3, 1 << 26), "f32")}),
     ("out = sum(x, axis=0)", {"x": kgen.spec((1 << 20, 64), "bf16")}),
     ("out = sum(x, axis=(0, 2))", {"x": kgen.spec((64, 32, 1000), "f32")}),

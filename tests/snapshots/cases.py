@@ -67,6 +67,11 @@ CASES = (
     Case("dequantize_rows", "dequantize", "--dtype q=i8,scale=f32 --shape q=?x?,scale=?x1"),
     Case("gelu_one_bias", "gelu", "--dtype f32 --shape x=?,bias=1"),
     Case("axpy_transposed", "axpy", "--dtype f32 --shape x=4096x1024,y=4096x1024 --strides x=1x4096"),
+    Case(
+        "axpy_reversed",
+        "axpy",
+        "--dtype f16 --shape x=26x5000x8x32,y=26x5000x8x32 --strides y=1x26x130000x1040000",
+    ),
     Case("axpy_large", "axpy", "--dtype f32 --shape x=3000000000,y=3000000000"),
     Case("axpy_large_strided", "axpy", "--dtype f32 --shape x=70000x70000,y=70000x70000 --strides x=1x70000"),
     Case("normalize_nchw", "normalize", "--shape image=32x3x224x224,mu=3,sigma=3"),

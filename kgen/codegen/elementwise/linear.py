@@ -235,9 +235,9 @@ def _covered_in_groups(writer: LinearWriter) -> list[str]:
 
 
 def _covered_one_by_one(writer: LinearWriter) -> list[str]:
-    rank, in_order = writer.schedule.rank, writer.by_kind("linear")
-    where = f"{names.listed(writer.by_kind('strided'))} at any strides"
-    where += f", {names.listed(in_order)} in memory order" if in_order else ""
+    rank = writer.schedule.rank
+    kinds = (("strided", "at any strides"), ("linear", "in memory order"))
+    where = ", ".join(f"{names.listed(found)} {how}" for kind, how in kinds if (found := writer.by_kind(kind)))
     group, block = writer.schedule.group, writer.schedule.block
     per = "One element a thread" if group == 1 else f"{group} elements a thread, {block} apart,"
     text = [f"{per} over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.note}"]

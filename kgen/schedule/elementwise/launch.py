@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from struct import calcsize
 
+from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.groups import outer_dims
 from kgen.schedule.expressions import (
     Expr,
@@ -67,6 +68,29 @@ def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
     height = Field(schedule.counted, "height", (extent(1),), "elements along the second", is_array=False)
     work = [ceil_div(extent(0), side), ceil_div(extent(1), side), *(extent(d) for d in range(2, schedule.rank))]
     fields = _group_fields(schedule, labels, [_width(schedule), height], work, "tiles")
+    return Rule((Name("n"), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
+
+
+#: The lengths of a box's sides, in the layout struct, and what they are called in comments.
+LENGTHS = (("width", "the fastest dimension"), ("height", "the second side"), ("depth", "the third side"))
+
+
+def boxes_rule(schedule: BoxSchedule, labels: Labels) -> Rule:
+    """One block per box."""
+    is_64bit = schedule.index_bits == 64
+    lengths = [product(extent(d) for d in schedule.dims(side)) for side in range(len(schedule.sides))]
+    fields = [
+        Field(schedule.signed, name, (length,), f"elements along {what}", is_array=False)
+        for (name, what), length in zip(LENGTHS, lengths, strict=False)
+    ]
+    work = [*map(ceil_div, lengths, schedule.box), *(extent(d) for d in schedule.rest)]
+    fields += divisor_fields(work[:-1], is_64bit, "of boxes, then of the other dimensions")
+    for (name, _), side in zip(LENGTHS, range(len(schedule.sides)), strict=False):
+        of = f"of the dimensions along the {name}"
+        fields += divisor_fields([extent(d) for d in schedule.dims(side)[:-1]], is_64bit, of, f"{name}_")
+    for label, access, owners in labels.of_patterns():
+        values = tuple(walked(access, d) for d in schedule.walked(access))
+        fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
     return Rule((Name("n"), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
 
 

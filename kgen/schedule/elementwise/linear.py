@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
-from kgen.schedule.elementwise.groups import Grouping, is_shifted
+from kgen.schedule.elementwise.groups import Grouping
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands, vector_width_reason
 from kgen.schedule.facts import Choice, Facts, group_size
 from kgen.schedule.schedule import AccessKind, Schedule
@@ -19,7 +19,7 @@ def contiguous(facts: Facts) -> Choice | None:
     Where coordinates matter, long rows of whole groups take ``rows``: a group then has one coordinate in each dimension
     but the fastest.
     """
-    if facts.strided or (facts.coordinates and len(facts.space.shape) > 1 and _has_whole_rows(facts)):
+    if facts.strided or (facts.coordinates and len(facts.space.shape) > 1 and has_whole_rows(facts)):
         return None
     schedule = _linear(facts, "contiguous")
     reasons = (
@@ -31,17 +31,12 @@ def contiguous(facts: Facts) -> Choice | None:
 
 
 def flat(facts: Facts) -> Choice | None:
-    """Dense outputs, in rows that are short or no multiple of a group.  Strided operands are read one by one."""
+    """Dense outputs.  Strided operands are read one by one."""
     dense = all(c is LayoutKind.CONTIGUOUS for c, t in zip(facts.classes, facts.step.accesses, strict=True) if t.writes)
-    width, group, shortest = facts.space.shape[0], facts.group, facts.tuning.elementwise.shortest_row
-    if not dense or _has_whole_rows(facts) or _shifts_long_rows(facts, group):
+    if not dense or not facts.strided:
         return None
     schedule = _linear(facts, "flat")
-    if schedule.index_bits == 64 and width >= facts.tuning.elementwise.shortest_shifted_row:
-        return None  # offsets of 64 bits cost less where they are computed once for each group of a row
-    why = "short" if width < shortest else f"no multiple of {group}"
-    found = f"{listed(facts.strided)} not dense, and found element by element"
-    reason = f"flat: {found}: rows of {width} elements are {why}"
+    reason = f"flat: {listed(facts.strided)} not dense, and found element by element"
     return Choice(
         schedule, facts.space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule))
     )
@@ -71,19 +66,7 @@ def _linear(facts: Facts, template: str) -> Schedule:
     return Schedule(template, block, group, rank, bits, accesses, facts.coordinates, anchor, target=facts.target)
 
 
-def _has_whole_rows(facts: Facts) -> bool:
+def has_whole_rows(facts: Facts) -> bool:
     """Whether rows are long enough for a thread for each group, and consist of whole groups."""
     width = facts.space.shape[0]
     return width >= facts.tuning.elementwise.shortest_row and width % facts.group == 0
-
-
-def _shifts_long_rows(facts: Facts, group: int) -> bool:
-    """Whether an input has long rows of narrow elements that differ from row to row, so that shifting pays."""
-    return facts.space.shape[0] >= facts.tuning.elementwise.shortest_shifted_row and any(
-        c is LayoutKind.STRIDED
-        and facts.step_along(i, 0) == 1
-        and is_shifted(facts.itemsizes[i], group)
-        # An operand that is broadcast over all rows is read from the cache.
-        and any(facts.step_along(i, d) for d in range(1, len(facts.space.shape)))
-        for i, c in enumerate(facts.classes)
-    )

@@ -17,13 +17,8 @@ from kgen.schedule.target import WORD
 
 
 def rows(facts: Facts) -> Choice | None:
-    """Rows that are long enough: their offset is computed once per group of elements.
-
-    Not where nothing that is written is consecutive: neighbouring threads then had better take neighbouring elements.
-    """
-    written = [i for i, t in enumerate(facts.step.accesses) if t.writes]
-    scatters = all(facts.step_along(i, 0) != 1 for i in written)
-    if scatters or facts.space.shape[0] < facts.tuning.elementwise.shortest_row:
+    """The offset of a row is computed once per group of elements."""
+    if not (facts.strided or facts.coordinates):
         return None
     reason = "rows: one coordinate in each dimension but the fastest for a group"
     if facts.strided:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
-from kgen.schedule.elementwise.reasons import index_width_reason, listed
+from kgen.schedule.elementwise.reasons import index_width_reason
 from kgen.schedule.facts import Choice, Facts, group_size
 from kgen.schedule.schedule import AccessSchedule, Schedule
 
@@ -21,16 +21,12 @@ def strided(facts: Facts) -> Choice:
         else:
             accesses.append(AccessSchedule("linear" if c is LayoutKind.CONTIGUOUS else "scalar", restrict=not alias))
     bits = index_bits(facts.space, facts.itemsizes)
-    rank, length = len(facts.space.shape), facts.space.shape[0]
+    rank = len(facts.space.shape)
     block = facts.tuning.elementwise.strided_block
     group = elements_a_thread(facts.itemsizes)
     schedule = Schedule("strided", block, group, rank, bits, tuple(accesses), facts.coordinates, target=facts.target)
-    only = f"rows have only {length} element{'s' if length != 1 else ''}"
-    if length >= facts.tuning.elementwise.shortest_row:
-        only = "nothing that is written is consecutive along rows"
-    return Choice(
-        schedule, facts.space, (f"strided: {listed(facts.strided)} not dense, and {only}", index_width_reason(schedule))
-    )
+    reason = "strided: elements are taken one by one, and found by their coordinates"
+    return Choice(schedule, facts.space, (reason, index_width_reason(schedule)))
 
 
 def elements_a_thread(itemsizes: Sequence[int]) -> int:

@@ -1,0 +1,198 @@
+"""Random programs beside torch.compile: how fast kgen is on what nobody listed.
+
+    python -m benchmarks.random SEED COUNT [--seconds S] [--kinds elementwise,...] [--autotune N] [--merge]
+    python -m benchmarks.random SEED COUNT --families [--seconds S]
+
+Programs, dtypes, shapes and layouts come from ``random_programs.py``, one for each seed.  Every result is compared with
+PyTorch's before it is timed.  Processes compile the peers ahead, while nothing is timed; launches are queued or in a
+graph.  Prints the distribution of the ratios of speed and the slowest programs, and writes
+``benchmarks/results/random.json`` and ``.md``; ``--autotune`` times the N slowest beside max-autotune as well.
+
+``--families`` needs no peer: it times every family that applies to elementwise programs, and prints how well the
+predicted order agrees with the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks import family_times
+from benchmarks.random_peers import arrays_of, compile_ahead, compiled, same
+from benchmarks.random_programs import KINDS, RandomProgram, program
+
+RESULTS = Path(__file__).parent / "results"
+MOST_BYTES = 6 << 30  # of all operands
+SHOWN = 40  # programs in the list of the slowest
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One program: what moves at least, and seconds of a launch."""
+
+    seed: int
+    kind: str
+    layout: str
+    program: str
+    kernels: str
+    bytes: int
+    kgen: float
+    compile: float
+    autotune: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        return self.compile / self.kgen
+
+
+def programs(options: argparse.Namespace) -> Iterator[RandomProgram]:
+    kinds = ("elementwise",) if options.families else tuple(options.kinds.split(","))
+    for seed in range(options.seed, options.seed + options.count):
+        found = program(seed, kinds)
+        if found.bytes <= MOST_BYTES:
+            yield found
+
+
+def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | str:
+    """The row of a program, or why there is none."""
+    import kgen
+
+    function = compiled(torch, one, mode)
+    if isinstance(function, str):
+        return function
+    arrays = arrays_of(torch, one)
+    kernel = kgen.jit(one.text, name="random")
+    got, want = kernel(**arrays), function(*arrays.values())
+    got = got if isinstance(got, tuple) else (got,)
+    if not all(same(torch, g, w) for g, w in zip(got, want, strict=True)):
+        return "WRONG"
+    total = one.bytes + sum(g.numel() * g.element_size() for g in got)
+    del got, want
+    ways = {"kgen": lambda: kernel(**arrays), "compile": lambda: function(*arrays.values())}
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(3):
+        for name, run in ways.items():
+            taken[name].append(family_times.seconds(torch, run))
+    kernels = " ".join(step.kernel for step in kernel.explain(**arrays).steps)
+    times = {name: median(values) for name, values in taken.items()}
+    return Row(one.seed, one.kind, one.layout, str(one), kernels, total, times["kgen"], times["compile"])
+
+
+def beside_compile(torch: Any, options: argparse.Namespace) -> None:
+    """Measures, prints and writes."""
+    start, rows, skipped = time.monotonic(), list[Row](), dict[str, int]()
+    todo = list(programs(options))
+    with ProcessPoolExecutor(options.workers, get_context("spawn")) as pool:
+        size = 3 * options.workers
+        for first in range(0, len(todo), size):
+            batch = todo[first : first + size]
+            list(pool.map(compile_ahead, [p.seed for p in batch], [options.kinds] * len(batch)))
+            for one in batch:
+                if time.monotonic() - start > options.seconds:
+                    break
+                found = _tried(torch, one, skipped)
+                if found is not None:
+                    rows.append(found)
+                    print(f"{found.ratio:.2f} {1e6 * found.kgen:.1f} us {found.kernels} | {found.program}", flush=True)
+            if time.monotonic() - start > options.seconds:
+                break
+    path = options.out / "random.json"
+    if options.merge and path.exists():
+        earlier = [Row(**row) for row in json.loads(path.read_text())["rows"]]
+        rows = list({r.seed: r for r in (*earlier, *rows)}.values())
+    rows.sort(key=lambda r: r.ratio)
+    for number, row in enumerate(rows[: options.autotune]):
+        found = measure(torch, program(row.seed, tuple(options.kinds.split(","))), "max-autotune-no-cudagraphs")
+        if isinstance(found, Row):
+            rows[number] = Row(**{**asdict(row), "autotune": found.compile})
+    head = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
+    text = report(head, rows, skipped)
+    options.out.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"head": head, "skipped": skipped, "rows": [asdict(r) for r in rows]}, indent=1) + "\n")
+    (options.out / "random.md").write_text(text)
+    print(text)
+
+
+def _tried(torch: Any, one: RandomProgram, skipped: dict[str, int]) -> Row | None:
+    """The row of a program; counts why where there is none."""
+    try:
+        found = measure(torch, one)
+    except Exception as problem:  # one program must not end the run
+        found = f"{type(problem).__name__}: {str(problem)[:80]}"
+    torch.cuda.empty_cache()
+    if isinstance(found, Row):
+        return found
+    print(f"skipped ({found}): {one}", flush=True)
+    skipped[found] = skipped.get(found, 0) + 1
+    return None
+
+
+def report(head: str, rows: list[Row], skipped: dict[str, int]) -> str:
+    """The distribution and the slowest, as Markdown.  ``rows``: the slowest first."""
+    lines = [
+        f"{head}: {len(rows)} random programs beside torch.compile; ratios of speed.", "",
+        "| kind | operands | programs | geometric mean | above 1.2 | below .95 | below .8 | below .5 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    groups = sorted({(r.kind, r.layout) for r in rows})
+    for kind, layout in [("all", "all"), *groups]:
+        ratios = [r.ratio for r in rows if (kind, layout) in (("all", "all"), (r.kind, r.layout))]
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            counts = [sum(r > 1.2 for r in ratios), *(sum(r < limit for r in ratios) for limit in (0.95, 0.8, 0.5))]
+            lines.append(f"| {kind} | {layout} | {len(ratios)} | {mean:.2f} | {' | '.join(map(str, counts))} |")
+    lines += [
+        "",
+        "| ratio | us | GB/s, kgen / torch.compile | seed | program, shape and operands | kernels |",
+        "|---" * 6 + "|",
+    ]
+    for r in rows[:SHOWN]:
+        beside = "" if r.autotune is None else f", {r.autotune / r.kgen:.2f} of max-autotune"
+        rates = f"{r.bytes / r.kgen / 1e9:.0f} / {r.bytes / r.compile / 1e9:.0f}"
+        lines.append(f"| {r.ratio:.2f}{beside} | {r.kgen * 1e6:.1f} | {rates} | {r.seed} | {r.program} | {r.kernels} |")
+    lines += ["", *(f"- skipped {count}: {why}" for why, count in skipped.items())]
+    return "\n".join(lines) + "\n"
+
+
+def of_families(torch: Any, options: argparse.Namespace) -> None:
+    """Times every family, and prints where the prediction is wrong."""
+    start, found = time.monotonic(), list[family_times.Families]()
+    for one in programs(options):
+        if time.monotonic() - start > options.seconds:
+            break
+        try:
+            found.append(family_times.times(torch, one))
+        except Exception as problem:  # one program must not end the run
+            print(f"failed: {one}: {type(problem).__name__}: {str(problem)[:200]}", flush=True)
+        torch.cuda.empty_cache()
+    print(family_times.report(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no program after so many seconds")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--families", action="store_true", help="time every family of elementwise kernels instead")
+    parser.add_argument("--autotune", type=int, default=0, metavar="N", help="the N slowest beside max-autotune, too")
+    parser.add_argument("--workers", type=int, default=12, help="processes that compile")
+    parser.add_argument("--merge", action="store_true", help="keep earlier rows of other seeds")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    import torch
+
+    (of_families if options.families else beside_compile)(torch, options)
+
+
+if __name__ == "__main__":
+    main()

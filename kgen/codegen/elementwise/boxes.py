@@ -1,0 +1,346 @@
+"""The text of ``boxes`` kernels, in which a block has a box of two or three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kgen.codegen import names
+from kgen.codegen.context import (
+    BoxContext,
+    BoxLoadContext,
+    BoxLoopContext,
+    LayoutContext,
+    OffsetContext,
+    OperandContext,
+    SideContext,
+)
+from kgen.codegen.element import Argument
+from kgen.codegen.elementwise.writer import ElementWriter
+from kgen.codegen.family import Unit, Written
+from kgen.codegen.layouts import (
+    OFFSETS_32,
+    call_lines,
+    index_decomposition,
+    no_overlap_comment,
+    struct_fields,
+    sum_lines,
+)
+from kgen.codegen.spelling import storage_type
+from kgen.schedule.elementwise.boxes import BoxSchedule, padding
+from kgen.schedule.elementwise.launch import LENGTHS
+
+#: For each side, the names of an element's coordinate and of its place in the box.
+_COORDINATES, _PLACES = ("p", "q", "r"), ("u", "v", "w")
+
+
+def write_boxes(unit: Unit[BoxSchedule]) -> Written:
+    """A kernel that reads each operand along the dimension in which it is consecutive."""
+    return BoxWriter(unit).write()
+
+
+@dataclass(frozen=True)
+class BoxWriter(ElementWriter):
+    """Writes kernels in which a block has a box."""
+
+    unit: Unit[BoxSchedule]  # type: ignore[assignment]
+
+    @property
+    def schedule(self) -> BoxSchedule:
+        return self.unit.schedule
+
+    @property
+    def needs_n(self) -> bool:
+        return False
+
+    def write(self) -> Written:
+        schedule, element, parameters = self.schedule, self.element, self.parameters()
+        early = self.early()
+        late = [i for i, t in enumerate(schedule.accesses) if i not in early and t.kind not in ("scalar", "transposed")]
+        natural = tuple(range(len(schedule.box)))
+        last = self.loop(natural, (), late)
+        context = BoxContext(
+            template="boxes.cu.j2",
+            name=self.unit.name,
+            comment=self.comment(),
+            parameters=tuple(parameters.declarations),
+            block=schedule.block,
+            each=schedule.each,
+            index=self.index,
+            signed=schedule.signed,
+            group=schedule.group,
+            layout=self.layout(),
+            sides=tuple(self.side(s) for s in natural),
+            scalars=self.once("scalar"),
+            offsets=self.box_offsets(),
+            staged=self.staged(),
+            early=self.loop(natural, early, early),
+            last=last,
+            reads=self.vectors(late, written=False),
+            writes=self.vectors(late, written=True),
+            call=call_lines(element, [self.argument(a, early) for a in element.arguments]),
+            uses_index=bool(schedule.coordinates),
+        )
+        return Written(context, parameters)
+
+    def one(self, access: int) -> str:
+        return f"{self.pointer(access)}[0]"
+
+    def side(self, side: int) -> SideContext:
+        return SideContext(
+            f"{_COORDINATES[side]}_first", f"c{side}", f"layout.{LENGTHS[side][0]}", self.schedule.box[side]
+        )
+
+    # --- loops --------------------------------------------------------------------------------------
+
+    def staged(self) -> tuple[BoxLoopContext, ...]:
+        """A loop for each order in which transposed operands are read."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for i, order in enumerate(self.schedule.orders):
+            if self.schedule.accesses[i].kind == "transposed":
+                found.setdefault(order, []).append(i)
+        return tuple(self.loop(order, accesses, accesses) for order, accesses in found.items())
+
+    def loop(self, order: tuple[int, ...], loads: Sequence[int], used: Sequence[int]) -> BoxLoopContext:
+        """A loop along the last side of an order.  ``loads``: accesses that it reads early; ``used``: all of its."""
+        schedule, moving = self.schedule, order[-1]
+        places, before = list[str](), 1
+        for number, side in enumerate(order):
+            count = schedule.box[side] // (1 if number else schedule.group)
+            value = "threadIdx.x" if before == 1 else f"threadIdx.x / {before}"
+            value += "" if side == moving else f" % {count}"
+            value = f"{schedule.group} * ({value})" if schedule.group > 1 and number == 0 else value
+            places.append(f"const int {_PLACES[side]} = {value};")
+            before *= 1 if side == moving else count
+        fixed = sorted(order[:-1])
+        start = [f"const {schedule.signed} {_COORDINATES[s]} = {_COORDINATES[s]}_first + {_PLACES[s]};" for s in fixed]
+        start += [line for side in fixed for line in self.taken_apart(side, used)]
+        start += self.starts(used, order)
+        inside = " && ".join(f"{_COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order)))
+        at = f"{_COORDINATES[moving]} = {_COORDINATES[moving]}_first + {self.place(moving, order)}"
+        return BoxLoopContext(
+            tuple(places), tuple(start), f"const {schedule.signed} {at};", inside,
+            (*self.taken_apart(moving, used), *self.inner_offsets(used, order)),
+            tuple(self.load(i, order) for i in loads),
+        )  # fmt: skip
+
+    def place(self, side: int, order: tuple[int, ...]) -> str:
+        """The place of group ``k`` along a side of the box."""
+        place = _PLACES[side]
+        return f"{place} + {self.schedule.step(order)} * k" if side == order[-1] else place
+
+    def taken_apart(self, side: int, used: Sequence[int]) -> list[str]:
+        """Lines that take the coordinate along a side of several dimensions apart, where one needs it."""
+        schedule = self.schedule
+        count, dims = schedule.sides[side], set(schedule.dims(side))
+        indexed = dims & {d for _, d in schedule.coordinates}
+        if count == 1 or not (
+            indexed or any(dims & set(schedule.walked(i)) and schedule.along[i] != side for i in used)
+        ):
+            return []
+        letter, prefix = _COORDINATES[side], f"{LENGTHS[side][0]}_"
+        names_ = letter, f"{letter}_rest"
+        return index_decomposition(count, set(range(count)), schedule.index_bits == 64, letter, names_, prefix)
+
+    # --- places -------------------------------------------------------------------------------------
+
+    def coordinate(self, dimension: int) -> str:
+        """The name of the coordinate of a dimension."""
+        for side, count in enumerate(self.schedule.sides):
+            dims = self.schedule.dims(side)
+            if dimension in dims:
+                return _COORDINATES[side] + (str(dims.index(dimension)) if count > 1 else "")
+        return f"c{len(self.schedule.sides) + self.schedule.rest.index(dimension)}"
+
+    def strides(self, access: int) -> Iterator[tuple[int | None, str, str]]:
+        """For each stride of an access: the side (None: no side has the dimension), the coordinate, the stride."""
+        schedule, planned = self.schedule, self.schedule.accesses[access]
+        if planned.pattern is None:
+            return
+        for number, d in enumerate(schedule.walked(access)):
+            side = next((s for s in range(len(schedule.sides)) if d in schedule.dims(s)), None)
+            own = side is not None and side == schedule.along[access]
+            name = _COORDINATES[side] if own and side is not None else self.coordinate(d)
+            yield side, name, f"layout.{self.pattern(planned.pattern)}_stride[{number}]"
+
+    def is_even(self, access: int, moving: int) -> bool:
+        """Whether an access has one stride along the side of a loop."""
+        return len([side for side, _, _ in self.strides(access) if side == moving]) <= 1
+
+    def patterns(self, accesses: Iterable[int]) -> list[tuple[str, int]]:
+        """The distinct stride patterns of some accesses: their names, and an access that has each."""
+        found: dict[int, int] = {}
+        for i in accesses:
+            pattern = self.schedule.accesses[i].pattern
+            if pattern is not None:
+                found.setdefault(pattern, i)
+        return [(self.pattern(pattern), i) for pattern, i in found.items()]
+
+    def box_offsets(self) -> tuple[OffsetContext, ...]:
+        """The offsets of boxes along the dimensions that no side has."""
+        found: list[OffsetContext] = []
+        for label, access in self.patterns(range(len(self.schedule.accesses))):
+            terms = [f"{name} * {stride}" for side, name, stride in self.strides(access) if side is None]
+            if terms:
+                start = f"const {self.schedule.signed} {names.box(label)} = "
+                found.append(OffsetContext(sum_lines(start, terms)))
+        return tuple(found)
+
+    def starts(self, used: Sequence[int], order: tuple[int, ...]) -> list[str]:
+        """Lines with the offset of a thread's first group in each access, and the way from one group to the next."""
+        schedule, moving, lines = self.schedule, order[-1], list[str]()
+        for i in used:
+            terms = self.start_terms(i, moving)
+            lines += sum_lines(f"const {schedule.signed} {self.labels[i]}_from = ", terms or ["0"])
+        for label, access in self.patterns(used):
+            along = [stride for side, _, stride in self.strides(access) if side == moving]
+            if len(along) == 1:
+                lines.append(f"const {schedule.signed} {label}_next = {schedule.step(order)} * {along[0]};")
+        return lines
+
+    def start_terms(self, access: int, moving: int) -> list[str]:
+        """The terms of the offset of a thread's first group, in a loop along a side."""
+        strides, planned = list(self.strides(access)), self.schedule.accesses[access]
+        terms = [_COORDINATES[0]] if planned.kind == "linear" else []
+        if planned.pattern is not None and any(side is None for side, _, _ in strides):
+            terms.append(names.box(self.pattern(planned.pattern)))
+        terms += [f"{name} * {stride}" for side, name, stride in strides if side not in (None, moving)]
+        along = [stride for side, _, stride in strides if side == moving]
+        if len(along) == 1:
+            terms.append(f"({_COORDINATES[moving]}_first + {_PLACES[moving]}) * {along[0]}")
+        return terms
+
+    def inner_offsets(self, used: Sequence[int], order: tuple[int, ...]) -> list[str]:
+        """Lines with the offsets along a side of several dimensions that an access does not run along."""
+        moving, lines = order[-1], list[str]()
+        for label, access in self.patterns(used):
+            if not self.is_even(access, moving):
+                terms = [f"{name} * {stride}" for side, name, stride in self.strides(access) if side == moving]
+                lines += sum_lines(f"const {self.schedule.signed} {names.offset(label)} = ", terms)
+        return lines
+
+    def offset(self, access: int, order: tuple[int, ...]) -> str:
+        """The offset of group ``k``."""
+        pattern, found = self.schedule.accesses[access].pattern, f"{self.labels[access]}_from"
+        if pattern is None or not any(side == order[-1] for side, _, _ in self.strides(access)):
+            return found
+        label = self.pattern(pattern)
+        return f"{found} + " + (f"k * {label}_next" if self.is_even(access, order[-1]) else names.offset(label))
+
+    def address(self, access: int, order: tuple[int, ...]) -> str:
+        """The address of group ``k``."""
+        return f"{self.pointer(access)} + ({self.offset(access, order)})"
+
+    def element_of(self, access: int, order: tuple[int, ...]) -> str:
+        """Element ``j`` of group ``k`` in memory, or its only one."""
+        offset = self.offset(access, order)
+        if self.schedule.group > 1 and self.schedule.accesses[access].kind == "gather":
+            offset += f" + j * {next(stride for side, _, stride in self.strides(access) if side == 0)}"
+        return f"{self.pointer(access)}[{offset}]"
+
+    # --- operands -----------------------------------------------------------------------------------
+
+    def pack(self, access: int) -> str:
+        """The type of a group."""
+        type_, size = storage_type(self.operand(access).dtype), self.operand(access).dtype.size
+        group = self.schedule.group
+        return type_ if group == 1 else f"Pack<{type_}, {group}, {min(16, group * size)}>"
+
+    def load(self, access: int, order: tuple[int, ...]) -> BoxLoadContext:
+        label, dtype, box = self.labels[access], self.operand(access).dtype, self.schedule.box
+        shape = to_tile = ""
+        group = self.element_of(access, order)
+        if self.schedule.group > 1:
+            group = f"*reinterpret_cast<const {self.pack(access)}*>({self.address(access, order)})"
+        if self.schedule.accesses[access].kind == "transposed":
+            pad = padding(dtype.size)
+            pitch = box[0] + pad
+            shape = f"[{box[1]}][{pitch}]" if len(box) == 2 else f"[{box[2]}][{box[1] * pitch + pad}]"
+            to_tile = self.in_tile(access, order)
+        tile = f"{label}_tile{shape}"
+        return BoxLoadContext(storage_type(dtype), self.pack(access), f"{label}_in", group, tile, to_tile)
+
+    def in_tile(self, access: int, order: tuple[int, ...]) -> str:
+        """Element ``j`` of group ``k``, in an order of sides, in shared memory."""
+        places = [self.place(side, order) for side in range(len(order))]
+        if self.schedule.group > 1:
+            places[order[0]] += " + j"
+        tile = f"{self.labels[access]}_tile"
+        if len(places) == 2:
+            return f"{tile}[{places[1]}][{places[0]}]"
+        pitch = self.schedule.box[0] + padding(self.operand(access).dtype.size)
+        return f"{tile}[{places[2]}][{pitch} * ({places[1]}) + {places[0]}]"
+
+    def vectors(self, late: Iterable[int], *, written: bool) -> tuple[OperandContext, ...]:
+        """The operands that the last loop reads or writes in groups."""
+        found: list[OperandContext] = []
+        natural = tuple(range(len(self.schedule.box)))
+        for i in late:
+            access = self.step.accesses[i]
+            is_group = self.schedule.group > 1 and self.schedule.accesses[i].kind == "linear"
+            if is_group and (access.writes if written else access.reads):
+                label, type_ = self.labels[i], storage_type(self.operand(i).dtype)
+                name = names.new_vector(label) if written and access.reads else names.vector(label)
+                found.append(OperandContext(self.address(i, natural), type_, name, self.pack(i)))
+        return tuple(found)
+
+    def early(self) -> tuple[int, ...]:
+        """The accesses that are read into registers before the block waits for what others read, if they fit."""
+        schedule = self.schedule
+        found = [
+            i
+            for i, (t, s) in enumerate(zip(self.step.accesses, schedule.accesses, strict=True))
+            if t.reads and not t.writes and (s.kind == "linear" or (s.kind == "gather" and schedule.group == 1))
+        ]
+        registers = sum(schedule.each * -(-schedule.group * self.operand(i).dtype.size // 4) for i in found)
+        return tuple(found) if registers <= schedule.target.tuning.elementwise.prefetch_registers else ()
+
+    def argument(self, argument: Argument, early: Iterable[int]) -> str:
+        if argument.kind in ("scalar", "size"):
+            return argument.name
+        if argument.kind == "index":
+            return self.coordinate(dict(self.schedule.coordinates)[int(argument.key)])
+        access, group = int(argument.key), self.schedule.group
+        label, element = self.labels[access], ".at[j]" if group > 1 else ""
+        natural = tuple(range(len(self.schedule.box)))
+        match self.schedule.accesses[access].kind:
+            case "scalar":
+                return argument.name
+            case "transposed":
+                return self.in_tile(access, natural)
+            case _ if access in early:
+                return f"{label}_in[k]{element}"
+            case "linear" if group > 1:
+                written = argument.kind == "write" and self.step.accesses[access].reads
+                return (names.new_vector(label) if written else names.vector(label)) + element
+            case _:
+                return self.element_of(access, natural)
+
+    # --- the layout struct, and comments ------------------------------------------------------------
+
+    def layout(self) -> LayoutContext:
+        schedule = self.schedule
+        rank = len(schedule.sides) + len(schedule.rest)
+        lines = index_decomposition(rank, set(range(rank)), schedule.index_bits == 64, letters=("c", "rest"))
+        comment = f"Where the elements lie: {schedule.rank} dimensions, those of the sides first; strides in elements."
+        return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
+
+    def comment(self) -> tuple[str, ...]:
+        schedule = self.schedule
+        note = "" if schedule.index_bits == 32 else " Indices are 64-bit."
+        box = " x ".join(map(str, schedule.box))
+        text = [
+            f"Boxes of {box} elements, one a block; {names.listed(self.by_kind('transposed'))} read along another side "
+            f"than the output, by way of shared memory.{note}",
+            f"Launch: a block of {schedule.block} threads for each box, along the fastest dimension first.",
+            *([] if note else [OFFSETS_32]),
+            *([f"Aligned to groups of {schedule.group} elements, which move at once."] if schedule.group > 1 else []),
+        ]
+        for kind, what in (
+            ("column", "The same along the fastest dimension"),
+            ("scalar", "A single element, the same for all"),
+            ("gather", "Not consecutive along the fastest dimension"),
+        ):
+            found = self.by_kind(kind)
+            text += [f"{what}: {names.listed(found)}."] if found else []
+        return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.step, schedule)])

@@ -1,0 +1,160 @@
+"""What an elementwise kernel costs: predicted from the memory that its warps, blocks and waves of blocks touch.
+
+Four things bound a kernel: bytes from memory, sectors between L2 and the SMs, lines that loads and stores touch, and
+instructions.  Each is counted for the walk of a schedule; ``CostModel`` (``kgen/schedule/tuning.py``) has the rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.target import SECTOR, WARP
+from kgen.schedule.tuning import CostModel
+
+LINE = 128  # bytes: what one access of a warp to L1 reaches at once
+
+Extents = tuple[float, ...]  #: how far something reaches along each dimension of the space
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """How the warps of a kernel move one operand.
+
+    ``warp``: what a warp covers before it goes on.  ``requests``: accesses that it takes for that.  ``size``: of an
+    element, in bytes.  ``strides``: in elements.  ``misaligned``: whether runs begin anywhere in a sector.
+    """
+
+    warp: Extents
+    requests: float
+    size: int
+    strides: Sequence[float]
+    misaligned: bool
+    reads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How a kernel walks its space.
+
+    ``block``: what a block covers.  ``order``: in which order of dimensions blocks follow each other.  ``traffic``: of
+    each operand.  ``instructions``: for each element.  ``used``: the fraction of lanes with work.  ``threads``: of a
+    block.  ``each``: how often a warp covers what ``traffic`` says, with all loads in flight.  ``waits``: how often a
+    block waits for memory before it ends.  ``shared``: accesses of shared memory for each element.
+    """
+
+    space: IterationSpace
+    block: Extents
+    order: Sequence[int]
+    traffic: Sequence[Traffic]
+    instructions: float
+    used: float
+    threads: int
+    each: int = 1
+    waits: int = 1
+    shared: float = 0
+
+
+def coarse(space: IterationSpace) -> IterationSpace:
+    """The space with extents and strides of two significant bits, without signs: all spaces that are alike in these
+    have the same cost.
+    """
+    strides = tuple(tuple(map(_rounded, of_operand)) for of_operand in space.strides)
+    return IterationSpace(tuple(map(_rounded, space.shape)), strides, space.axes)
+
+
+def _rounded(number: int) -> int:
+    """The middle of the numbers that have the same first bits."""
+    size = abs(number)
+    step = 1 << max(0, size.bit_length() - 2)
+    return int(size // step) * step + step // 2
+
+
+def run(extents: Sequence[float], order: Iterable[int], shape: Sequence[int], elements: float) -> Extents:
+    """How far ``elements`` reach that begin with a box of ``extents`` and go on in an order of dimensions."""
+    found = list(extents)
+    left = elements / prod(extents)
+    for d in order:
+        more = min(max(left, 1.0), shape[d] / found[d])
+        found[d] *= more
+        left /= more
+    return tuple(found)
+
+
+def pieces(t: Traffic, extents: Extents, unit: int) -> float:
+    """The aligned pieces of ``unit`` bytes that an operand has in a box."""
+    span, count = float(t.size), 1.0
+    for step, n in sorted((s * t.size, n) for s, n in zip(t.strides, extents, strict=True) if s and n > 1):
+        if step <= max(span, unit):
+            span = max(span, (n - 1) * step + span)
+        else:
+            count *= n
+    whole = max(1.0, span / unit)
+    return count * (whole + (1 - t.size / unit if t.misaligned and span < 64 * unit else 0))
+
+
+def touched(t: Traffic) -> float:
+    """Lines that each access of a warp touches: its lanes are as far apart as the elements of a group reach."""
+    apart = max(1.0, prod(t.warp) / WARP)
+    first = t.warp[0]
+    steps = (t.strides[0] * min(apart, first), *t.strides[1:])
+    lanes = (max(1.0, first / apart), *t.warp[1:])
+    return max(
+        1.0,
+        min(WARP, pieces(replace(t, strides=steps, size=t.size), lanes, LINE)),
+        t.size * prod(t.warp) / t.requests / LINE,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a launch takes: bytes from memory, bytes between L2 and the SMs, lines of loads and stores, instructions of
+    warps, and those that access shared memory; bytes that all resident threads wait for at once; and how often a block
+    waits.
+    """
+
+    memory: float
+    l2: float
+    lines: float
+    instructions: float
+    shared: float
+    flying: float
+    waits: int
+
+
+def count(walk: Walk, model: CostModel) -> Counts:
+    """What a launch takes of a device."""
+    shape = walk.space.shape
+    total = prod(shape)
+    covered = prod(walk.block)
+    blocks = max(1.0, total / covered)
+    chunk = run(walk.block, walk.order, shape, max(covered, model.cache / sum(t.size for t in walk.traffic)))
+    chunks = max(1.0, total / prod(chunk))
+    memory = l2 = lines = flying = 0.0
+    for t in walk.traffic:
+        of_block = pieces(t, walk.block, SECTOR) * blocks * SECTOR
+        memory += min(pieces(t, chunk, SECTOR) * chunks * SECTOR, of_block)
+        l2 += of_block
+        lines += t.requests * touched(t) * total / walk.used / prod(t.warp)
+        flying += pieces(t, t.warp, SECTOR) * SECTOR / WARP * walk.each if t.reads else 0
+    instructions = walk.instructions * total / walk.used / WARP
+    shared = walk.shared * total / walk.used / WARP
+    return Counts(
+        memory, l2, lines, instructions, shared, flying * min(model.threads, blocks * walk.threads), walk.waits
+    )
+
+
+def predict(walk: Walk, model: CostModel) -> float:
+    """Seconds of one launch."""
+    c = count(walk, model)
+    parts = (
+        c.memory / (min(model.memory, c.flying / model.latency) if c.flying else model.memory),
+        c.l2 / model.l2,
+        c.lines / model.lines,
+        c.instructions / model.issue,
+        c.shared / model.shared,
+    )
+    busy = float(sum(part**model.overlap for part in parts) ** (1 / model.overlap))
+    return model.launch + c.waits * model.latency + busy

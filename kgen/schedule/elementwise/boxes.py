@@ -1,0 +1,273 @@
+"""Kernels that take a box of two or three dimensions a block, for operands that run along different dimensions.
+
+A side of a box is a run of dimensions that are one in memory for the operands that run along this side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from math import prod
+
+from kgen.layout.iterator import IterationSpace
+from kgen.layout.kinds import LayoutKind, index_bits
+from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
+from kgen.schedule.elementwise.reasons import index_width_reason, listed
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.schedule import AccessKind, AccessSchedule, Schedule
+from kgen.schedule.target import SECTOR, WORD
+
+
+@dataclass(frozen=True, slots=True)
+class BoxSchedule(Schedule):
+    """``sides``: how many dimensions of the space each side has, the first ones of the space.  ``box``: elements of a
+    block along each side, powers of two.  ``along``: the side along which each access runs.  ``orders``: the order of
+    the sides in which each access is read, the fastest first.
+    """
+
+    sides: tuple[int, ...] = ()
+    box: tuple[int, ...] = ()
+    along: tuple[int, ...] = ()
+    orders: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def each(self) -> int:
+        """Groups that a thread takes."""
+        return prod(self.box) // self.block // self.group
+
+    def step(self, order: Sequence[int]) -> int:
+        """How far a thread goes along the last side of an order from one of its groups to the next."""
+        return self.block * self.group // prod(self.box[side] for side in order[:-1])
+
+    def dims(self, side: int) -> range:
+        """The dimensions of the space that a side has."""
+        start = sum(self.sides[:side])
+        return range(start, start + self.sides[side])
+
+    @property
+    def rest(self) -> range:
+        """The dimensions that no side has: a block has one element of each."""
+        return range(sum(self.sides), self.rank)
+
+    def walked(self, access: int) -> tuple[int, ...]:
+        """The dimensions whose strides give the offset of an access; its own side is one dimension."""
+        return _walked(self.accesses[access].kind, self.along[access], self.sides, self.rank)
+
+
+def _walked(kind: AccessKind, along: int, sides: Sequence[int], rank: int) -> tuple[int, ...]:
+    found: list[int] = []
+    start = 0
+    for side, count in enumerate(sides):
+        if side != along:
+            found += range(start, start + count)
+        elif kind in ("gather", "transposed"):
+            found.append(start)
+        start += count
+    return (*found, *range(start, rank))
+
+
+def padding(itemsize: int) -> int:
+    """Elements after each row of a box in shared memory, so that neighbouring rows begin in different banks."""
+    return max(1, WORD // itemsize)
+
+
+def boxes(facts: Facts) -> Choice | None:
+    """Some inputs run along other dimensions than the outputs: they go through boxes in shared memory."""
+    along = _directions(facts)
+    if not any(along):
+        return None
+    dims, along = _sides(facts, along)
+    space = _reordered(facts.space, [d for side in dims for d in side])
+    sides = tuple(map(len, dims))
+    kinds = [_kind(facts, i, side) for i, side in enumerate(along)]
+    staged = sum(size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed")
+    tuning = facts.tuning.elementwise
+    orders = _orders(facts, along, dims)
+    group = _group(facts, dims, along, orders)
+    box = _best_box(facts, dims, orders, group, staged)
+    if box is None:
+        return None
+    schedule = BoxSchedule(
+        "boxes", tuning.block, group, len(space.shape), index_bits(space, facts.itemsizes),
+        _accesses(facts, space, kinds, along, sides), replace(facts, space=space).coordinates, target=facts.target,
+        sides=sides, box=box, along=along, orders=orders,
+    )  # fmt: skip
+    names = [facts.names[i] for i, kind in enumerate(kinds) if kind == "transposed"]
+    size = " x ".join(map(str, box))
+    reason = f"boxes: {listed(names)} consecutive along another dimension, read in that order by boxes of {size}"
+    gathered = [facts.names[i] for i, kind in enumerate(kinds) if kind == "gather"]
+    more = (f"{listed(gathered)} not consecutive",) if gathered else ()
+    return Choice(schedule, space, (reason, *more, index_width_reason(schedule)))
+
+
+def _best_box(
+    facts: Facts, dims: Sequence[Sequence[int]], orders: Sequence[tuple[int, ...]], group: int, staged: int
+) -> tuple[int, ...] | None:
+    """The box that touches the fewest sectors.  ``staged``: bytes an element of operands in shared memory.
+
+    In every order, threads cover all sides but the last at once, so that each steps along that one.
+    """
+    tuning = facts.tuning.elementwise
+    once = tuning.block * group
+    found = [
+        box
+        for each in tuning.box_groups
+        if once * each * staged * 5 // 4 <= tuning.tile_bytes and each * group <= tuning.box_elements
+        for box in _boxes(once * each, len(dims), group)
+        if all(prod(box[side] for side in order[:-1]) <= once for order in orders)
+    ]
+    return min(found, key=partial(_sectors, facts, dims), default=None)
+
+
+def _directions(facts: Facts) -> tuple[int, ...]:
+    """For each access the dimension that it is read along: the fastest one of the outputs, or its own fastest.
+
+    Where the fastest has less than a sector of elements, the next one counts.
+    """
+    found: list[int] = []
+    for i, access in enumerate(facts.step.accesses):
+        steps = [abs(facts.step_along(i, d)) for d in range(len(facts.space.shape))]
+        own = sorted((d for d, s in enumerate(steps) if s), key=steps.__getitem__)
+        if len(own) > 1 and own[0] == 0 and facts.space.shape[0] * facts.itemsizes[i] < SECTOR:
+            own = [own[1] if own[1] > 1 else 0]
+        found.append(0 if access.writes or steps[0] == 0 else own[0])
+    return tuple(found)
+
+
+def _sides(facts: Facts, directions: Sequence[int]) -> tuple[list[list[int]], tuple[int, ...]]:
+    """The dimensions of each side, and the side of each access.
+
+    A side begins at the dimension that its operands are read along, and goes on with those that continue it.  Of more
+    than two dimensions besides the fastest, those with the most bytes an element are sides.
+    """
+    bytes_of: dict[int, int] = {}
+    for size, d in zip(facts.itemsizes, directions, strict=True):
+        bytes_of[d] = bytes_of.get(d, 0) + size
+    others = sorted((d for d in bytes_of if d), key=lambda d: -bytes_of[d])[:2]
+    sides = [[d] for d in (0, *others)]
+    along = tuple(others.index(d) + 1 if d in others else 0 for d in directions)
+    grown = True
+    while grown:
+        grown = False
+        for number, side in enumerate(sides):
+            more = _next(facts, sides, number, along)
+            side += more
+            grown = grown or bool(more)
+    return sides, along
+
+
+def _next(facts: Facts, sides: Sequence[list[int]], number: int, along: Sequence[int]) -> list[int]:
+    """A dimension that continues a side for all operands that run along it, if there is one."""
+    side, shape = sides[number], facts.space.shape
+    length = prod(shape[d] for d in side)
+    if length >= facts.tuning.elementwise.longest_side:
+        return []
+    members = [i for i, s in enumerate(along) if s == number]
+    taken = {d for one in sides for d in one}
+    continues = (
+        d
+        for d in range(len(shape))
+        if d not in taken and all(facts.step_along(i, d) == facts.step_along(i, side[0]) * length for i in members)
+    )
+    return list(islice(continues, 1))
+
+
+def _reordered(space: IterationSpace, first: Sequence[int]) -> IterationSpace:
+    """The space with some dimensions first."""
+    order = [*first, *(d for d in range(len(space.shape)) if d not in first)]
+    return IterationSpace(
+        tuple(space.shape[d] for d in order),
+        tuple(tuple(strides[d] for d in order) for strides in space.strides),
+        tuple(space.axes[d] for d in order),
+    )
+
+
+def _kind(facts: Facts, access: int, side: int) -> AccessKind:
+    if facts.classes[access] is LayoutKind.SCALAR:
+        return "scalar"
+    if side:
+        return "transposed"
+    step = facts.step_along(access, 0)
+    return "linear" if step == 1 else "column" if step == 0 else "gather"
+
+
+def _accesses(
+    facts: Facts, space: IterationSpace, kinds: Sequence[AccessKind], along: Sequence[int], sides: Sequence[int]
+) -> tuple[AccessSchedule, ...]:
+    patterns: list[tuple[object, ...]] = []  # no dict: strides may be traced, and hashing takes their value
+    found: list[AccessSchedule] = []
+    for i, kind in enumerate(kinds):
+        dims = _walked(kind, along[i], sides, len(space.shape))
+        strides = tuple(space.strides[i][d] if space.shape[d] != 1 else 0 for d in dims)
+        has = kind != "scalar" and any(strides)
+        if has and (dims, strides) not in patterns:
+            patterns.append((dims, strides))
+        pattern = patterns.index((dims, strides)) if has else None
+        found.append(AccessSchedule(kind, pattern=pattern, restrict=not facts.aliased[i]))
+    return tuple(found)
+
+
+def _boxes(elements: int, sides: int, least: int) -> Iterator[tuple[int, ...]]:
+    """Boxes of so many elements, of powers of two a side, none below ``least``."""
+    if sides == 1:
+        yield (elements,)
+        return
+    side = max(2, least)
+    while side <= elements // max(2, least) ** (sides - 1):
+        for rest in _boxes(elements // side, sides - 1, least):
+            yield (side, *rest)
+        side *= 2
+
+
+def _group(facts: Facts, dims: Sequence[Sequence[int]], along: Sequence[int], orders: Sequence[tuple[int, ...]]) -> int:
+    """Elements that move at once: those of a word in the narrowest operand, if all operands are aligned to that."""
+    moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
+    group = max(1, WORD // min(facts.itemsizes[i] for i in moved))
+    whole = all(prod(facts.space.shape[d] for d in side) % group == 0 for side in dims)
+    if facts.coordinates or not whole or any(order[0] != own for order, own in zip(orders, along, strict=True)):
+        return 1
+    return group if all(_moves_by(facts, i, dims[along[i]], group) for i in moved) else 1
+
+
+def _moves_by(facts: Facts, access: int, side: Sequence[int], group: int) -> bool:
+    """Whether an access moves by aligned groups along its side, or is read element by element anyway."""
+    first = facts.step_along(access, side[0])
+    if side[0] == 0 and first != 1 and not facts.step.accesses[access].writes:
+        return True
+    others = [facts.step_along(access, d) for d in range(len(facts.space.shape)) if d not in side]
+    aligned = facts.addresses[access] % (group * facts.itemsizes[access]) == 0
+    return first == 1 and aligned and not any(step % group for step in others)
+
+
+def _orders(facts: Facts, along: Sequence[int], dims: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """The sides in the order in which each access is read: by its strides where it runs along another side."""
+    sides = range(len(dims))
+    found: list[tuple[int, ...]] = []
+    for i, own in enumerate(along):
+        steps = [abs(facts.step_along(i, side[0])) for side in dims]
+        first = [0] if own and 0 < steps[0] < steps[own] else []
+        found.append((*first, own, *(s for s in sides if s != own and s not in first)) if own else tuple(sides))
+    return tuple(found)
+
+
+def reach(dims: Sequence[Sequence[int]], shape: Sequence[int], box: Sequence[float]) -> Extents:
+    """How far a box reaches along each dimension of the space."""
+    found: Extents = (1.0,) * len(shape)
+    for side, elements in zip(dims, box, strict=True):
+        found = run(found, side, shape, prod(found) * min(elements, prod(shape[d] for d in side)))
+    return found
+
+
+def _sectors(facts: Facts, dims: Sequence[Sequence[int]], box: Sequence[int]) -> float:
+    """Sectors of memory that boxes touch for each element, with what boxes at the ends lack."""
+    space = coarse(facts.space)
+    extents = reach(dims, space.shape, box)
+    touched = sum(
+        pieces(Traffic(extents, 1, size, strides, misaligned=facts.is_misaligned(i), reads=True), extents, SECTOR)
+        for i, (size, strides) in enumerate(zip(facts.itemsizes, space.strides, strict=True))
+    )
+    lengths = [prod(space.shape[d] for d in side) for side in dims]
+    whole = prod(-(-n // b) * b / n for n, b in zip(lengths, box, strict=True))
+    return touched / prod(extents) * whole * (1 + facts.tuning.elementwise.block_cost / prod(box))

@@ -1,0 +1,37 @@
+"""The choice among families where all operands run along the fastest dimension of the outputs, if they vary along it.
+
+The layouts decide: no time has to be predicted, because every family reads memory in the same order.
+"""
+
+from __future__ import annotations
+
+from kgen.layout.kinds import LayoutKind
+from kgen.schedule.elementwise.groups import is_shifted
+from kgen.schedule.elementwise.linear import flat, has_whole_rows
+from kgen.schedule.facts import Facts
+
+
+def in_order(facts: Facts) -> str:
+    """The name of the family."""
+    tuning, width = facts.tuning.elementwise, facts.space.shape[0]
+    if not has_whole_rows(facts) and not _shifts_long_rows(facts):
+        choice = flat(facts)
+        # Offsets of 64 bits cost less where they are computed once for each group of a row.
+        if choice is not None and (choice.schedule.index_bits == 32 or width < tuning.shortest_shifted_row):
+            return "flat"
+    # Where nothing that is written is consecutive, neighbouring threads had better take neighbouring elements.
+    written = [i for i, t in enumerate(facts.step.accesses) if t.writes]
+    scatters = all(facts.step_along(i, 0) != 1 for i in written)
+    return "strided" if scatters or width < tuning.shortest_row else "rows"
+
+
+def _shifts_long_rows(facts: Facts) -> bool:
+    """Whether an input has long rows of narrow elements that differ from row to row."""
+    return facts.space.shape[0] >= facts.tuning.elementwise.shortest_shifted_row and any(
+        c is LayoutKind.STRIDED
+        and facts.step_along(i, 0) == 1
+        and is_shifted(facts.itemsizes[i], facts.group)
+        # An operand that is broadcast over all rows is read from the cache.
+        and any(facts.step_along(i, d) for d in range(1, len(facts.space.shape)))
+        for i, c in enumerate(facts.classes)
+    )

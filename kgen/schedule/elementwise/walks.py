@@ -1,0 +1,152 @@
+"""How elementwise kernels walk their space, for predictions of their cost."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from kgen.dtypes import FLOAT64
+from kgen.ir.ops import EXACT
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.cost import Extents, Traffic, Walk, coarse, run
+from kgen.schedule.elementwise.boxes import BoxSchedule, reach
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.schedule import AccessSchedule
+from kgen.schedule.target import WARP
+
+#: Instructions of an op, and those of a function that is not exact; twice as many in float64.
+_FEW = {"load": 0, "store": 0, "const": 0, "scalar": 0, "div": 12, "floordiv": 20, "mod": 20}
+_FUNCTION = 16
+#: Instructions that find the coordinates of an index for each dimension, with 32 bits and with 64.
+_DIVISION = {32: 5, 64: 40}
+
+#: Instructions that load or store an element that belongs to no whole group.
+_ALONE = 6
+
+
+def arithmetic(facts: Facts) -> float:
+    """Instructions that compute one element."""
+    return sum(
+        (_FEW.get(op.name, 1) if op.name in EXACT else _FUNCTION) * (2 if op.dtype is FLOAT64 else 1)
+        for op in facts.step.graph.ops
+    )
+
+
+def _traffic(facts: Facts, space: IterationSpace, access: int, warp: Extents, requests: float) -> Traffic:
+    size, reads = facts.itemsizes[access], facts.step.accesses[access].reads
+    return Traffic(warp, requests, size, space.strides[access], facts.is_misaligned(access), reads)
+
+
+def _requests(planned: AccessSchedule, size: int, group: int) -> float:
+    """Accesses of a warp for one group of each lane."""
+    if planned.kind in ("scalar", "column"):
+        return 1
+    if planned.kind == "shifted":
+        return 2
+    whole = planned.kind == "vector" and planned.alignment >= min(16, group * size)
+    return max(1.0, group * size / 16) if whole else group
+
+
+def linear_walk(facts: Facts, choice: Choice) -> Walk:
+    """Groups over all elements in order; in ``strided`` the elements of a thread are a block apart."""
+    schedule, space = choice.schedule, coarse(choice.space)
+    rank = len(space.shape)
+    apart = schedule.template == "strided"
+    group, order, start = 1 if apart else schedule.group, range(rank), (1.0,) * rank
+    warp = run(start, order, space.shape, WARP * group)
+    traffic = [
+        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group))
+        for i, t in enumerate(schedule.accesses)
+    ]
+    found = any(t.kind == "strided" for t in schedule.accesses)
+    division = _DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns if found else 0
+    instructions = arithmetic(facts) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
+    block = run(start, order, space.shape, schedule.block * group)
+    return Walk(space, block, order, traffic, instructions, 1.0, schedule.block, schedule.group if apart else 1)
+
+
+def rows_walk(facts: Facts, choice: Choice) -> Walk:
+    """Groups of rows; across: one group of each of neighbouring rows."""
+    schedule, space = choice.schedule, coarse(choice.space)
+    shape, rank = space.shape, len(space.shape)
+    group = min(schedule.group, shape[0])
+    order = (1, 0, *range(2, rank)) if schedule.across else tuple(range(rank))
+    start = (float(group), *(1.0 for _ in range(rank - 1)))
+    warp = run(start, order, shape, WARP * group)
+    traffic = [
+        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group))
+        for i, t in enumerate(schedule.accesses)
+    ]
+    division = _DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns + 12
+    instructions = arithmetic(facts) + division / group + sum(t.requests for t in traffic) * 2 / group
+    if (
+        choice.space.shape[0] % schedule.group or schedule.anchor is not None
+    ):  # a warp with the end of a row takes that element by element
+        ends = group if schedule.anchor is not None else schedule.group / 2
+        alone = arithmetic(facts) + _ALONE * len(traffic)
+        instructions += min(1.0, WARP * group / shape[0]) * ends * alone / group
+    used = shape[0] / (ceil(shape[0] / schedule.group) * schedule.group)
+    block = run(start, order, shape, schedule.block * group)
+    return Walk(space, block, order, traffic, instructions, used, schedule.block)
+
+
+def tiles_walk(facts: Facts, choice: Choice) -> Walk:
+    """Square tiles of the first two dimensions."""
+    schedule, space = choice.schedule, coarse(choice.space)
+    group, side = schedule.group, schedule.target.tuning.elementwise.tile_side * schedule.group
+    ends = [min(n, side) for n in space.shape[:2]]
+    rest = [1.0] * (len(space.shape) - 2)
+    ragged = any(n % group for n in choice.space.shape[:2]) or schedule.anchor is not None
+    traffic: list[Traffic] = []
+    for i, t in enumerate(schedule.accesses):
+        own = 1 if t.kind == "transposed" else 0
+        across = min(ends[own], side)
+        down = min(ends[1 - own], WARP * group / across)
+        warp = (across, down, *rest) if own == 0 else (down, across, *rest)
+        requests = group if ragged else _requests(t, facts.itemsizes[i], group)
+        traffic.append(_traffic(facts, space, i, warp, requests))
+    used = prod(n / (ceil(n / side) * side) for n in space.shape[:2])
+    instructions = arithmetic(facts) + (30 if ragged else 6) + 20 / group
+    staged = sum(t.kind == "transposed" for t in schedule.accesses) * (group if ragged else 1)
+    block = (float(ends[0]), float(ends[1]), *rest)
+    return Walk(
+        space,
+        block,
+        range(len(space.shape)),
+        traffic,
+        instructions,
+        used,
+        schedule.block,
+        waits=2,
+        shared=2 * staged / group,
+    )
+
+
+def boxes_walk(facts: Facts, choice: Choice) -> Walk:
+    """Boxes; each operand in the order of its own side."""
+    schedule, space = choice.schedule, coarse(choice.space)
+    assert isinstance(schedule, BoxSchedule)
+    shape = space.shape
+    dims = [schedule.dims(side) for side in range(len(schedule.sides))]
+    lengths = [prod(shape[d] for d in side) for side in dims]
+
+    def first(order: tuple[int, ...]) -> Extents:
+        """What a warp has of a box at once, in an order of sides."""
+        left, found = float(WARP * schedule.group), [1.0] * len(dims)
+        for side in order:
+            found[side] = min(left, schedule.box[side], lengths[side])
+            left = max(1.0, left / found[side])
+        return reach(dims, shape, found)
+
+    traffic = [
+        _traffic(facts, space, i, first(order), 1 if t.kind != "gather" else schedule.group)
+        for i, (order, t) in enumerate(zip(schedule.orders, schedule.accesses, strict=True))
+    ]
+    used = prod(n / (ceil(n / b) * b) for n, b in zip(lengths, schedule.box, strict=True))
+    divided = [sum(n - 1 for s, n in enumerate(schedule.sides) if s != own) for own in {*schedule.along, 0}]
+    moved = sum(t.kind not in ("scalar", "column") for t in schedule.accesses)
+    staged = sum(t.kind == "transposed" for t in schedule.accesses)
+    a_group = 2 * moved + 2 + _DIVISION[schedule.index_bits] * (sum(divided) + divided[0])
+    instructions = arithmetic(facts) + a_group / schedule.group + 2 * staged + 60 / (schedule.each * schedule.group)
+    order = [d for side in dims for d in side] + list(schedule.rest)
+    block = reach(dims, shape, schedule.box)
+    return Walk(space, block, order, traffic, instructions, used, schedule.block, schedule.each, 2, shared=2 * staged)

@@ -1,0 +1,50 @@
+"""Predicted times: what is counted, and which kernels are chosen by it."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgen
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.cost import Traffic, coarse, pieces
+
+SECTOR = 32
+
+
+def traffic(size: int, *strides: int, misaligned: bool = False) -> Traffic:
+    return Traffic((1.0,) * len(strides), 1, size, strides, misaligned, reads=True)
+
+
+@pytest.mark.parametrize(
+    ("operand", "extents", "sectors"),
+    [
+        (traffic(4, 1, 1000), (1000, 8), 1000),  # whole rows are one run
+        (traffic(4, 1, 2000), (16, 8), 16),  # 8 runs of 2 sectors
+        (traffic(4, 1, 2001, misaligned=True), (16, 8), 8 * (2 + 7 / 8)),  # which begin anywhere
+        (traffic(2, 4096, 1), (32, 4), 32),  # 4 elements side by side, 32 times
+        (traffic(2, 0, 1), (32, 16), 1),  # the same for all of the first dimension
+        (traffic(4, 2, 1000), (16, 1), 4),  # every second element
+    ],
+)
+def test_sectors_of_a_box(operand: Traffic, extents: tuple[float, ...], sectors: float) -> None:
+    """By hand: the distinct sectors that the elements of a box lie in."""
+    assert pieces(operand, extents, SECTOR) == pytest.approx(sectors, rel=0.05)
+
+
+def test_spaces_that_are_alike_have_one_cost() -> None:
+    """Two significant bits decide, and no sign."""
+    one, other = (IterationSpace((n, 7), ((1, -n),), ((0,), (1,))) for n in (1030, 1500))
+    assert coarse(one) == coarse(other)
+    assert coarse(IterationSpace((1600, 7), ((1, 1600),), ((0,), (1,)))) != coarse(one)
+
+
+def test_explain_prints_the_times_of_all_families() -> None:
+    """The least first, and that one is the kernel's."""
+    shape = (4096, 4096)
+    found = kgen.jit("out = a + b").explain(kgen.spec(shape, "f32"), kgen.spec(shape, "f32", (1, 4096)))
+    costs = found.steps[0].costs
+    assert [seconds for _, seconds in costs] == sorted(seconds for _, seconds in costs)
+    assert {name for name, _ in costs} == {"boxes", "tiled", "flat", "rows", "strided"}
+    assert found.steps[0].schedule["template"] == costs[0][0]
+    assert "predicted time: " in str(found)
+    assert "predicted time: " not in str(kgen.jit("out = a + 1").explain(kgen.spec(shape, "f32")))
