@@ -17,6 +17,11 @@ LAYERNORM = (
     "let d = x - mean(x, axis=-1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
 )
 STATISTICS = "m = mean(x, axis=(0, 2, 3))\nv = var(x, axis=(0, 2, 3))"
+MASKED = "let s = x * 0.125 + mask\n" + SOFTMAX.replace("max(x", "max(s").replace("exp(x", "exp(s")
+GROUPNORM = (
+    "let m = mean(x, axis=(2, 3, 4), keepdims=true)\nlet v = var(x, axis=(2, 3, 4), keepdims=true)\n"
+    "out = (x - m) * rsqrt(v + 1e-5) * w + b"
+)
 QUANTISE = "scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127\nq = cast<i8, sat, rne>(x / scale)"
 
 Reference = Callable[[Any], Callable[..., Any]]
@@ -106,6 +111,35 @@ def _channels_last(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
     return {"x": x}, _statistics(torch)
 
 
+def _pixels(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+    x = torch.randint(0, 256, (512, 512, 512, 3), dtype=torch.uint8, device="cuda")
+    return {"x": x}, lambda x: (x.float().mean((0, 1, 2)), x.float().var((0, 1, 2), unbiased=False))
+
+
+def _masked(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+    shapes = {"x": (16, 16, 1024, 1024), "mask": (16, 1, 1024, 1024)}
+    args = {name: _randn(torch, *shape, dtype="bfloat16") for name, shape in shapes.items()}
+    return args, lambda x, mask: torch.softmax(x * 0.125 + mask, -1)
+
+
+def _groupnorm(torch: Any) -> tuple[dict[str, Any], Callable[..., Any]]:
+    def reference(x: Any, w: Any, b: Any) -> Any:
+        wide = x.float()
+        mean, var = wide.mean((2, 3, 4), keepdim=True), wide.var((2, 3, 4), unbiased=False, keepdim=True)
+        return ((wide - mean) * torch.rsqrt(var + 1e-5) * w + b).to(x.dtype)
+
+    args = {"x": _randn(torch, 32, 32, 8, 64, 64, dtype="float16")}
+    return args | {i: _randn(torch, 32, 8, 1, 1, dtype="float16") for i in "wb"}, reference
+
+
+def _narrow(columns: int, dtype: str) -> Workload:
+    """Sums of few columns."""
+    return _one(
+        f"sum_{columns}_columns_{dtype}", "over few columns", "out = sum(x, axis=0)", (2**26 // columns, columns),
+        lambda t: lambda x: x.sum(0), 0.95, dtype,
+    )  # fmt: skip
+
+
 def _quantise(torch: Any) -> Callable[..., Any]:
     def reference(x: Any) -> Any:
         # By a tensor: PyTorch divides by a number by multiplying with its inverse.
@@ -146,6 +180,17 @@ WORKLOADS: tuple[Workload, ...] = (
          lambda t: lambda x: x.sum(1), 1.00, "bfloat16"),
     _one("statistics_nchw", "over (N, H, W)", STATISTICS, (64, 256, 128, 128), _statistics, 1.00),
     Workload("statistics_nhwc", "over (N, H, W)", STATISTICS, _channels_last, 1.00),
+    Workload("statistics_pixels", "over (N, H, W)", STATISTICS.replace("(0, 2, 3)", "(0, 1, 2)"), _pixels, 0.95),
+    *(_narrow(columns, dtype) for dtype in ("float32", "bfloat16") for columns in range(2, 16)),
+    *(
+        _one(f"argmax_rows_bf16_{n}", "over rows", "out = argmax(x, axis=1)", (32768, n),
+             lambda t: lambda x: x.argmax(1), 1.00, "bfloat16")
+        for n in (3584, 7168)
+    ),
+    _one("var_two_axes_bf16", "over two axes", "out = var(cast<float>(x), axis=(0, 1))", (64, 9216, 384),
+         lambda t: lambda x: x.float().var((0, 1), unbiased=False), 1.03, "bfloat16"),
+    Workload("softmax_masked", "rows", MASKED, _masked, 0.98),
+    Workload("groupnorm", "rows", GROUPNORM, _groupnorm, 0.98),
     _one("quantise_rows_bf16", "rows", QUANTISE, (65536, 4096), _quantise, 0.97, "bfloat16"),
     _one("softmax_one_row_f32", "one row", SOFTMAX, (1, N), _softmax, 0.60),
     *(_rows("softmax", SOFTMAX, n, "", _softmax, _target(n), N) for n in LENGTHS),

@@ -140,7 +140,7 @@ struct Spread {
         }
         const T delta = group.mean - mean;
         distance += group.distance + delta * (delta * (T)(seen * weight));
-        mean += delta * (T)weight;
+        mean += isfinite(delta) ? delta * (T)weight : group.mean;  // infinite means add as in a sum
     }
 
     template <typename Count>
