@@ -108,7 +108,7 @@ class Family(Generic[F, S]):
     ``launch``: the launch rule.  ``write``: the kernel for a unit.  ``suffix``: the end of a kernel's name, from the
     sizes of its accesses.  ``classes``: how the kernel classifies each operand.  ``covers``: the kernels for files made
     ahead of time.  ``has_element``: whether kernels call one function for each element.  ``walk``: how a choice walks
-    its space, from which its cost is predicted; None where the first family that applies is chosen.
+    its space, from which its cost is predicted; None: it is chosen where it applies.
     """
 
     name: str

@@ -62,9 +62,14 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
     if first.walk is None or first is CONTIGUOUS:
         return choice
     found = {first.name: (first, choice), **{f.name: (f, c) for f, c in applicable}}
+    unpriced = [c for f, c in found.values() if f.walk is None]
+    if unpriced:
+        return unpriced[0]
     if BOXES.name not in found:
         return found[in_order(facts)][1]
-    costs = {name: predict(f.walk(facts, c), facts.tuning.costs) for name, (f, c) in found.items() if f.walk}
+    costs = {
+        name: predict(f.walk(facts, c), facts.tuning.costs) for name, (f, c) in found.items() if f.walk is not None
+    }
     order = sorted(costs, key=costs.__getitem__)
     return replace(found[order[0]][1], costs=tuple((name, costs[name]) for name in order))
 
