@@ -173,8 +173,9 @@ def choose_variant(
     def predicted(whole: Specialised) -> tuple[float, float]:
         """Seconds that a variant takes, and that its bytes need."""
         lowered = decide(whole, sizes, allocate(whole, sizes, here), target)
-        found = [traffic(s.schedule, s.placed.space, s.placed.itemsizes) for s in lowered.steps]
-        return sum(t.seconds(target) for t in found), sum(t.least_seconds(target) for t in found)
+        found = [(s.costs, traffic(s.schedule, s.placed.space, s.placed.itemsizes)) for s in lowered.steps]
+        seconds = sum(rates.launch + costs[0][1] if costs else t.seconds(target) for costs, t in found)
+        return seconds, sum(t.least_seconds(target) for _, t in found)
 
     taken, needed = predicted(usual)
     if taken <= rates.slow * needed:
