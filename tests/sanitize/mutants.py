@@ -18,6 +18,11 @@ class Mutant:
     new: str
     found: str
 
+    @property
+    def family(self) -> str | None:
+        """The one that is forced, where another would be chosen."""
+        return "strided" if self.call is _STRIDED else None
+
 
 def _call(text: str, out: Recipe | None = None, **inputs: Recipe) -> Call:
     name, _, value = text.partition(" = ")
@@ -58,8 +63,8 @@ MUTANTS: dict[str, Mutant] = {
     "misaligned groups": Mutant(_CONTIGUOUS, "(a_ptr + i)", "(a_ptr + i / 3)", "misaligned|wrong result"),
     "one of four": Mutant(_CONTIGUOUS, "j < 4", "j < 3", "wrong result"),
     "operands swapped": Mutant(_STRIDED, "a_v - b_v", "b_v - a_v", "wrong result"),
-    "no guard": Mutant(_STRIDED, "if (i >= n)", "if (i > n + 4096)", _OVERFLOW),
-    "guard one too far": Mutant(_STRIDED, "if (i >= n)", "if (i > n)", _OVERFLOW),
+    "no guard": Mutant(_STRIDED, "e < n;", "e < n + 4096;", _OVERFLOW),
+    "four past the end": Mutant(_STRIDED, "i + 384 < n", "i < n", _OVERFLOW),
     "strides swapped": Mutant(
         _STRIDED, "c0 * layout.b_stride[0]", "c0 * layout.b_stride[1]", f"wrong result|{_OVERFLOW}"
     ),

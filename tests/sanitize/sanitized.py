@@ -19,6 +19,7 @@ import numpy as np
 
 from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
+from tests.forced import forced
 from tests.forked import in_a_fork
 from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.batch import Batch, Collected, collecting, running
@@ -49,10 +50,10 @@ def run(calls: list[Call]) -> None:
                 check(one)
 
 
-def collect(calls: Iterable[Call], batch: Batch) -> list[Prepared]:
-    """Those that the language does not refuse."""
+def collect(calls: Iterable[Call], batch: Batch, first: int = 0) -> list[Prepared]:
+    """Those that the language does not refuse; ``first``: a number for the name of the first."""
     prepared: list[Prepared] = []
-    for number, call in enumerate(calls):
+    for number, call in enumerate(calls, first):
         try:
             one = prepare(call, f"k{number}", exact_size=True)
             with collecting(batch):
@@ -160,7 +161,10 @@ def everywhere(dtype: str, turn: int) -> None:
 def mutants() -> tuple[Batch, list[Prepared]]:
     """A file with every planted bug, compiled; and the calls that have them."""
     batch = Batch(ADDRESS)
-    prepared = collect([planted.call for planted in MUTANTS.values()], batch)
+    prepared: list[Prepared] = []
+    for number, planted in enumerate(MUTANTS.values()):
+        with forced(elementwise=planted.family):
+            prepared += collect([planted.call], batch, first=number)
     for text, planted in zip(batch.texts, MUTANTS.values(), strict=True):
         batch.edit[text] = text.replace(planted.old, planted.new)
         if batch.edit[text] == text:
@@ -173,7 +177,7 @@ def mutant(name: str) -> None:
     """A planted bug; it has to be found by the sanitizer or by its result."""
     batch, prepared = mutants()
     try:
-        with running(batch):
+        with running(batch), forced(elementwise=MUTANTS[name].family):
             check(prepared[list(MUTANTS).index(name)])
     except AssertionError as problem:
         sys.stderr.write(f"wrong result: {problem}")
