@@ -1,6 +1,6 @@
 """Measures how long kgen takes from text to CUDA text: a table, and JSON.  Needs no GPU.
 
-    python benchmarks/compiler_speed.py [--json results.json] [--gate 3]
+    python -m benchmarks.compiler_speed [--json results.json] [--gate 3]
 
 Each number is the best of several new processes (start-up) or repetitions.  ``--gate N`` exits with 1 if one of them is
 above N times its target.  CI uses 3, so that a busy machine does not fail it.

@@ -104,7 +104,7 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float:
     middle = (len(pairs) + 1) / 2
     up = sum((a - middle) * (b - middle) for a, b in zip(*ranks, strict=True))
     across = [sum((a - middle) ** 2 for a in one) for one in ranks]
-    return up / max((across[0] * across[1]) ** 0.5, 1e-30)
+    return float(up / max((across[0] * across[1]) ** 0.5, 1e-30))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

@@ -81,11 +81,11 @@ def _dense(facts: RowFacts) -> list[int]:
 
 
 def _mapping(facts: RowFacts, dense: list[int]) -> NarrowMapping | None:
-    """The thread mapping; None where columns are shorter than the rows that a block covers."""
+    """The thread mapping; None where columns are shorter than the rows of a block, or a row has no thread a column."""
     tuning, columns, group = facts.tuning.narrow_columns, facts.space.shape[1], _group(facts, dense)
     block = _block(columns, max(group, 1), tuning)
     down = block * group // columns
-    if not 0 < down <= facts.width:
+    if not 0 < down <= facts.width or block < columns:
         return None
     vectors, each = _vectors(facts, dense, group), -(-facts.width // down)
     split = each > tuning.batches_of_blocks * vectors and facts.rows // columns < tuning.enough_tiles

@@ -153,7 +153,7 @@ def _tiles(lanes: int, run: int, *, split: bool) -> Way:
 
 def _narrow(name: str, **tuning: int) -> Way:
     """Vectors go across rows of columns that lie side by side without gaps."""
-    return Way(f"narrow columns{name}", tuning={"narrow_columns": {"most": 64, "block": 32, **tuning}})
+    return Way(f"narrow columns{name}", tuning={"narrow_columns": {"most": 64, "block": 64, **tuning}})
 
 
 def _kept(lanes: int, threads: int) -> Way:
