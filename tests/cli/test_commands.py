@@ -147,7 +147,16 @@ def test_explain_prints_and_is_json(run: Run, files: Any) -> None:
 
 def test_explain_counts_registers(run: Run, files: Any) -> None:
     """For an architecture that is asked for, with or without a GPU of it."""
-    argv = ["explain", "expr.k", "--shape", "a=512x512,b=512x512,c=512", "--strides", "b=1x512", "--arch", "sm_80"]
+    argv = [
+        "explain",
+        "expr.k",
+        "--shape",
+        "a=4096x4096,b=4096x4096,c=4096",
+        "--strides",
+        "b=1x4096",
+        "--arch",
+        "sm_80",
+    ]
     status, text, _ = run(*argv)
     assert status == 0
     assert "transposed: transposed through shared memory; makes the kernel work by tiles of 64 x 64" in text

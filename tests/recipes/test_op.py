@@ -56,7 +56,9 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     spelling, references = "kgen/codegen/spelling.py", "tests/accuracy/references.py"
     copy.insert(spelling, "floor ceil trunc", "remainder ")
     copy.insert(
-        spelling, '    "normcdf": _', '    "cot": lambda use: Spelling(infix("/", ONE, ROWS["tan"](use).expr)),\n'
+        spelling,
+        '    "normcdf": _normal_cdf',
+        '    "cot": lambda use: Spelling(infix("/", ONE, ROWS["tan"](use).expr)),\n',
     )
     copy.insert(spelling, "_EXACT: dict", 'ONE = Expr("1", Level.PRIMARY)\n\n')
     copy.insert(references, '    "sinpi": Row(', '    "cot": Row(mp.cot, _ANY, (1.5707963267948966,)),\n')
