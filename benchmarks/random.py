@@ -75,6 +75,8 @@ def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | st
     got = got if isinstance(got, tuple) else (got,)
     if not all(same(torch, g, w) for g, w in zip(got, want, strict=True)):
         return "WRONG"
+    if {w.untyped_storage().data_ptr() for w in want} & {a.untyped_storage().data_ptr() for a in arrays.values()}:
+        return "PyTorch gives an input back"
     total = one.bytes + sum(g.numel() * g.element_size() for g in got)
     del got, want
     ways = {"kgen": lambda: kernel(**arrays), "compile": lambda: function(*arrays.values())}
