@@ -91,9 +91,6 @@ class Rows:
     longest_cached: int = 1 << 16
     #: Blocks that keep a device busy: several waves of several blocks on each of about 130 SMs.
     enough_blocks: int = 1024
-    #: With at most so many blocks, operands that all rows share are loaded ahead of the first exchange (layernorm of
-    #: 4096 bfloat16, 16 rows 1.50 us, 1.86 without; 1024 rows 5.66 and 6.26; 4096 rows 17.6 and 19.1).
-    prefetch_blocks: int = 1 << 16
     #: Groups of a row that a thread reads at once where several blocks share the row.
     in_flight: int = 8
     #: Blocks of the whole launch where several share a row: with more blocks, the last ones finish sooner (sum of 2^28

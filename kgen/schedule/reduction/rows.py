@@ -126,15 +126,12 @@ class _Rows:
 
     @property
     def prefetches(self) -> bool:
-        """Whether row operands are loaded ahead of the first round: there are registers for them, because few blocks
-        share an SM."""
+        """Whether row operands are loaded ahead of the first round: there are registers for them."""
         facts, one = self.facts, self.mapping
-        if not facts.bounded or not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
+        if not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
             return False
-        blocks = -(-facts.rows // (one.block // one.threads))
         each = one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
-        tuning = facts.tuning.rows
-        fits = blocks <= tuning.prefetch_blocks and each <= tuning.most_kept_bytes
+        fits = each <= facts.tuning.rows.most_kept_bytes
         return fits and self.traversal.weights > 0 and self.shared_operand is None
 
     @property
