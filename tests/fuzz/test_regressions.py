@@ -219,3 +219,9 @@ def test_the_bound_next_to_an_overflow() -> None:
         assert given(real, imaginary * np.float32(1 + 2e-7)).all()
         assert not given(real, imaginary * np.float32(1 + 1e-3)).any()
     assert not given(-largest, imaginary).any()
+
+
+def test_fast_functions_have_errors_on_the_cpu_target() -> None:
+    """``log_sigmoid`` of a fast program has the error of kgen's own fast ``log1p``, which its value is as small as."""
+    with np.errstate(all="ignore"):
+        alone(subject(190_002_321), "cpu")
