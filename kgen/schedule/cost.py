@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.target import SECTOR, WARP
+from kgen.schedule.target import LINE, SECTOR, WARP
 from kgen.schedule.tuning import CostModel
-
-LINE = 128  # bytes: what one access of a warp to L1 reaches at once
 
 Extents = tuple[float, ...]  #: how far something reaches along each dimension of the space
 

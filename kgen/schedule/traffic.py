@@ -15,9 +15,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule
-from kgen.schedule.target import SECTOR, WARP, Target
-
-LINE = 128  # bytes: an L1 line; a warp's access takes one cycle for each line that it touches
+from kgen.schedule.target import LINE, SECTOR, WARP, Target
 
 Box = tuple[int, ...]  #: extents along the dimensions of a space
 
