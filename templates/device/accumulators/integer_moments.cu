@@ -39,7 +39,7 @@ struct IntegerMoments {
     template <typename Count>
     __device__ __forceinline__ double mean(Count count) const { return sum / (double)count; }
 
-    // The sum of squared distances from the mean: from the integer below it, less what that is too much.
+    // The sum of squared distances from the mean: exact about floor(mean), then corrected for its distance to the mean.
     __device__ __forceinline__ double distance(long long count) const
     {
         const long long below = count > 0 ? sum / count - (sum % count < 0) : 0, rest = sum - below * count;
