@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.headers import precompile_headers
+
 # JAX would take three quarters of a GPU's memory for itself, in each of pytest-xdist's processes.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
@@ -17,7 +19,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 os.environ.setdefault("KGEN_DEBUG", "1")
 
 # Kernels for the CPU target, except those of OPTIMISED, compile in a third of the time.  Their bits are the same.
-os.environ.setdefault("KGEN_CXXFLAGS", "-O0")
+CXXFLAGS = os.environ.setdefault("KGEN_CXXFLAGS", "-O0")
 
 
 # A shell's background jobs ignore Ctrl-C, and what they start inherits that: tests send it.
@@ -42,6 +44,8 @@ OPTIMISED = (
     "calls/test_scratch.py", "cpu/test_conversions.py", "cpu/test_execution.py", "cpu/test_low_precision.py",
     "cpu/test_math.py", "fuzz/test_fuzz.py", "fuzz/test_regressions.py",
 )  # fmt: skip
+#: Whose tests take longest: a process that began one of them last would keep the others waiting.
+LONG = ("sanitize/", "snapshots/test_examples.py", "test_documents.py", "cpu/test_cached.py")
 
 
 def name_of(path: Path) -> str:
@@ -59,6 +63,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not name_of(item.path).startswith(LONG))
     for item in items:
         if is_fast(item.path) and not any(item.iter_markers("gpu")) and not any(item.iter_markers("whole")):
             item.add_marker(pytest.mark.fast)
@@ -73,12 +78,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _fresh_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _fresh_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Every run compiles afresh, into a folder that pytest-xdist's processes share."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGEN_CACHE_DIR", str(shared / "kgen-cache"))
+        if CXXFLAGS == "-O0" and not all(item.get_closest_marker("fast") for item in request.session.items):
+            patch.setenv("KGEN_CXXFLAGS", precompile_headers(shared / "headers", CXXFLAGS))
         yield
 
 

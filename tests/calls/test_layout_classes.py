@@ -195,8 +195,15 @@ def lowerings(monkeypatch: pytest.MonkeyPatch, kernel: kgen.Kernel) -> list[None
     return found
 
 
-@pytest.mark.parametrize("target", [PORTABLE, HOPPER], ids=["portable", "sm_90"])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    ("program", "target"),
+    [
+        pytest.param(program, target, marks=[pytest.mark.whole] if (row + column) % 2 else [])
+        for row, program in enumerate(PROGRAMS)
+        for column, target in enumerate((PORTABLE, HOPPER))
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_launches_are_the_full_paths(
     program: str, target: Target, launches: list[Launch], monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:

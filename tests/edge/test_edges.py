@@ -59,7 +59,7 @@ def differences(table: Table, given: list[Array], results: Any) -> list[str]:
 
 SHORTS = sorted(t.short for t in DTYPES)
 #: Those whose kernels the compiler optimises, by default; ``-m whole`` has those of the others.
-OPTIMISED = ("f16", "f32", "i8")
+OPTIMISED = ("f32", "i8")
 
 
 def assert_as_the_oracle(dtype: str) -> None:

@@ -43,6 +43,7 @@ class Copy:
     def python(self, *arguments: str) -> str:
         """What Python prints, with the kgen of this copy."""
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["KGEN_CXXFLAGS"] = "-O0"  # the headers of this copy are its own
         environment.pop("PYTEST_ADDOPTS", None)
         done = subprocess.run(
             [sys.executable, *arguments],

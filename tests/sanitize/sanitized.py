@@ -8,9 +8,11 @@ Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TU
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sys
+import weakref
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -19,6 +21,7 @@ import numpy as np
 
 from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
+from kgen.runtime.cpu import module
 from tests.forced import forced
 from tests.forked import in_a_fork
 from tests.fuzz.arrays import Recipe, dense
@@ -203,8 +206,20 @@ def do(job: str) -> None:
         mutant(rest[0])
 
 
+class ExactScratch:
+    """Zeroed memory at an address as of device memory, where the sanitizer knows the last byte."""
+
+    def __init__(self, size: int) -> None:
+        library = ctypes.CDLL(None)
+        library.aligned_alloc.restype = ctypes.c_void_p
+        self.address = library.aligned_alloc(ctypes.c_size_t(256), ctypes.c_size_t(size))
+        weakref.finalize(self, library.free, ctypes.c_void_p(self.address)).atexit = False
+        ctypes.memset(self.address, 0, size)
+
+
 def main(jobs: list[str]) -> None:
     os.environ.pop("LD_PRELOAD", None)  # the compiler needs no sanitizer
+    module.Scratch = ExactScratch  # type: ignore[misc, assignment]
     if any(job.startswith("mutant:") for job in jobs):
         mutants()  # once for all forks
     print(json.dumps({job: in_a_fork(partial(do, job)) for job in jobs}))
