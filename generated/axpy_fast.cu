@@ -11,8 +11,6 @@
 // Layout: contiguous.
 // Floating point: fast math is allowed; compile with -use_fast_math.
 
-namespace kgen_axpy_fast {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -105,5 +103,3 @@ axpy_fast_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_axpy_fast

@@ -14,8 +14,6 @@
 
 #include <cuda_fp16.h>
 
-namespace kgen_dequantize_rows {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -98,5 +96,3 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_dequantize_rows

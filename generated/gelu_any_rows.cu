@@ -14,8 +14,6 @@
 
 #include <cuda_bf16.h>
 
-namespace kgen_gelu_any_rows {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -40,18 +38,25 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// 1 / b within 1 ulp, without checks; 0 where that is less than 2^-126.
+static __device__ __forceinline__ float reciprocal_approx(float b)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(b));
+    return result;
+#else
+    return 1.0f / b;
+#endif
+}
+
 // The standard normal distribution function.  The tail below -t is exp(-t * t / 2), corrected for the rounding of the
 // square, times a polynomial in u = t / (t + 16 / 7).
 static __device__ __forceinline__ float normal_cdf(float x)
 {
     const float t = fabsf(x) > 15.0f ? 15.0f : fabsf(x);
     const float d = fmaf(0.4375f, t, 1.0f);
-#if defined(__CUDA_ARCH__)
-    float v;  // 1 / d, within 1 ulp; 1 <= d < 8
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(v) : "f"(d));
-#else
-    const float v = 1.0f / d;
-#endif
+    const float v = reciprocal_approx(d);
     const float u = 0.4375f * t * v;
     float p = -0.0379580781f;
     p = fmaf(p, u, 0.139328584f);
@@ -131,5 +136,3 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_gelu_any_rows

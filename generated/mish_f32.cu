@@ -12,8 +12,6 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-namespace kgen_mish_f32 {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -51,6 +49,26 @@ static __device__ __forceinline__ float nan_max(float a, float b)
 #endif
 }
 
+// 1 / b within 1 ulp, without checks; 0 where that is less than 2^-126.
+static __device__ __forceinline__ float reciprocal_approx(float b)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(b));
+    return result;
+#else
+    return 1.0f / b;
+#endif
+}
+
+// a / b, rounded to nearest unless below 2^-100, where b is 1 + x for an x from 0 to 1, or NaN.
+static __device__ __forceinline__ float divide_by_one_plus(float a, float b)
+{
+    const float near = reciprocal_approx(b), r = fmaf(near, fmaf(-near, b, 1.0f), near);
+    const float q = a * r, rest = fmaf(-q, b, a);
+    return fabsf(rest) > 0.0f ? fmaf(rest, r, q) : q;  // not where a is infinite
+}
+
 // One element.
 static __device__ __forceinline__ void
 mish_f32_element(const float x_v, float& y_v, float& dy_v)
@@ -61,7 +79,7 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
     // y     = x * t
     y_v = x_v * t_v;
     // dy    = t + x * sigmoid(x) * (1 - t * t)
-    dy_v = t_v + x_v * ((x_v < 0.0f ? t : 1.0f) / (1.0f + t)) * (1.0f - t_v * t_v);
+    dy_v = t_v + x_v * divide_by_one_plus(x_v < 0.0f ? t : 1.0f, 1.0f + t) * (1.0f - t_v * t_v);
 }
 
 // Operands in memory order, 4 elements a thread.
@@ -125,5 +143,3 @@ mish_f32_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_mish_f32

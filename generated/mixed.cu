@@ -12,8 +12,6 @@
 
 #include <cuda_fp16.h>
 
-namespace kgen_mixed {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -108,5 +106,3 @@ mixed_contiguous_64bit(const float* a_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_mixed

@@ -16,8 +16,6 @@
 
 #include <cuda_fp16.h>
 
-namespace kgen_normalize_nchw {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -55,6 +53,18 @@ static __device__ __forceinline__ bool is_moderate(float x)
     return x == 0 || (fabsf(x) >= 0x1p-24f && fabsf(x) < 0x1p24f);
 }
 
+// 1 / b within 1 ulp, without checks; 0 where that is less than 2^-126.
+static __device__ __forceinline__ float reciprocal_approx(float b)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(b));
+    return result;
+#else
+    return 1.0f / b;
+#endif
+}
+
 // a / b, rounded to nearest (P. Markstein, 1990), where b is moderate and not 0, and a is neither -0 nor tiny nor huge.
 template <bool UseReciprocal>
 static __device__ __forceinline__ float divide_moderate(float a, float b)
@@ -62,13 +72,7 @@ static __device__ __forceinline__ float divide_moderate(float a, float b)
     if (!UseReciprocal) {
         return a / b;
     }
-#if defined(__CUDA_ARCH__)
-    float near;  // all elements of a thread share it and r, which is 1 / b rounded to nearest
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
-    const float r = fmaf(near, -fmaf(near, b, -1.0f), near);
-#else
-    const float r = 1.0f / b;
-#endif
+    const float near = reciprocal_approx(b), r = fmaf(near, -fmaf(near, b, -1.0f), near);
     const float q = a * r;
     return fmaf(fmaf(-q, b, a), r, q);
 }
@@ -152,5 +156,3 @@ normalize_nchw_rows_3d(const unsigned char* image_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_normalize_nchw

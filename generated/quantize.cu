@@ -15,8 +15,6 @@
 
 #include <cuda_fp8.h>
 
-namespace kgen_quantize {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -119,5 +117,3 @@ quantize_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_quantize

@@ -10,8 +10,6 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
-namespace kgen_rotate {
-
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -104,5 +102,3 @@ rotate_contiguous_64bit(const float2* z_ptr,
     }
     let_next_kernel_start();
 }
-
-}  // namespace kgen_rotate

@@ -14,7 +14,14 @@ from kgen.codegen import names
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
 from kgen.codegen.literals import in_hex
-from kgen.codegen.quotients import NOTHING_MODERATE, Moderate, by_constant, by_shared, moderate_quotients
+from kgen.codegen.quotients import (
+    NOTHING_MODERATE,
+    Moderate,
+    by_constant,
+    by_range,
+    by_shared,
+    moderate_quotients,
+)
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.graph import IndexMap, Op
@@ -285,6 +292,8 @@ class Writer:
         args = [self.exprs[a] for a in op.args]
         if op.name == "div" and not self.fast:
             quotient = by_constant(ops, op, args[0])
+            if quotient is None:
+                quotient = by_range(ops, op, *args)
             if quotient is None and op.args[1] in self.shared:
                 quotient = by_shared(op, *args, moderate=ops.index(op) in self.moderate.quotients)
             if quotient is not None:

@@ -92,8 +92,9 @@ _ROWS = (
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "trunc_mod", "sign_of", "small_pow")),
     *(
         Helper(name)
-        for name in ("float_floor_div", "float_floor_mod", "float_sign", "normal_cdf_f32", "normal_cdf_fast_f32")
+        for name in ("float_floor_div", "float_floor_mod", "float_sign", "reciprocal_approx", "normal_cdf_fast_f32")
     ),
+    Helper("normal_cdf_f32", ("reciprocal_approx",)),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
     *_per_width("exp_approx", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),
@@ -110,7 +111,8 @@ _ROWS = (
     Helper("to_float", headers=("cuda_bf16.h",)),
     Helper("divide_group", ("divide_reciprocal",)),
     Helper("divide", ("divide_reciprocal",)),
-    Helper("divide_moderate", ("is_moderate",)),
+    Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
+    *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING)),
     Helper("load_rows"),
     Helper(

@@ -121,7 +121,7 @@ def call_lines(element: Element, arguments: Sequence[str], variant: str = "") ->
 def elements_skipped(address: str, size: int, group: int) -> str:
     """The number of elements from the last aligned address, where a group may begin, to ``address``."""
     at = f"reinterpret_cast<unsigned long long>({address})"
-    return f"(int)({at} / {size} % {group})" if size > 1 else f"(int)({at} % {group})"
+    return f"{at} / {size} % {group}" if size > 1 else f"{at} % {group}"
 
 
 def alignment_comment(step: Step, schedule: Schedule) -> list[str]:

@@ -1,4 +1,5 @@
-"""Divisions by what many elements share, as multiplications.  Each result is the correctly rounded quotient as before.
+"""Divisions as multiplications, where divisors are shared or their range is known.  Each result is the correctly
+rounded quotient as before; only those by ``1 + exp(x)`` may be two off in the last place where they are below 2^-100.
 
 CUDA's division takes eleven instructions, two of them on the unit for special functions, and a branch.
 """
@@ -16,8 +17,9 @@ from kgen.ir.graph import Op, from_bits, to_bits
 
 #: The divisors that ``templates/device/divide.cu`` is right for.
 _SMALLEST, _LARGEST = 1e-10, 1e12
-#: Significant bits of a divisor for which ``templates/device/divide_constant.cu`` is right.
+#: Significant bits of a divisor for which ``divide_constant.cu`` and ``divide_short.cu`` are right.
 _FEW_BITS = 20
+_EXPONENTIALS = frozenset({"exp", "exp2", "exp10"})
 
 
 def by_constant(ops: Sequence[Op], op: Op, dividend: Expr) -> Spelling | None:
@@ -43,6 +45,19 @@ def by_shared(op: Op, dividend: Expr, divisor: Expr, *, moderate: bool) -> Spell
         return Spelling(call("divide_moderate<UseReciprocal>", [dividend, divisor]), ("divide_moderate",))
     reciprocal = call("reciprocal", [divisor])
     return Spelling(call("divide", [dividend, divisor, reciprocal]), ("divide",))
+
+
+def by_range(ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr) -> Spelling | None:
+    """``a / b`` where the range of ``b`` is known: a converted narrow number, or ``1 + exp(x)``."""
+    if op.dtype is not FLOAT32:
+        return None
+    if _is_moderate(ops, op.args[0]) and _is_short(ops, op.args[1]):
+        return Spelling(call("divide_short", [dividend, divisor]), ("divide_short",))
+    exponential = _one_plus_exponential(ops, op.args[1])
+    if exponential is None:
+        return None
+    name = "divide_by_one_plus" if _is_at_most_one(ops, exponential) else "divide_by_large"
+    return Spelling(call(name, [dividend, divisor]), (name,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +165,27 @@ def _is_moderate(ops: Sequence[Op], number: int) -> bool:
     """Whether no quotient of the value is subnormal: converted integers and floats of few exponent bits."""
     op = ops[number]
     return op.name == "cast" and ops[op.args[0]].dtype.exponent < FLOAT32.exponent
+
+
+def _is_short(ops: Sequence[Op], number: int) -> bool:
+    """Whether the value is converted from at most 16 bits, and has fewer exponent bits than a float."""
+    op = ops[number]
+    return _is_moderate(ops, number) and ops[op.args[0]].dtype.bits <= 16
+
+
+def _one_plus_exponential(ops: Sequence[Op], number: int) -> Op | None:
+    """``exp(x)``, if the value is ``1 + exp(x)``."""
+    op = ops[number]
+    if op.name != "add":
+        return None
+    one, other = sorted((ops[a] for a in op.args), key=lambda a: a.name != "const")
+    return other if _constant(one) == 1 and other.name in _EXPONENTIALS else None
+
+
+def _is_at_most_one(ops: Sequence[Op], exponential: Op) -> bool:
+    """Whether the exponent is ``-abs(x)``."""
+    exponent = ops[exponential.args[0]]
+    return exponent.name == "neg" and ops[exponent.args[0]].name == "abs"
 
 
 def _significant_bits(value: float) -> int:

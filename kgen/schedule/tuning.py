@@ -26,6 +26,8 @@ class Elementwise:
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by
     #: element, because incomplete groups at both ends cost more than shifting saves.
     shortest_shifted_row: int = 256
+    #: The same for operands that all rows share: every row meets the ends of these.
+    shortest_shifted_shared_row: int = 2048
     #: Rows shorter than this waste most of their last group, and are walked element by element.
     shortest_row: int = 16
     #: Both sides of the transposed dimensions are at least this long: nearly empty tiles cost more than they save.

@@ -4,12 +4,7 @@ static __device__ __forceinline__ float normal_cdf(float x)
 {
     const float t = fabsf(x) > 15.0f ? 15.0f : fabsf(x);
     const float d = fmaf(0.4375f, t, 1.0f);
-#if defined(__CUDA_ARCH__)
-    float v;  // 1 / d, within 1 ulp; 1 <= d < 8
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(v) : "f"(d));
-#else
-    const float v = 1.0f / d;
-#endif
+    const float v = reciprocal_approx(d);
     const float u = 0.4375f * t * v;
     float p = -0.0379580781f;
     p = fmaf(p, u, 0.139328584f);

@@ -84,3 +84,60 @@ def test_floats_by_constants(divisor: str) -> None:
     assert np.array_equal(got, wanted, equal_nan=True)
     numbers = ~np.isnan(wanted)
     assert np.array_equal(np.signbit(got[numbers]), np.signbit(wanted[numbers]))
+
+
+def _short_quotient(a: Array, b: Array, near: Array) -> Array:
+    """What ``templates/device/divide_short.cu`` computes."""
+    q = a * near
+    rest = fma(-q, b, a)
+    return np.where(np.abs(rest) > 0, fma(rest, near, q), q)
+
+
+@pytest.mark.parametrize("error", [-1, 0, 1])
+@pytest.mark.parametrize("dtypes", ["u8 u8", "i16 i8", "f16 f16", "f16 u16", "i8 f16", "u64 f16"])
+def test_short_divisors(dtypes: str, error: int) -> None:
+    """Reciprocals that are one unit in the last place off give rounded quotients, and zeros with their signs."""
+    a, b = (operands(name, seed) for seed, name in enumerate(dtypes.split()))
+    a, b = (x.ravel() for x in np.meshgrid(a, b))
+    with np.errstate(all="ignore"):
+        wanted, near = a / b, 1 / b
+        is_power = np.abs(np.frexp(b)[0]) == 0.5  # their reciprocals are exact on a GPU
+        off = near.view(np.int32) + np.int32(error)
+        near = np.where(is_power | ~np.isfinite(near) | (near == 0), near, off.view(np.float32))
+        found = _short_quotient(a, b, near)
+    assert np.array_equal(found, wanted, equal_nan=True)
+    numbers = ~np.isnan(wanted)
+    assert np.array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
+
+
+def operands(name: str, seed: int) -> Array:
+    """Numbers of a dtype as float32: all of 8 bits, the least, the greatest and some others of more."""
+    dtype = np.dtype({"u": "uint", "i": "int", "f": "float"}[name[0]] + name[1:])
+    bits = np.random.default_rng(seed).integers(0, 1 << 64, 600, dtype=np.uint64) >> np.uint64(64 - 8 * dtype.itemsize)
+    edges = np.array(
+        [0, 1, 2, 3, 2**31, 2**15, 2**15 - 1, 2**16 - 1, 0x7C00, 0x7BFF, 0x3FF, 0x7F7FFFFF, 0x800000], np.uint64
+    )
+    every = np.arange(256, dtype=np.uint64) if dtype.itemsize == 1 else np.concatenate([bits, edges])
+    with np.errstate(over="ignore"):
+        return every.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "text", ["out = x / (1 + exp(-abs(x)))", "out = x / (1 + exp(-x))", "out = exp2(-x) / (1 + exp2(x))"]
+)
+def test_divisors_of_at_least_one(text: str) -> None:
+    """The quotients of IEEE division, but for those below 2^-100."""
+    bits = np.random.default_rng(4).integers(0, 2**32, 1 << 17, dtype=np.uint64).astype(np.uint32)
+    x = np.concatenate(
+        [np.linspace(-130, 130, 1 << 17, dtype=np.float32), bits.view(np.float32), np.float32([0, -0.0])]
+    )
+    above, below = text.removeprefix("out = ").split(" / ")
+    kernel = kgen.jit(text, device="cpu", fmad=False)
+    dividends, divisors = (kgen.jit(f"out = {part}", device="cpu", fmad=False)(x) for part in (above, below))
+    assert "divide_by" in kernel.source(x)
+    with np.errstate(all="ignore"):
+        wanted, got = dividends / divisors, kernel(x)
+    tiny = np.abs(wanted) < 2.0**-100
+    assert np.array_equal(got[~tiny], wanted[~tiny], equal_nan=True)
+    assert np.all(np.abs(got[tiny] - wanted[tiny]) <= np.spacing(np.abs(wanted[tiny])))
+    assert np.array_equal(np.signbit(got[~np.isnan(wanted)]), np.signbit(wanted[~np.isnan(wanted)]))

@@ -40,8 +40,9 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
     outer = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
     narrow = any(group * facts.itemsizes[i] < WORD for i in transposed)
     grouping = Grouping(facts, kinds, outer, group, anchors=not narrow)
-    # Operands that all rows share are not shifted: they are in the cache, and every row would meet their ends.
-    shifts = [not transposed and any(strides) for strides in outer]
+    # Short operands that all rows share are not shifted: they are in the cache, and every row would meet their ends.
+    is_long = space.shape[0] >= facts.tuning.elementwise.shortest_shifted_shared_row
+    shifts = [not transposed and (is_long or any(strides)) for strides in outer]
     accesses = grouping.accesses(outer_patterns(kinds, space)[1], shifts)
     bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
     block, coordinates = facts.tuning.elementwise.block, replace(facts, space=space).coordinates
