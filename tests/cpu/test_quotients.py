@@ -129,7 +129,7 @@ def test_divisors_of_at_least_one(text: str) -> None:
     """The quotients of IEEE division, but for those below 2^-100."""
     bits = np.random.default_rng(4).integers(0, 2**32, 1 << 17, dtype=np.uint64).astype(np.uint32)
     x = np.concatenate(
-        [np.linspace(-130, 130, 1 << 17, dtype=np.float32), bits.view(np.float32), np.float32([0, -0.0])]
+        [np.linspace(-130, 130, 1 << 17, dtype=np.float32), bits.view(np.float32), np.array([0, -0.0], np.float32)]
     )
     above, below = text.removeprefix("out = ").split(" / ")
     kernel = kgen.jit(text, device="cpu", fmad=False)
