@@ -82,11 +82,11 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 }
 
 // Reads the rows of a block into shared memory: `count` elements, then zeros up to `size`.  Each thread issues all of
-// its Each loads of 16 bytes before it stores the first.
+// its Each loads before it stores the first.
 template <int Block, int Each, typename Access, typename T>
 static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
 {
-    constexpr int N = 16 / sizeof(T);
+    constexpr int N = sizeof(Access) / sizeof(T);
     if (count < size) {  // the last block
         for (int i = threadIdx.x; i < size; i += Block) {
             shared[i] = i < count ? rows[i] : T{};
@@ -110,11 +110,11 @@ static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int c
     }
 }
 
-// Writes the results of a block's rows from shared memory, 16 bytes at a time.
+// Writes the results of a block's rows from shared memory.
 template <int Block, typename Access, typename T>
 static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
 {
-    constexpr int N = 16 / sizeof(T);
+    constexpr int N = sizeof(Access) / sizeof(T);
     #pragma unroll 4
     for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
         *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);

@@ -26,7 +26,7 @@ class Class:
 _WALKS = {
     "vector": "inner contiguous", "shifted": "inner contiguous", "gather": "strided", "row": "the same along a row",
     "column": "the same along the fastest dimension",
-    "staged": "contiguous", "transposed": "transposed",
+    "staged": "contiguous", "spaced": "rows with gaps", "transposed": "transposed",
 }  # fmt: skip
 
 
@@ -80,6 +80,7 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
         "shifted": f"{groups} from aligned blocks, shifted together: {unaligned}",
         "linear": "one element a thread",
         "staged": "all rows of a block at once, by way of shared memory",
+        "spaced": "row by row, by way of shared memory",
         "row": "one access for a row",
         "strided": f"{groups}, each element at an offset of its own"
         if schedule.group > 1

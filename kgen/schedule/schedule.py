@@ -23,9 +23,10 @@ from kgen.schedule.target import PORTABLE, Target
 #: strided     one element per thread, at an offset computed from its coordinates
 #: row         one element per row of a kernel with reductions
 #: staged      contiguous rows: a block moves all of its rows through shared memory
+#: spaced      rows with gaps between them: a block reads each of its rows into shared memory
 AccessKind = Literal[
-    "vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row", "staged"
-]
+    "vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row", "staged", "spaced",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

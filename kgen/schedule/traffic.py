@@ -80,7 +80,7 @@ def _lines(schedule: Schedule, space: IterationSpace, access: int, size: int, wa
     """Cycles in which L1 serves an access, in lines that warps touch with each instruction."""
     group, kind, strides = schedule.group, schedule.accesses[access].kind, space.strides[access]
     along = schedule.reduced if isinstance(schedule, RowSchedule) and schedule.is_column else 0
-    if kind == "staged":
+    if kind in ("staged", "spaced"):
         return space.numel * size / LINE
     if kind in ("vector", "shifted", "linear"):
         return _moved(space, access, size, warp, LINE) / LINE

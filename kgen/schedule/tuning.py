@@ -113,6 +113,9 @@ class Staging:
 
     #: Rows of more bytes are faster without staging.
     longest: int = 448
+    #: The same where other operands run across rows; and shorter rows as well.
+    longest_across: int = 1024
+    shortest_across: int = 16
     #: Rows of whole vectors are staged only up to so many bytes, where each thread would read a row of its own.
     longest_even: int = 48
     #: The same for an odd number of vectors, where every other row begins within a sector of memory (40 bfloat16:
@@ -122,6 +125,8 @@ class Staging:
     elements: int = 32
     #: Elements per thread where several share a row.  Not 32: rows are often slightly longer than a power of two.
     shared_elements: int = 36
+    #: Threads that share a row at most where operands run across rows: a warp should read a sector or more of these.
+    most_across: int = 4
     #: Rows that a thread takes at most; it takes as many as fit ``elements``, so that enough loads are in flight.
     most_rows: int = 8
     #: Threads per block.

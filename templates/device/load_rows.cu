@@ -1,9 +1,9 @@
 // Reads the rows of a block into shared memory: `count` elements, then zeros up to `size`.  Each thread issues all of
-// its Each loads of 16 bytes before it stores the first.
+// its Each loads before it stores the first.
 template <int Block, int Each, typename Access, typename T>
 static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
 {
-    constexpr int N = 16 / sizeof(T);
+    constexpr int N = sizeof(Access) / sizeof(T);
     if (count < size) {  // the last block
         for (int i = threadIdx.x; i < size; i += Block) {
             shared[i] = i < count ? rows[i] : T{};

@@ -216,14 +216,34 @@ class Peel:
 
 @dataclass(frozen=True, slots=True)
 class StagedOperand:
-    """An operand whose rows a block moves through shared memory.  ``read``, ``write``: the functions, or empty."""
+    """An operand whose rows a block moves through shared memory.
+
+    ``pitch``: the distance of rows there.  ``read``, ``write``: the functions, or empty.
+    """
 
     type: str
     row: str
     array: str
+    pitch: str
     place: str
     read: str
     write: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpacedOperand:
+    """An operand with gaps between its rows, read element by element.
+
+    ``coordinates``: lines that give the coordinates of row ``row``; ``start``: where that begins; ``value``: element
+    ``i`` of it.
+    """
+
+    name: str
+    array: str
+    pitch: str
+    coordinates: tuple[str, ...]
+    start: Value
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +251,12 @@ class Staged:
     """Rows that a block moves through shared memory.
 
     ``arrays``: declarations.  ``row_distance``: how many rows apart those of neighbouring threads are, which avoids
-    bank conflicts.  ``rows_per_thread``: whether a thread takes several rows.
+    bank conflicts; 0 where they are neighbours.  ``rows_per_thread``: whether a thread takes several rows.
     """
 
     arrays: tuple[Declared, ...]
     operands: tuple[StagedOperand, ...]
+    spaced: tuple[SpacedOperand, ...]
     row_distance: int
     warps: int
     rows_per_thread: bool
@@ -294,6 +315,7 @@ class RowsContext(IndexTypes):
     pointers: tuple[Value, ...]
     peel: Peel | None
     staged: Staged | None
+    guards_rows: bool
     persistent: Persistent | None
     fetched: tuple[Value, ...]
     values: tuple[str, ...]

@@ -101,7 +101,9 @@ class RowPlaces:
         schedule, label = self.operands.schedule, self.operands.labels[access]
         plus = f" + {j}" if j else ""
         if schedule.reduced == 1:
-            if self.operands.is_grouped(access):
+            if self.operands.is_one(access):
+                return "0"
+            if self.operands.is_grouped(access) or self.operands.planned(access).kind == "spaced":
                 return f"{self.at}{plus}"
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
         if access in schedule.dense:

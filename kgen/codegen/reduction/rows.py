@@ -19,7 +19,7 @@ from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coor
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.sections import access_of
-from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
+from kgen.codegen.reduction.staging import staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
@@ -161,7 +161,7 @@ class RowKernel:
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("rows"),
-            packs=moves_packs(schedule) or (schedule.group > 1 and any(varying_accesses(self.facts.step))),
+            packs=schedule.group > 1 and any(varying_accesses(self.facts.step)),
             width=self.width,
             end=end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),
@@ -176,6 +176,7 @@ class RowKernel:
             pointers=pointers,
             peel=None if self.edges is None else self.edges.facts(schedule.group),
             staged=staging(self.operands, self.places),
+            guards_rows=self.guards_rows,
             persistent=persistent,
             fetched=fetched,
             values=values,
@@ -285,6 +286,12 @@ class RowKernel:
         written = sum(operands.operand(t).dtype.size for t in stores)
         return alone and schedule.vectors > 2 and written >= read
 
+    @property
+    def guards_rows(self) -> bool:
+        """Whether only threads with rows may write: the others compute as well, on what is staged for no row."""
+        accesses = zip(self.facts.schedule.accesses, self.facts.step.accesses, strict=True)
+        return self.facts.schedule.stages and any(t.kind == "gather" and a.writes for t, a in accesses)
+
     def persistent(self) -> Persistent | None:
         in_smem = self.facts.schedule.shared_operand
         if in_smem is None:
@@ -299,7 +306,7 @@ class RowKernel:
         return tuple(
             self.operands.start(access, self.places.base_of(access), self.places.row_offset(access))
             for access in varies
-            if self.operands.planned(access).pattern is not None
+            if self.operands.planned(access).pattern is not None and self.operands.planned(access).kind != "spaced"
         )
 
     def resident(self, loads: Sequence[int]) -> tuple[Declared, ...]:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from kgen.codegen import names
-from kgen.codegen.reduction.context import Declared, Staged, StagedOperand
+from kgen.codegen.reduction.context import Declared, SpacedOperand, Staged, StagedOperand
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.places import RowPlaces
-from kgen.schedule.reduction.schedule import WARP, RowSchedule
+from kgen.codegen.reduction.places import RowPlaces, row_coordinates
+from kgen.schedule.reduction.schedule import WARP
 
 
 def staging(operands: Operands, places: RowPlaces) -> Staged | None:
     """How a kernel's rows are staged; None if they are not."""
     schedule, step = operands.schedule, operands.step
     staged = [i for i, t in enumerate(schedule.accesses) if t.kind == "staged"]
-    if not staged:
+    spaced = [i for i, t in enumerate(schedule.accesses) if t.kind == "spaced"]
+    if not schedule.stages:
         return None
-    arrays, declared = _arrays(operands, staged)
+    arrays, declared = _arrays(operands, [*staged, *spaced])
     moved: list[StagedOperand] = []
-    for i in staged:
-        reads, writes = step.accesses[i].reads, step.accesses[i].writes
-        each = -(-schedule.rows * schedule.resident * operands.operand(i).dtype.size // (16 * schedule.block))
+    for i in [*staged, *spaced]:
+        reads, writes = step.accesses[i].reads and i in staged, step.accesses[i].writes
+        at_once = schedule.block * (16 // operands.operand(i).dtype.size if operands.planned(i).alignment == 16 else 1)
+        each = -(-schedule.rows * schedule.resident // at_once)
         moved.append(
             StagedOperand(
                 f"{'' if writes else 'const '}{operands.type_of(i)}",
                 places.base_of(i),
                 arrays[i],
+                _pitch(operands, i),
                 operands.pointer(i),
                 f"{_reader(operands, i)}<{schedule.block}, {each}, {_access_type(operands, i)}>" if reads else "",
                 f"store_rows<{schedule.block}, {_access_type(operands, i)}>" if writes else "",
@@ -34,8 +37,27 @@ def staging(operands: Operands, places: RowPlaces) -> Staged | None:
     # This many rows are an odd multiple of what the threads of a row access at once, which avoids bank conflicts.
     row_distance = min(schedule.threads if schedule.anchor is None else 2 * schedule.threads, warps)
     return Staged(
-        tuple(declared), tuple(moved), row_distance, warps, schedule.rows_per_thread > 1
+        tuple(declared), tuple(moved), tuple(_spaced(operands, i, arrays[i]) for i in spaced),
+        0 if schedule.crosses else row_distance, warps, schedule.rows_per_thread > 1,
     )  # fmt: skip
+
+
+def _spaced(operands: Operands, access: int, array: str) -> SpacedOperand:
+    """How a block reads an operand with gaps between its rows."""
+    schedule, label = operands.schedule, operands.labels[access]
+    places = RowPlaces(operands, "i")
+    start = operands.start(access, places.base_of(access), places.row_offset(access))
+    coordinates = row_coordinates(schedule, places.uses.kept, "row")
+    value = f"{start.name}[i * layout.{label}_step[0]]"
+    return SpacedOperand(operands.operand(access).name, array, _pitch(operands, access), coordinates, start, value)
+
+
+def _pitch(operands: Operands, access: int) -> str:
+    """The distance of rows in shared memory."""
+    schedule = operands.schedule
+    if operands.planned(access).kind == "spaced":
+        return str(schedule.pitch)
+    return str(schedule.resident) if schedule.threads == 1 else "layout.width"
 
 
 def staged_helpers(operands: Operands) -> tuple[str, ...]:
@@ -46,18 +68,14 @@ def staged_helpers(operands: Operands) -> tuple[str, ...]:
     return (*readers, *(["store_rows"] if any(access.writes for _, access in staged) else []))
 
 
-def moves_packs(schedule: RowSchedule) -> bool:
-    """Whether some staged operand moves by accesses smaller than words."""
-    return any(t.kind == "staged" and t.alignment < 16 for t in schedule.accesses)
-
-
 def staged_operands(operands: Operands) -> list[str]:
     """What a kernel requires of its staged operands."""
-    accesses = enumerate(operands.schedule.accesses)
-    staged = [(operands.operand(i).name, t.alignment) for i, t in accesses if t.kind == "staged"]
-    if not staged:
-        return []
-    text = [f"Contiguous rows, staged through shared memory: {names.listed(name for name, _ in staged)}."]
+    accesses = [(operands.operand(i).name, t) for i, t in enumerate(operands.schedule.accesses)]
+    staged = [(name, t.alignment) for name, t in accesses if t.kind == "staged"]
+    spaced = [name for name, t in accesses if t.kind == "spaced"]
+    through = "staged through shared memory"
+    text = [f"Contiguous rows, {through}: {names.listed(name for name, _ in staged)}."] if staged else []
+    text += [f"Rows with gaps, {through}: {names.listed(spaced)}."] if spaced else []
     aligned = [name for name, alignment in staged if alignment == 16]
     return text + ([f"Aligned to 16 bytes: {names.listed(aligned)}."] if aligned else [])
 
@@ -67,9 +85,8 @@ def _reader(operands: Operands, access: int) -> str:
 
 
 def _access_type(operands: Operands, access: int) -> str:
-    """The type by which 16 bytes move: words if aligned, since the compiler would unpack vectors of halves."""
-    alignment, size = operands.planned(access).alignment, operands.operand(access).dtype.size
-    return "uint4" if alignment == 16 else f"Pack<{operands.type_of(access)}, {16 // size}, {alignment}>"
+    """The type by which rows move: 16 bytes if aligned, as words, since the compiler would unpack vectors of halves."""
+    return "uint4" if operands.planned(access).alignment == 16 else operands.type_of(access)
 
 
 def _arrays(operands: Operands, staged: list[int]) -> tuple[dict[int, str], list[Declared]]:
@@ -82,14 +99,18 @@ def _arrays(operands: Operands, staged: list[int]) -> tuple[dict[int, str], list
     declared: list[Declared] = []
     free: list[int] = []
     for i in sorted(staged, key=lambda i: not accesses[i].reads):
-        c_type = operands.type_of(i)
-        place = next((f for f in free if operands.type_of(f) == c_type), None)
+        c_type, pitch = operands.type_of(i), _pitch(operands, i)
+        place = next((f for f in free if (operands.type_of(f), _pitch(operands, f)) == (c_type, pitch)), None)
         if not accesses[i].reads and place is not None:
             arrays[i] = arrays[place]
             free.remove(place)
             continue
         arrays[i] = names.shared(operands.labels[i])
-        declared.append(Declared(c_type, f"{arrays[i]}[{schedule.rows * schedule.resident}]"))
+        room = schedule.rows * schedule.resident
+        if operands.planned(i).kind == "spaced":
+            at_once = schedule.block // schedule.resident
+            room = -(-schedule.rows // at_once) * at_once * schedule.pitch
+        declared.append(Declared(c_type, f"{arrays[i]}[{room}]"))
         if not accesses[i].writes:
             free.append(i)
     return arrays, declared

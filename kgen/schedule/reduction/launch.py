@@ -101,7 +101,7 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
         return (*(along if number in schedule.columnwise else ()), *((schedule.reduced,) if kind == "gather" else ()))
     if number in schedule.dense:
         return ()
-    return along if kind == "gather" else along[1:] if kind in ("vector", "column") else ()
+    return along if kind in ("gather", "spaced") else along[1:] if kind in ("vector", "column") else ()
 
 
 def _rule(schedule: RowSchedule, row_blocks: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:

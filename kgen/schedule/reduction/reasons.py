@@ -37,6 +37,10 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
         ends = (
             "staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory",
         )
+        spaced = any(t.kind == "spaced" for t in schedule.accesses)
+        ends += ("gaps: rows with gaps between them are read into shared memory one by one",) if spaced else ()
+        crosses = "across: some operands run across rows, so neighbouring threads take neighbouring rows"
+        ends += (crosses,) if schedule.crosses else ()
     elif schedule.anchor is not None:
         begin = "rows begin or end" if width is not None else "rows may begin or end"
         ends = (f"peeled: {begin} between 16-byte accesses, so elements there are taken one by one",)

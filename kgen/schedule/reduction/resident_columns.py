@@ -122,7 +122,7 @@ def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
         return None
     whole = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
     reads = [i for i in whole if facts.step.accesses[i].reads]
-    across = all(facts.space.strides[i][facts.reduced] == 1 for i in whole)
+    across = all(_is_fastest_across(facts, i) for i in whole)
     if facts.is_plain or not reads or not facts.space.numel or not across:
         return None
     kept, smallest = facts.bytes_of(reads), min(facts.itemsizes[i] for i in whole)
@@ -131,6 +131,12 @@ def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
     # Where vectors that all operands are aligned to are too narrow, unaligned operands are read element by element.
     wide = widest_group(replace(facts, addresses=(0,) * len(facts.addresses)), whole)
     return map_columns(demand) or map_columns(replace(demand, group=wide))
+
+
+def _is_fastest_across(facts: RowFacts, access: int) -> bool:
+    """Whether neighbouring columns are nearer to each other in memory than other elements of an operand."""
+    step = abs(facts.step_along(access, facts.reduced))
+    return all(step <= abs(s) for s in facts.other_strides(access, facts.reduced))
 
 
 def _has_unit_stride_kept_axis(space: IterationSpace, reduced: int) -> bool:

@@ -89,7 +89,18 @@ class RowSchedule(Schedule):
     @property
     def stages(self) -> bool:
         """Whether rows are staged through shared memory."""
-        return any(t.kind == "staged" for t in self.accesses)
+        return any(t.kind in ("staged", "spaced") for t in self.accesses)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether staged rows are beside operands that run across rows: neighbouring threads take neighbouring rows."""
+        return self.stages and any(t.kind == "gather" and t.pattern is not None for t in self.accesses)
+
+    @property
+    def pitch(self) -> int:
+        """The distance of spaced rows in shared memory, in elements: odd, so that threads find theirs in different
+        banks.  Each thread takes a whole row."""
+        return self.resident | 1
 
     @property
     def shifts(self) -> bool:

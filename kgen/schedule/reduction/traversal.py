@@ -48,10 +48,10 @@ class RowTraversal:
 
     @cached_property
     def repeated(self) -> Set[int]:
-        """The operands that are the same along the fastest dimension, but not along the row: a group has one load."""
+        """The operands that are the same along the fastest dimension of the row: a group has one load."""
         space = self.facts.space
         still = (i for i, varies in enumerate(self.facts.varies) if varies and not space.strides[i][0])
-        return frozenset(i for i in still if self.facts.reduced > 1 and i not in self.facts.written)
+        return frozenset(i for i in still if i not in self.facts.written)
 
     @cached_property
     def vector(self) -> int:
@@ -165,12 +165,14 @@ class RowTraversal:
         size, widest = self.facts.itemsizes[access], self.facts.target.vector_bytes
         if access in self.staged:
             return "staged", widest if self.facts.addresses[access] == 0 else size
+        if self.flat is not None and access in self.flat.spaced:
+            return "spaced", 0
         if access in self.shifted:
             return "shifted", widest if access in self.aligned else size
         if access in self.consecutive:
             aligned = self._is_aligned(access) if self.anchor is None else access in self.alike
             return "vector", self.group * size if aligned else size
-        if access in self.repeated and self.group > 1:
+        if access in self.repeated and (self.group > 1 or self.facts.reduced == 1):
             return "column", 0
         return ("gather" if self.facts.varies[access] else "row"), 0
 

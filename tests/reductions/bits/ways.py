@@ -64,7 +64,7 @@ def _none(*_: Any, **__: Any) -> None:
 #: Rows are walked by the threads that share them, and where they lie.
 _BY_ROWS = ("row_reduce",)
 _BY_COLUMNS = ("column_reduce", "column_resident", "row_reduce")
-_UNSTAGED: Tuned = {"staging": {"longest": 0}}
+_UNSTAGED: Tuned = {"staging": {"longest": 0, "longest_across": 0}}
 
 
 # --- who shares a row ------------------------------------------------------------------------------------------

@@ -1,0 +1,65 @@
+"""Rows of operands that lie differently in memory: without gaps, with gaps, one row beside the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.fuzz.arrays import Array
+
+from .test_schedules import assert_exact
+from .ways import run_every_way
+
+EXACT = """let z = a > b ? c : a
+let m = max(z, axis=-1, keepdims=true)
+at = argmax(z, axis=-1)
+share = z / m"""
+
+PLAIN = "low = min(a > b ? c : a, axis=-1)"
+
+
+def laid(shape: tuple[int, ...], layout: str, dtype: str) -> Array:
+    """Whole numbers from -4 to 4 and no zeros.  ``layout``: of rows, the last axis."""
+    chosen = np.random.default_rng(len(layout))
+    *outer, width = shape
+    match layout:
+        case "dense":
+            array = np.empty(shape, dtype)
+        case "gaps":
+            array = np.empty((*outer, width + 3), dtype)[..., :width]
+        case "larger gaps outside":
+            array = np.empty((*outer[:-1], outer[-1] + 2, width), dtype)[..., : outer[-1], :]
+        case "every other":
+            array = np.empty((*outer, 2 * width), dtype)[..., ::2]
+        case "across":
+            array = np.moveaxis(np.empty((width, *outer), dtype), 0, -1)
+        case "columns":
+            array = np.moveaxis(np.empty((*outer[:-1], width, outer[-1]), dtype), -2, -1)
+        case "one a row":
+            array = np.empty((*outer, 1), dtype)
+        case _:
+            raise ValueError(layout)
+    array[...] = chosen.choice([-4, -3, -2, -1, 1, 2, 3, 4], array.shape)
+    return np.broadcast_to(array, shape)
+
+
+@pytest.mark.parametrize("width", [2, 13, 16, 30, 65])
+@pytest.mark.parametrize(
+    "layouts",
+    [
+        ("dense", "gaps", "across"), ("across", "gaps", "dense"), ("columns", "dense", "larger gaps outside"),
+        ("every other", "dense", "one a row"), ("columns", "every other", "gaps"),
+    ],
+    ids=", ".join,
+)  # fmt: skip
+def test_every_schedule_gives_the_same(width: int, layouts: tuple[str, str, str]) -> None:
+    """The outputs of whole rows lie as the first operand does."""
+    shape = (3, 37, width)
+    arrays = {
+        name: laid(shape, layout, dtype)
+        for name, layout, dtype in zip("abc", layouts, ("float32", "int8", "float16"), strict=True)
+    }
+    programs = [(text, arrays) for text in (EXACT, PLAIN)]
+    runs = run_every_way(programs, only=("as chosen", "held by 1", "held by 8", "staged", "columns kept, 16"))
+    for (text, _), found in zip(programs, runs, strict=True):
+        assert_exact(text, arrays, found)
