@@ -8,7 +8,7 @@
 // Inputs:  image: float32
 // Outputs: mu: float32, sigma2: float32
 //
-// Chosen: rows: 1024 threads share a row and walk it once.
+// Chosen: rows: 256 threads share a row and walk it once.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -135,14 +135,14 @@ struct batch_stats_reduce_long_split_layout {
     unsigned int place_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
-// Rows of any length, each shared by several blocks: 1024 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `span`: any multiple of 4.
+// Rows of any length, each shared by several blocks: 256 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 256 threads; `span`: any multiple of 4.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for image.
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 batch_stats_reduce_long_split(const float* image_ptr,
                               float* __restrict__ mu_ptr,
                               float* __restrict__ sigma2_ptr,
@@ -157,10 +157,10 @@ batch_stats_reduce_long_split(const float* image_ptr,
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
-    __shared__ Moments<float> var_warp_partials[32];
+    __shared__ Moments<float> var_warp_partials[8];
     auto var_acc = Moments<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * thread; i < last; i += 4096) {
+    for (int i = first + 4 * thread; i < last; i += 1024) {
         const unsigned int s0 = (__umulhi(i, layout.place_magic[0]) + i) >> layout.place_shift[0];
         const int r0 = (int)(i - s0 * layout.place_extent[0]);
         const int r1 = (int)s0;
@@ -180,9 +180,9 @@ batch_stats_reduce_long_split(const float* image_ptr,
         var_warp_partials[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    var_acc = var_warp_partials[threadIdx.x % 32];
+    var_acc = var_warp_partials[threadIdx.x % 8];
     #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
+    for (int d = 4; d > 0; d /= 2) {
         var_acc.merge(var_acc.shuffle_xor(d));
     }
 
@@ -199,7 +199,7 @@ batch_stats_reduce_long_split(const float* image_ptr,
         return;
     }
     var_acc = Moments<float>::identity();
-    for (unsigned int b = thread; b < gridDim.y; b += 1024) {
+    for (unsigned int b = thread; b < gridDim.y; b += 256) {
         var_acc.merge(var_block_partials[row * gridDim.y + b]);
     }
     #pragma unroll
@@ -210,9 +210,9 @@ batch_stats_reduce_long_split(const float* image_ptr,
         var_warp_partials[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    var_acc = var_warp_partials[threadIdx.x % 32];
+    var_acc = var_warp_partials[threadIdx.x % 8];
     #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
+    for (int d = 4; d > 0; d /= 2) {
         var_acc.merge(var_acc.shuffle_xor(d));
     }
     const float mean_v = var_acc.mean_or_nan();

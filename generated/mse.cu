@@ -8,7 +8,7 @@
 // Inputs:  predicted: float32, target: float32
 // Outputs: loss: float32
 //
-// Chosen: rows: 1024 threads share a row and walk it once.
+// Chosen: rows: 256 threads share a row and walk it once.
 // Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -91,14 +91,14 @@ struct mse_reduce_long_split_layout {
     int span;  // elements of a row that a block takes
 };
 
-// Rows of any length, each shared by several blocks: 1024 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `span`: any multiple of 4.
+// Rows of any length, each shared by several blocks: 256 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 256 threads; `span`: any multiple of 4.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for predicted and target.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap loss in memory.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 mse_reduce_long_split(const float* predicted_ptr,
                       const float* target_ptr,
                       float* __restrict__ loss_ptr,
@@ -112,10 +112,10 @@ mse_reduce_long_split(const float* predicted_ptr,
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
-    __shared__ Sum<float> mean_warp_partials[32];
+    __shared__ Sum<float> mean_warp_partials[8];
     auto mean_sum = CompensatedSum<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * thread; i < last; i += 4096) {
+    for (int i = first + 4 * thread; i < last; i += 1024) {
         const auto predicted_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(predicted_ptr + i);
         const auto target_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(target_ptr + i);
         auto mean_part = Sum<float>::identity();
@@ -134,9 +134,9 @@ mse_reduce_long_split(const float* predicted_ptr,
         mean_warp_partials[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_warp_partials[threadIdx.x % 32];
+    mean_acc = mean_warp_partials[threadIdx.x % 8];
     #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
+    for (int d = 4; d > 0; d /= 2) {
         mean_acc.merge(mean_acc.shuffle_xor(d));
     }
 
@@ -153,7 +153,7 @@ mse_reduce_long_split(const float* predicted_ptr,
         return;
     }
     mean_acc = Sum<float>::identity();
-    for (unsigned int b = thread; b < gridDim.y; b += 1024) {
+    for (unsigned int b = thread; b < gridDim.y; b += 256) {
         mean_acc.merge(mean_block_partials[row * gridDim.y + b]);
     }
     #pragma unroll
@@ -164,9 +164,9 @@ mse_reduce_long_split(const float* predicted_ptr,
         mean_warp_partials[threadIdx.x / 32] = mean_acc;
     }
     __syncthreads();
-    mean_acc = mean_warp_partials[threadIdx.x % 32];
+    mean_acc = mean_warp_partials[threadIdx.x % 8];
     #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
+    for (int d = 4; d > 0; d /= 2) {
         mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);

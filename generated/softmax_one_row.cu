@@ -9,7 +9,7 @@
 // Inputs:  x: float32
 // Outputs: y: float32
 //
-// Chosen for kernel 1: rows: 1024 threads share a row and walk it once.
+// Chosen for kernel 1: rows: 256 threads share a row and walk it once.
 // Chosen for kernel 1: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
 // Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen for kernel 1: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
@@ -170,14 +170,14 @@ struct softmax_one_row_m_buffer_reduce_long_split_layout {
     int span;  // elements of a row that a block takes
 };
 
-// Rows of any length, each shared by several blocks: 1024 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 1024 threads; `span`: any multiple of 4.
+// Rows of any length, each shared by several blocks: 256 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 256 threads; `span`: any multiple of 4.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap m_buffer and exp_sum_buffer in memory.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
                                            float* __restrict__ m_buffer_ptr,
                                            float* __restrict__ exp_sum_buffer_ptr,
@@ -191,10 +191,10 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
-    __shared__ LogSum<float> exp_sum_warp_partials[32];
+    __shared__ LogSum<float> exp_sum_warp_partials[8];
     auto exp_sum_acc = LogSum<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * thread; i < last; i += 4096) {
+    for (int i = first + 4 * thread; i < last; i += 1024) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         float exp_sum_part[4];
         #pragma unroll
@@ -208,8 +208,8 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
         exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 32];
-    exp_sum_acc.merge_lanes<32>();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
+    exp_sum_acc.merge_lanes<8>();
 
     // The last block of this row to arrive merges the partials of all, always in the same order.
     __shared__ bool is_last;
@@ -224,7 +224,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
         return;
     }
     exp_sum_acc = LogSum<float>::identity();
-    for (unsigned int b = thread; b < gridDim.y; b += 1024) {
+    for (unsigned int b = thread; b < gridDim.y; b += 256) {
         exp_sum_acc.merge(exp_sum_block_partials[row * gridDim.y + b]);
     }
     exp_sum_acc.merge_lanes<32>();
@@ -232,8 +232,8 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
         exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 32];
-    exp_sum_acc.merge_lanes<32>();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
+    exp_sum_acc.merge_lanes<8>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
 

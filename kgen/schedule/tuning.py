@@ -89,6 +89,12 @@ class Rows:
     #: Threads that share a row which is read again for each round; twice as many where a row does not stay in L1
     #: until the next round, or where every element is a separate load.
     loop_threads: int = 512
+    #: The same for rows that are read once: more blocks on an SM, of which some read while others merge (variances of
+    #: 26650 elements 248 us, 275 with 512 threads, 272 with 128).
+    walk_threads: int = 256
+    #: The same where several blocks share a row (sum of silu of 13.6 million int32 26 us, 34 with 1024 threads; norm of
+    #: 57.6 million, three operands 250 and 269).
+    split_threads: int = 256
     #: Elements of the longest row that stays in L1.
     longest_cached: int = 1 << 16
     #: Blocks that keep a device busy: several waves of several blocks on each of about 130 SMs.

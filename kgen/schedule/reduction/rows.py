@@ -119,10 +119,7 @@ class _Rows:
     @property
     def is_split(self) -> bool:
         """Whether several blocks share a row."""
-        facts, one = self.facts, self.mapping
-        blocks = -(-facts.rows // (one.block // one.threads))
-        few = blocks < facts.tuning.rows.enough_blocks
-        return facts.bounded and not one.vectors and facts.is_plain and few
+        return not self.mapping.vectors and _may_split(self.facts)
 
     @property
     def prefetches(self) -> bool:
@@ -198,10 +195,18 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
                 facts.along,
                 as_much,
                 several=len(traversal.own) > 1 and facts.bytes_written >= kept,
+                plain=facts.is_plain,
                 tuning=tuning,
             )
         )
+    if not found.vectors and _may_split(facts):
+        return ThreadMapping(tuning.split_threads, 0, block=tuning.split_threads)
     return filled(found, width * (kept + facts.bytes_written), tuning)
+
+
+def _may_split(facts: RowFacts) -> bool:
+    """Whether there are so few rows that several blocks should share each that is walked."""
+    return facts.bounded and facts.is_plain and facts.rows < facts.tuning.rows.enough_blocks
 
 
 def _singles(facts: RowFacts, traversal: RowTraversal) -> int:

@@ -30,7 +30,7 @@ class Demand:
     ``element``: bytes per element of all operands that are kept.  ``rounds``: rounds of reductions.  ``least``: threads
     per row, at least.  ``largest``: blocks per cluster, at most.  ``along``: whether the width is known.  ``as_much``:
     whether at least as much is written as read, by one operand.  ``several``: the same, by all of them, where several
-    are kept.
+    are kept.  ``plain``: whether a kernel has one round, and writes one result for each row.
     """
 
     width: int
@@ -42,6 +42,7 @@ class Demand:
     along: bool
     as_much: bool
     several: bool = False
+    plain: bool = False
     tuning: Rows = H200.rows
 
     @property
@@ -107,7 +108,8 @@ def map_row(row: Demand) -> ThreadMapping:
         if cluster <= row.largest and row.count <= threads * cluster * vectors:
             return one_row_mapping(threads, -(-row.count // (threads * cluster)), cluster, tuning)
     is_cached = row.width <= tuning.longest_cached and row.group > 1
-    return one_row_mapping(tuning.loop_threads * (1 if is_cached else 2), 0, tuning=tuning)
+    threads = tuning.walk_threads if row.plain else tuning.loop_threads
+    return one_row_mapping(threads * (1 if is_cached else 2), 0, tuning=tuning)
 
 
 def _candidates(row: Demand) -> list[tuple[int, int, int]]:
