@@ -14,6 +14,7 @@ from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.tuning import Tuning
+from tests.poison import poisoned
 
 #: Fields of :class:`Tuning`'s tables, by table.
 Tuned = Mapping[str, Mapping[str, Any]]
@@ -30,7 +31,8 @@ def forced(
 ) -> Iterator[None]:
     """Every step is scheduled so.  ``only``: the families that take reductions, all where it is empty.
 
-    ``elementwise``: the family of the other steps, where it applies.  ``limits``: fields of the target.
+    ``elementwise``: the family of the other steps, where it applies.  ``limits``: fields of the target.  What kernels
+    are to write begins as what no test expects.
     """
     among = tuple(f for f in families.FAMILIES if f.facts is Facts or not only or f.name in only)
     tables: dict[int, Tuning] = {}  # by the one that it is made from: one table, one schedule
@@ -46,5 +48,5 @@ def forced(
                 return choice
         return families.choose(facts, among)
 
-    with mock.patch("kgen.pipeline.schedule", schedule):
+    with mock.patch("kgen.pipeline.schedule", schedule), poisoned():
         yield

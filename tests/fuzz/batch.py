@@ -12,6 +12,7 @@ from unittest import mock
 
 from kgen.runtime.cpu.driver import without_comments
 from kgen.runtime.cpu.module import CpuModule
+from tests.poison import poisoned
 
 _INCLUDE = re.compile(r"^#include <[^>]+>\n", re.MULTILINE)
 
@@ -101,12 +102,15 @@ def collecting(batch: Batch) -> Iterator[None]:
 
 @contextmanager
 def running(batch: Batch) -> Iterator[None]:
-    """Calls in here find texts of the batch compiled; one that it lacks is compiled by itself."""
+    """Calls in here find texts of the batch compiled; one that it lacks is compiled by itself.
+
+    Their results and scratch memory begin as what no test expects.
+    """
 
     def load(text: str, kernels: Sequence[str], *, name: str = "kernel.cu", sanitize: str | None = None) -> CpuModule:
         if text in batch.texts:
             return batch.loaded(text)
         return _load(text, kernels, name=name, sanitize=batch.sanitize)
 
-    with mock.patch.object(CpuModule, "load", load):
+    with mock.patch.object(CpuModule, "load", load), poisoned():
         yield

@@ -13,6 +13,7 @@ from kgen.schedule import target
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.usefixtures("poisoned"),
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
 ]
 

@@ -19,8 +19,11 @@ from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call
 from tests.fuzz.tensors import on_torch, to_array
 
+from .sanitizer import sized
+
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.usefixtures("poisoned"),
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
 ]
 
@@ -30,7 +33,7 @@ FIRST_SEED = 20_000
 
 def seeds(request: pytest.FixtureRequest, group: int) -> range:
     wanted = request.config.getoption("--fuzz", default=None)
-    each = -(-int(300 if wanted is None else wanted) // GROUPS)
+    each = -(-int(sized(300, 30) if wanted is None else wanted) // GROUPS)
     return range(FIRST_SEED + group * each, FIRST_SEED + (group + 1) * each)
 
 

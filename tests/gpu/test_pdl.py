@@ -10,6 +10,8 @@ import pytest
 import kgen
 from kgen.runtime.cuda.driver import probe
 
+from .sanitizer import sized
+
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
@@ -33,7 +35,7 @@ def links(torch: Any, ones: Any) -> tuple[list[Callable[..., Any]], list[Callabl
 @pytest.mark.parametrize("mixed", [False, True], ids=["alone", "mixed"])
 @pytest.mark.parametrize("graphed", [False, True], ids=["stream", "graph"])
 def test_each_kernel_sees_what_the_one_before_wrote(n: int, mixed: bool, graphed: bool) -> None:
-    """A thousand launches, each of which depends on all of the one before; int32 wraps, so every bit counts."""
+    """Many launches, each of which depends on all of the one before; int32 wraps, so every bit counts."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     first = torch.arange(n * n, device="cuda", dtype=torch.int32).reshape(n, n) % 1000
     ones = torch.ones_like(first)
@@ -42,7 +44,7 @@ def test_each_kernel_sees_what_the_one_before_wrote(n: int, mixed: bool, graphed
     a, b = first.clone(), torch.zeros_like(first)
 
     def chain(functions: list[Callable[..., Any]]) -> None:
-        for number in range(1000):
+        for number in range(sized(1000, 20)):
             x, y = (a, b) if number % 2 == 0 else (b, a)
             functions[order[number % len(order)]](x, y)
 
@@ -59,7 +61,7 @@ def test_each_kernel_sees_what_the_one_before_wrote(n: int, mixed: bool, graphed
         with torch.cuda.graph(graph):
             run()
         repeat = graph.replay
-    for _ in range(3):
+    for _ in range(sized(3, 1)):
         a.copy_(first)
         b.zero_()
         repeat()

@@ -10,8 +10,11 @@ import pytest
 import kgen
 from kgen.runtime.cuda.driver import probe
 
+from .sanitizer import sized
+
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.usefixtures("poisoned"),
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
 ]
 
@@ -65,11 +68,11 @@ def test_a_graph_outlives_its_kernel() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-@pytest.mark.parametrize("width", [40960, 65536, 100_000, 131072])
+@pytest.mark.parametrize("width", sized([40960, 65536, 100_000, 131072], [40960, 131072]))
 def test_any_number_of_rows(width: int, dtype: str) -> None:
     """Fewer rows than clusters, as many, and several for each; one kernel, again and again."""
     kernel = kgen.jit(LAYERNORM)
-    for rows in (1, 2, 45, 46, 47, 200, 3, 131):
+    for rows in sized((1, 2, 45, 46, 47, 200, 3, 131), (1, 47, 131)):
         x, w, b = inputs(rows, width, dtype)
         assert is_close(kernel(x, w, b), expected(x, w, b)), rows
     persistent = kernel.explain(x, w, b).steps[0].kernel.endswith("_persistent")
@@ -81,7 +84,7 @@ def test_one_answer() -> None:
     kernel = kgen.jit(LAYERNORM)
     x, w, b = inputs(300, 131072)
     first = kernel(x, w, b)
-    assert all(torch.equal(kernel(x, w, b), first) for _ in range(300))
+    assert all(torch.equal(kernel(x, w, b), first) for _ in range(sized(300, 3)))
 
 
 def test_in_place() -> None:
@@ -107,7 +110,7 @@ def test_beside_each_other() -> None:
     with torch.cuda.graph(graph):
         captured = kernel(*sets[0])
     streams = [torch.cuda.Stream() for _ in sets]
-    for _ in range(50):
+    for _ in range(sized(50, 2)):
         captured.zero_()
         torch.cuda.synchronize()
         graph.replay()

@@ -12,6 +12,7 @@ from tests.fuzz.test_regressions import LEAST, NEGATED, OVER_MINUS_ZERO, SIGNS, 
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.usefixtures("poisoned"),
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
 ]
 

@@ -13,6 +13,8 @@ import pytest
 import kgen
 from kgen.runtime.cuda.driver import probe
 
+from .sanitizer import sized, without_sanitizer
+
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
@@ -102,7 +104,7 @@ def test_many_threads_and_streams() -> None:
         generator = np.random.default_rng(seed)
         streams = [torch.cuda.Stream() for _ in range(4)]
         try:
-            for _ in range(120):
+            for _ in range(sized(120, 6)):
                 i, program, kernel = kernels[int(generator.integers(len(kernels)))]
                 shape = tuple(int(n) for n in generator.integers(2, 40, 2))
                 with torch.cuda.stream(streams[int(generator.integers(4))]):
@@ -145,12 +147,12 @@ def test_a_million_calls_keep_nothing() -> None:
     x, y = torch.randn(256, device="cuda"), torch.randn(256, device="cuda")
     out = torch.empty_like(x)
     kernel = kgen.jit("out = a * b")
-    for _ in range(20_000):
+    for _ in range(sized(20_000, 100)):
         kernel(x, y, out=out)
         kernel(x, y)
     torch.cuda.synchronize()
     device, host = torch.cuda.memory_allocated(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(500_000):
+    for _ in range(sized(500_000, 100)):
         kernel(x, y, out=out)
         kernel(x, y)
     torch.cuda.synchronize()
@@ -172,6 +174,7 @@ def test_out_of_memory(pair: tuple[Any, Any]) -> None:
     assert torch.equal(kernel(x, y), x * y)
 
 
+@without_sanitizer
 def test_a_broken_context_is_reported() -> None:
     """After somebody's faulty kernel, a call names its kernel and says that it was not at fault."""
     text = """

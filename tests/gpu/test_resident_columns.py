@@ -14,6 +14,7 @@ from tests.reductions.odd_rows import across
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.usefixtures("poisoned"),
     pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
 ]
 

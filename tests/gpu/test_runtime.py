@@ -17,6 +17,7 @@ from kgen.runtime.cuda.memory import DeviceBuffer, Staging
 from kgen.runtime.cuda.module import CudaModule
 
 from .kernels import N, Params, blocks, load
+from .sanitizer import without_sanitizer
 
 pytestmark = [
     pytest.mark.gpu,
@@ -156,6 +157,7 @@ for attempt in range(2):
 """
 
 
+@without_sanitizer
 def test_a_broken_context_is_reported_as_such() -> None:
     """After a kernel wrote where it must not, each error says that the context is broken and what to do."""
     ran = subprocess.run(
