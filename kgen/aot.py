@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen import pipeline
-from kgen.codegen.emit import Module
+from kgen.codegen.kernels import Module
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error, shown
 from kgen.header import command_line, extents_text

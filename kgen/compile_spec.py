@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.values import kind_of
 from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, DType, Kind

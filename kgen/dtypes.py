@@ -53,6 +53,10 @@ class DType:
     suffix: str = ""
     aliases: tuple[str, ...] = ()
 
+    def __reduce__(self) -> str:
+        """Pickled as the name of the constant: dtypes are compared by identity."""
+        return self.name.upper()
+
     @property
     def bits(self) -> int:
         return self.size * 8

@@ -13,7 +13,7 @@ from kgen.families import classes_of, suffix_of
 from kgen.program import Program
 
 if TYPE_CHECKING:
-    from kgen.codegen.emit import Module
+    from kgen.codegen.kernels import Module
     from kgen.lowering import Lowered, LoweredStep
     from kgen.runtime.cuda.usage import Usage
 

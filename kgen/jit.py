@@ -48,9 +48,9 @@ def jit(
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text, and warns (:class:`~kgen.LintWarning`)
     of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
     """
-    from kgen import pipeline
     from kgen.codegen.names import named_base
     from kgen.header import default_base
+    from kgen.load import load
     from kgen.options import Options
 
     if (text is None) == (path is None):
@@ -66,13 +66,13 @@ def jit(
         raise error("bad-call", "fast=True allows contraction and fmad=False forbids it", "leave one of them out")
     if path is not None:
         path = Path(path)
-        program = pipeline.load(read_program(path), path.name)
+        program = load(read_program(path), path.name)
     else:
         assert text is not None
         if looks_like_path(text):
             hint = f"to read a file write kgen.jit(path={text.strip()!r})"
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
-        program = pipeline.load(text)
+        program = load(text)
     base = default_base(program) if name is None else named_base(name)
     kernel = _made(program, base, device, Options(fmad, fast, pdl))
     kernel._engine.lowering.warn(program.lints)
@@ -86,9 +86,9 @@ def _made(program: Program, base: str, device: str | None, options: Options) -> 
 
 def _again(text: str, source: str, base: str, device: str | None, options: Options) -> Kernel:
     """A pickled or copied kernel, whose lints were shown before."""
-    from kgen import pipeline
+    from kgen.load import load
 
-    kernel = _made(pipeline.load(text, source), base, device, options)
+    kernel = _made(load(text, source), base, device, options)
     kernel._engine.lowering.lints.update(dict.fromkeys(kernel.program.lints))
     return kernel
 

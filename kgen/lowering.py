@@ -1,21 +1,25 @@
-"""The results of lowering: frozen values, one for each stage of ``pipeline.py``."""
+"""Lowering: the order of its stages, and their results as frozen values.
+
+What the stages do is in ``pipeline.py``, which a call does not import where it has all results from before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, error
-from kgen.families import launch_of
 from kgen.header import chosen_lines
 from kgen.ir.graph import Graph
 from kgen.operands import Operands, Sizes
 from kgen.partition.step import Step
+from kgen.program import Program
 from kgen.schedule.launch import Launch
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete
 from kgen.schedule.target import Target
+from kgen.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class LoweredStep:
     @property
     def launch(self) -> Launch:
         """Grid, block, counts and the bytes of the layout struct."""
+        from kgen.families import launch_of
+
         return launch_of(self.schedule, self.placed.space)
 
 
@@ -78,6 +84,9 @@ class Lowered:
         return chosen_lines([s.reasons for s in self.steps])
 
 
+Allocate = Callable[[Specialised, Sizes, Operands], Layouts]
+
+
 @dataclass(frozen=True, slots=True)
 class Covered:
     """A program for a class of layouts: the kernels for all operands of that class."""
@@ -85,6 +94,40 @@ class Covered:
     specialised: Specialised
     variants: Sequence[tuple[int, Schedule]]
     chosen: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages of lowering.  A caller may replace some, to cache results or to allocate memory.
+
+    The source is the program's, for diagnostics.
+    """
+
+    specialise: Callable[[Program, Operands], Specialised]
+    choose_variant: Callable[[Specialised, Sizes, Operands, Source, Target], Specialised]
+    allocate: Allocate
+    decide: Callable[[Specialised, Sizes, Layouts, Target], Lowered]
+
+
+def run_stages(stages: Stages, program: Program, operands: Operands, target: Target) -> Lowered:
+    """Lower a program.  Raises :class:`~kgen.KgenError` with every dtype, shape and cast error."""
+    typed = stages.specialise(program, operands)
+    sizes = find_sizes(program, operands, typed)
+    whole = stages.choose_variant(typed, sizes, operands, program.source, target)
+    layouts = stages.allocate(whole, sizes, operands)
+    return stages.decide(whole, sizes, layouts, target)
+
+
+def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
+    """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
+    found = operands.sizes(typed.graph)
+    if found is None:
+        from kgen.check import check
+
+        # Typing with these extents reports the operation at fault.
+        check(program, operands.types, shape=operands.shape)
+        raise AssertionError("extents disagree, and typing found no shape error")
+    return found
 
 
 def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.ir.graph import Dim, Graph

@@ -4,34 +4,46 @@
     program + operands + target --specialise, find_sizes, choose_variant, allocate, decide--> Lowered
     Lowered --source--> .cu
 
-:func:`lower` alone has the order of the stages.  Everything here is pure: ``runtime/`` compiles, loads and launches
-the text, and ``call/`` has the calls on arrays.
+:func:`kgen.lowering.run_stages` alone has the order of the stages.  Everything here is pure: ``runtime/`` compiles,
+loads and launches the text, and ``call/`` has the calls on arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from kgen.check import ArgType, check
+from kgen.argument_types import ArgType
+from kgen.check import check
 from kgen.codegen.element import Statement
-from kgen.codegen.emit import Module, emit
-from kgen.diagnostics import Reporter
+from kgen.codegen.emit import emit
+from kgen.codegen.kernels import Module
 from kgen.dtypes import DType
 from kgen.families import BY_NAME, choose, covering, facts_of
 from kgen.header import header
 from kgen.ir.graph import Graph, Shape
-from kgen.lowering import Covered, Layouts, Lowered, LoweredStep, Specialised, allocate, refuse_unshaped
+from kgen.load import load
+from kgen.lowering import (
+    Covered,
+    Layouts,
+    Lowered,
+    LoweredStep,
+    Specialised,
+    Stages,
+    allocate,
+    refuse_unshaped,
+    run_stages,
+)
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
-from kgen.partition.cut import ReductionStep, cut, refuse_empty
+from kgen.partition.cut import cut, refuse_empty
 from kgen.partition.reasons import order_reasons
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.relayout import with_copies
 from kgen.partition.step import Step
 from kgen.passes import PIPELINE, optimise
 from kgen.passes.online import online_reductions
 from kgen.program import Program
-from kgen.resolve import resolve
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import prefers_online, prefers_split
@@ -41,32 +53,14 @@ from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.traffic import traffic
 from kgen.source import Source
 from kgen.spec import counted
-from kgen.syntax.parser import parse
 
 
-def load(text: str, name: str = "<string>") -> Program:
-    """Parse and resolve.  Raises :class:`~kgen.KgenError` with every syntax and name error of the text."""
-    source = Source.of(text, name)
-    reporter = Reporter(source)
-    tree = parse(source, reporter)
-    program = resolve(tree, source, reporter)
-    reporter.raise_errors()
-    return program
-
-
-def lower(program: Program, operands: Operands, target: Target = PORTABLE, stages: Stages | None = None) -> Lowered:
+def lower(program: Program, operands: Operands, target: Target = PORTABLE) -> Lowered:
     """Lower a program: its IR, its steps, the layouts of operands, and the schedule of each kernel with the reasons.
-
-    ``stages``: replacements that cache results or allocate memory.
 
     Raises :class:`~kgen.KgenError` with every dtype, shape and cast error.
     """
-    stages = stages or Stages()
-    typed = stages.specialise(program, operands)
-    sizes = find_sizes(program, operands, typed)
-    whole = stages.choose_variant(typed, sizes, operands, program.source, target)
-    layouts = stages.allocate(whole, sizes, operands)
-    return stages.decide(whole, sizes, layouts, target)
+    return run_stages(STAGES, program, operands, target)
 
 
 def cover(program: Program, operands: Operands, layout: LayoutClass, rank: int) -> Covered:
@@ -117,16 +111,6 @@ def ir_after(program: Program, operands: Operands, stage: str) -> Graph:
     if stage == "check":
         return kernel
     return online_reductions(optimise(kernel)) if stage == "rounds" else optimise(kernel, stage)
-
-
-def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
-    """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
-    found = operands.sizes(typed.graph)
-    if found is None:
-        # Typing with these extents reports the operation at fault.
-        check(program, operands.types, shape=operands.shape)
-        raise AssertionError("extents disagree, and typing found no shape error")
-    return found
 
 
 def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target) -> Specialised:
@@ -207,17 +191,7 @@ def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -
     return Lowered(whole, sizes, layouts.arrays, tuple(steps), target)
 
 
-Allocate = Callable[[Specialised, Sizes, Operands], Layouts]
-
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """The stages of :func:`lower` that a caller may replace."""
-
-    specialise: Callable[[Program, Operands], Specialised] = specialise_for
-    choose_variant: Callable[[Specialised, Sizes, Operands, Source, Target], Specialised] = choose_variant
-    allocate: Allocate = allocate
-    decide: Callable[[Specialised, Sizes, Layouts, Target], Lowered] = decide
+STAGES = Stages(specialise_for, choose_variant, allocate, decide)
 
 
 def reduced_dims(step: Step) -> Shape:
@@ -264,7 +238,7 @@ def statements(program: Program) -> tuple[Statement, ...]:
 
 
 __all__ = [
-    "IR_STAGES", "Allocate", "Copied", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate",
+    "IR_STAGES", "STAGES", "Copied", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate",
     "choose_variant", "copied", "cover", "decide", "ir_after", "kernel_order_reasons", "load", "lower", "place",
-    "schedule", "select_variant", "source", "specialise", "specialise_for", "statements",
+    "run_stages", "schedule", "select_variant", "source", "specialise", "specialise_for", "statements",
 ]  # fmt: skip

@@ -8,9 +8,9 @@ from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any
 
+from kgen.argument_types import ScalarArg, WeakArg
 from kgen.arrays import adapter_of
 from kgen.arrays.base import Adapter, Device
-from kgen.check import ScalarArg, WeakArg
 from kgen.diagnostics import Diagnostic, KgenError, error, nearest, shown
 from kgen.dtypes import Kind
 from kgen.functions import CONSTANTS

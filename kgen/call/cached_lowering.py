@@ -1,19 +1,20 @@
-"""Lowering with caches, for the calls of one program."""
+"""Lowering with caches, for the calls of one program.  What they have needs no import of the stages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kgen import pipeline
 from kgen.diagnostics import Diagnostic
-from kgen.lowering import Layouts, Lowered, Specialised
+from kgen.lowering import Allocate, Layouts, Lowered, Specialised, Stages, allocate, run_stages
 from kgen.operands import ArrayOperand, Operands, Sizes
-from kgen.pipeline import Allocate, Stages
 from kgen.program import Program
-from kgen.schedule.reduction.orders import Axes
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
+
+if TYPE_CHECKING:
+    from kgen.schedule.reduction.orders import Axes
 
 MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
 
@@ -34,12 +35,10 @@ class CachedLowering:
     _chosen: dict[object, Specialised] = field(default_factory=dict)
     _lowered: dict[object, Lowered] = field(default_factory=dict)
 
-    def __call__(
-        self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = pipeline.allocate
-    ) -> Lowered:
+    def __call__(self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = allocate) -> Lowered:
         """``allocate`` allocates the outputs; the default only computes their layouts."""
         stages = Stages(self.specialise, self._choose_variant, allocate, self._decide)
-        return pipeline.lower(self.program, operands, target, stages)
+        return run_stages(stages, self.program, operands, target)
 
     def warn(self, lints: Sequence[Diagnostic]) -> None:
         """Show each lint once."""
@@ -52,6 +51,8 @@ class CachedLowering:
         key = operands.typing_key
         found = self._specialised.get(key)
         if found is None:
+            from kgen import pipeline
+
             found = self._specialised[key] = pipeline.specialise_for(program, operands)
             self.warn(found.lints)
         return found
@@ -65,6 +66,8 @@ class CachedLowering:
         key = (id(typed), layouts, operands.shape, target)
         found = self._chosen.get(key)
         if found is None:
+            from kgen import pipeline
+
             if len(self._chosen) >= MAX_CACHED_LAYOUTS:
                 self._chosen.clear()
             found = pipeline.choose_variant(typed, sizes, operands, source, target, self.with_copies)
@@ -76,6 +79,8 @@ class CachedLowering:
         key = (id(base), tuple(orders.items()))
         found = self._copied.get(key)
         if found is None:
+            from kgen import pipeline
+
             found = self._copied[key] = pipeline.copied(base, orders)
         return found
 
@@ -85,6 +90,8 @@ class CachedLowering:
         key = (id(cut), layout_key, layouts.aliased, target)
         found = self._lowered.get(key)
         if found is None:
+            from kgen import pipeline
+
             if len(self._lowered) >= MAX_CACHED_LAYOUTS:
                 self._lowered.clear()
             found = self._lowered[key] = pipeline.decide(cut, sizes, layouts, target)

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgen import pipeline
 from kgen.call.cached_lowering import MAX_CACHED_LAYOUTS, CachedLowering
-from kgen.codegen.emit import Module
+from kgen.codegen.kernels import Module
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
 from kgen.lowering import Lowered
@@ -249,6 +248,8 @@ class Engine:
         self, lowered: Lowered, command: Sequence[str] = ("kgen", "compile", "-"), notes: Sequence[str] = ()
     ) -> Module:
         """The ``.cu`` text.  ``command``: the argv that makes it again."""
+        from kgen import pipeline
+
         return pipeline.source(self.program, lowered, self.name, self.options, command, notes)
 
 

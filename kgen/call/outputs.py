@@ -13,7 +13,6 @@ from kgen.diagnostics import error
 from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
 from kgen.lowering import Layouts, Specialised
 from kgen.operands import Operands, Sizes, check_output
-from kgen.partition.cut import ReductionStep
 from kgen.partition.step import Step
 from kgen.program import Program
 from kgen.schedule.step_layout import Array, Extents, allocated_strides, buffers, concrete, view
@@ -124,7 +123,7 @@ class Outputs:
     # branches: every pair of accesses, then every earlier kernel
     def _aliases(self, number: int, step: Step) -> list[bool]:
         shape = concrete(step.shape, self.extents)
-        by_row = step.reads_by_row() if isinstance(step, ReductionStep) else set()
+        by_row = step.reads_by_row()
         aliased = [False] * len(step.accesses)
         earlier = {t.operand for s in self.specialised.steps[:number] for t in s.accesses if t.writes}
         for i, one in enumerate(step.accesses):

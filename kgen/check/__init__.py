@@ -9,12 +9,13 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.casts import cast
 from kgen.check.context import Context
 from kgen.check.expressions import inline_prelude, lower, named, place_of
 from kgen.check.limits import TooLarge, too_many_arguments
 from kgen.check.scope import Late, Scope, uses_place
-from kgen.check.values import ArgType, ArrayArg, Deferred, ScalarArg, Typed, Value, WeakArg
+from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.graph import Dim, Graph, IndexMap, Op, Operand, Role, Shape
@@ -22,7 +23,7 @@ from kgen.program import Program
 from kgen.source import Span
 from kgen.syntax.tree import Assign, Cast, Expr, Let
 
-__all__ = ["ArgType", "ArrayArg", "Checked", "ScalarArg", "WeakArg", "check"]
+__all__ = ["Checked", "check"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,31 +12,6 @@ from kgen.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayArg:
-    """An array argument: its dtype and the extents that are known (None: any size)."""
-
-    dtype: DType
-    shape: tuple[int | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ScalarArg:
-    """A by-value argument of a fixed dtype: a typed ``param``, or a 0-d array of the host."""
-
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class WeakArg:
-    """A by-value Python scalar: it takes the dtype of the operands it is combined with."""
-
-    kind: Kind
-
-
-ArgType = ArrayArg | ScalarArg | WeakArg
-
-
-@dataclass(frozen=True, slots=True)
 class Literal:
     """An expression of literals only: one Python value, exact."""
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from kgen import pipeline
 from kgen.aot import aot_lower
-from kgen.codegen.emit import Module
+from kgen.codegen.kernels import Module
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
 from kgen.ir.printer import print_kernel
 from kgen.lowering import Lowered
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.program import Parameter, Program
 from kgen.syntax.parser import parse

@@ -14,21 +14,11 @@ from kgen.codegen.context import ElementContext, ModuleContext
 from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.helpers import MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
-from kgen.codegen.kernels import Entry
+from kgen.codegen.kernels import Entry, Module
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
-from kgen.diagnostics import Diagnostic
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule, shared_accesses
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A generated file: its text, its kernels, and notes for the reader of the program."""
-
-    text: str
-    entries: tuple[Entry, ...]
-    lints: tuple[Diagnostic, ...] = ()
 
 
 def emit(

@@ -1,10 +1,11 @@
-"""What a launcher knows about the kernels of a module."""
+"""A generated file, and what a launcher knows about its kernels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from kgen.diagnostics import Diagnostic
 from kgen.dtypes import DType
 from kgen.schedule.expressions import Expr, shown
 from kgen.schedule.launch import Rule
@@ -47,3 +48,12 @@ class Entry:
         """How the kernel is launched, for ``explain``."""
         scratch = f"scratch memory, zeroed once: {' + '.join(map(shown, self.scratch))} bytes"
         return str(self.rule), *([scratch] if self.scratch else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A generated file: its text, its kernels, and notes for the reader of the program."""
+
+    text: str
+    entries: tuple[Entry, ...]
+    lints: tuple[Diagnostic, ...] = ()

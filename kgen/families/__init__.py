@@ -23,7 +23,7 @@ from kgen.families.rows import ROWS
 from kgen.families.strided import STRIDED
 from kgen.families.tiled import TILED
 from kgen.layout.iterator import IterationSpace
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.cost import predict

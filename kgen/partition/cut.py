@@ -13,85 +13,17 @@ another of its own threads, has updated.  ``fusion.py`` finds such an order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from kgen.diagnostics import Reporter
 from kgen.ir.graph import NO_IDENTITY, Graph, IndexMap, Op, Operand, Reduction
-from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.partition.fusion import FusedKernel, Fuser
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
 from kgen.partition.trace import AxisMap, KernelSpace, Trace, Tracer, below, chain_cuts, spread
 from kgen.passes.dce import dce
 from kgen.source import Source
-
-PLACES = frozenset({"argmin", "argmax"})  # reductions whose result is an index within the row
-
-
-@dataclass(frozen=True, slots=True)
-class ReductionStep(Step):
-    """A kernel with reductions.
-
-    ``shape``: first the ``kept`` kept axes, then the reduced ones, without axes of size 1.  ``places``: for each op,
-    the axis of ``shape`` that each of its own axes maps to, None for an axis of size 1.  The ``axes`` of accesses are
-    those of ``shape``.
-    """
-
-    kept: int
-    places: tuple[AxisMap, ...]
-
-    def varies_along_row(self, number: int) -> bool:
-        """Whether a value varies along the row.  In rows of one element, all values but results count as varying."""
-        if self.kept == len(self.shape):
-            return self.graph.ops[number].name != "reduce"
-        return any(p is not None and p >= self.kept for p in self.places[number])
-
-    def index_axes(self) -> frozenset[int]:
-        ops = enumerate(self.graph.ops)
-        read = (self.places[n][op.attr] for n, op in ops if op.name == "index" and isinstance(op.attr, int))
-        return frozenset(place for place in read if place is not None)
-
-    def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
-        """The reduced dimensions, fastest first, then the kept ones.
-
-        Operands that have the most axes decide the order of both.  Where a reduction's result is an index within the
-        row, the reduced axes keep the order of the program.
-        """
-        order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.accesses[i].axes))
-        linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.graph.ops)
-        parts: list[IterationSpace] = []
-        for first, last in ((self.kept, len(shape)), (0, self.kept)):
-            keep = frozenset(a - first for a in self.index_axes() if first <= a < last)
-            seen = [OperandLayout(layouts[i].shape[first:last], layouts[i].strides[first:last]) for i in order]
-            part = iteration_space(shape[first:last], seen, keep=keep, linear=linear and first == self.kept)
-            axes = tuple(tuple(a + first for a in merged) for merged in part.axes)
-            strides = tuple(part.strides[order.index(i)] for i in range(len(layouts)))
-            parts.append(IterationSpace(part.shape, strides, axes))
-        reduced, kept = parts
-        strides = tuple(a + b for a, b in zip(reduced.strides, kept.strides, strict=True))
-        return IterationSpace(reduced.shape + kept.shape, strides, reduced.axes + kept.axes), len(reduced.shape)
-
-    def reads_by_row(self) -> set[tuple[int, AxisMap]]:
-        """Accesses (operand and axes) to one element per row, which all threads of the row may read."""
-        ops = self.graph.ops
-        by_row = [False] * len(ops)
-        for number in range(len(ops) - 1, -1, -1):
-            if by_row[number] or self.varies_along_row(number) or ops[number].name == "reduce":
-                for a in ops[number].args:
-                    by_row[a] = True
-        return {
-            (op.attr.operand, spread(op, self.places[n], len(self.shape)))
-            for n, op in enumerate(ops)
-            if op.name == "load" and isinstance(op.attr, IndexMap) and by_row[n] and not self.varies_along_row(n)
-        }
-
-    def phase(self) -> tuple[int, ...]:
-        """For each op, how many rounds of reductions it needs, including its own if it is a reduction."""
-        found: list[int] = []
-        for op in self.graph.ops:
-            before = max((found[a] for a in op.args), default=0)
-            found.append(before + 1 if op.name == "reduce" else before)
-        return tuple(found)
 
 
 def cut(kernel: Graph, *, chained: bool = True) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.graph import IndexMap, Operand
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.partition.trace import LONGEST_CHAIN
 

@@ -32,6 +32,10 @@ class Step:
         rank = len(self.shape)
         return frozenset(op.attr + rank for op in self.graph.ops if op.name == "index" and isinstance(op.attr, int))
 
+    def reads_by_row(self) -> set[tuple[int, tuple[int | None, ...]]]:
+        """Accesses (operand and axes) to one element per row, which all threads of the row may read."""
+        return set()
+
     def space(self, shape: tuple[int, ...], layouts: Sequence[OperandLayout]) -> tuple[IterationSpace, int]:
         """The space in the order in which it is walked, and how many of its first dimensions are reduced."""
         return iteration_space(shape, layouts, keep=self.index_axes()), 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgen.arrays.base import Device
-from kgen.codegen.emit import Module
+from kgen.codegen.kernels import Module
 from kgen.diagnostics import KgenError, error, shown
 from kgen.options import Options
 from kgen.partition.step import Step

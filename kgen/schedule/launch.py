@@ -7,7 +7,7 @@ and a launcher in C can be generated from it (:func:`kgen.schedule.expressions.c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from struct import Struct, calcsize
 from typing import Any, Literal
@@ -128,6 +128,10 @@ class Rule:
     lets: tuple[tuple[str, Expr], ...] = ()
     persistent_cluster: int = 0
     starts_early: bool = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields: generated functions cannot be pickled."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     def struct_alignment(self) -> int:

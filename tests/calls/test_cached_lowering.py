@@ -7,8 +7,8 @@ import pytest
 
 import kgen
 from kgen import pipeline
+from kgen.argument_types import WeakArg
 from kgen.call.cached_lowering import CachedLowering
-from kgen.check import WeakArg
 from kgen.diagnostics import KgenError
 from kgen.dtypes import FLOAT32, Kind
 from kgen.operands import ArrayOperand, Operands

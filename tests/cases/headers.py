@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgen import pipeline
-from kgen.check import ArgType, ArrayArg, Checked, ScalarArg, WeakArg, check
+from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.check import Checked, check
 from kgen.check.values import kind_of
 from kgen.dtypes import BY_NAME, FLOAT32, DType, Kind
 from kgen.program import Program

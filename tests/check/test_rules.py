@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from kgen import pipeline
-from kgen.check import ArrayArg, check
+from kgen.argument_types import ArrayArg
+from kgen.check import check
 from kgen.dtypes import FLOAT32
 from kgen.ir.graph import Graph
 from tests.check.typing import result

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgen import pipeline
-from kgen.check import ArgType, ArrayArg, WeakArg, check
+from kgen.argument_types import ArgType, ArrayArg, WeakArg
+from kgen.check import check
 from kgen.dtypes import COMPLEX64, FLOAT16, FLOAT32, FLOAT64, DType, Kind
 from kgen.functions import FUNCTIONS
 from kgen.ir.graph import Graph

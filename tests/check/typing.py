@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kgen import pipeline
+from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.call.arguments import ArrayValue, Value
-from kgen.check import ArgType, ArrayArg, ScalarArg, WeakArg, check
+from kgen.check import check
 from kgen.diagnostics import KgenError
 from kgen.dtypes import BY_NAME, FLOAT32, Kind
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
-from kgen.codegen.emit import Module
+from kgen.codegen.kernels import Module
 from kgen.options import Options
 from kgen.partition.step import Step
 from kgen.runtime.backend import CudaBackend

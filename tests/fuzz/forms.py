@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.check import ArrayArg, WeakArg, check
+from kgen.argument_types import ArrayArg, WeakArg
+from kgen.check import check
 from kgen.diagnostics import KgenError
 from kgen.dtypes import DTYPES, DType, Kind
 from kgen.functions import FUNCTIONS

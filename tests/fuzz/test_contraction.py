@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kgen import jit, pipeline, spec
-from kgen.check import ArrayArg, check
+from kgen.argument_types import ArrayArg
+from kgen.check import check
 from kgen.dtypes import FLOAT32, INT32, DType
 from kgen.ir.evaluator import evaluate
 from kgen.ir.graph import Graph

@@ -17,7 +17,8 @@ from kgen.check import check
 from kgen.ir.evaluator import evaluate
 from kgen.ir.graph import Graph, IndexMap
 from kgen.ir.verifier import check as verify
-from kgen.partition.cut import ReductionStep, cut
+from kgen.partition.cut import cut
+from kgen.partition.reduction_step import ReductionStep
 from kgen.passes import optimise
 from kgen.passes.online import online_reductions
 from kgen.schedule.step_layout import extents_of

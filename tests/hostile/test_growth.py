@@ -9,7 +9,8 @@ import pytest
 
 import kgen
 from kgen import pipeline
-from kgen.check import ArrayArg, check
+from kgen.argument_types import ArrayArg
+from kgen.check import check
 from kgen.check.limits import MOST_OPS
 from kgen.dtypes import FLOAT32
 

@@ -12,7 +12,7 @@ import pytest
 
 import kgen
 from kgen import pipeline
-from kgen.check import ArrayArg
+from kgen.argument_types import ArrayArg, WeakArg
 from kgen.dtypes import FLOAT32
 from kgen.partition import fusion as sharing, trace
 from tests.fuzz import test_updates as fuzzed
@@ -121,7 +121,7 @@ def test_updated_numbers() -> None:
         kgen.jit("inout p; p = p + a", device="cpu")(1.0, X)
     program = pipeline.load("inout p; p = p + a")
     with pytest.raises(kgen.KgenError, match="not-an-array"):
-        pipeline.specialise(program, {"p": kgen.check.WeakArg(kgen.dtypes.Kind.FLOAT), "a": ArrayArg(FLOAT32, (None,))})
+        pipeline.specialise(program, {"p": WeakArg(kgen.dtypes.Kind.FLOAT), "a": ArrayArg(FLOAT32, (None,))})
 
 
 def test_output_over_an_input_of_several_kernels() -> None:

@@ -23,7 +23,6 @@ from kgen.compile_spec import CompileSpec
 from kgen.dtypes import BY_NAME
 from kgen.lowering import Layouts, Lowered, Specialised
 from kgen.operands import Argument, ArrayOperand, Operands, Sizes
-from kgen.pipeline import Stages
 from kgen.program import Program
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import Target, target_of
@@ -46,7 +45,8 @@ class Case:
     aliased: frozenset[str]
 
     def lowered(self) -> Lowered:
-        return pipeline.lower(self.program, self.operands, self.target, Stages(allocate=self._allocate))
+        stages = replace(pipeline.STAGES, allocate=self._allocate)
+        return pipeline.run_stages(stages, self.program, self.operands, self.target)
 
     def _allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
         graph = cut.graph

@@ -157,7 +157,9 @@ class _TracedCall:
         lowering = call.engine.lowering
         choose = partial(pipeline.choose_variant, copied=_no_class)
         stages = pipeline.Stages(lowering.specialise, choose, self._allocate, pipeline.decide)
-        lowered = pipeline.lower(call.engine.program, Operands(arguments, outputs, shape), call.lowered.target, stages)
+        lowered = pipeline.run_stages(
+            stages, call.engine.program, Operands(arguments, outputs, shape), call.lowered.target
+        )
         return lowered if lowered.specialised is call.lowered.specialised else None
 
     def _allocate(self, cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:

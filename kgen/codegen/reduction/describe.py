@@ -13,7 +13,7 @@ from kgen.codegen.limits import check_parameters
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import states_of
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.expressions import Int
 from kgen.schedule.reduction.launch import PARTIALS, ROW_BLOCKS
 from kgen.schedule.reduction.schedule import RowSchedule

@@ -13,7 +13,7 @@ from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, 
 from kgen.codegen.reduction.context import RowsContext
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.states import States
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.launch import Field
 from kgen.schedule.reduction.schedule import RowSchedule
 

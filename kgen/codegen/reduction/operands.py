@@ -11,7 +11,7 @@ from kgen.codegen.layouts import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.spelling import storage_type
 from kgen.ir.graph import Operand
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import AccessSchedule
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgen.dtypes import FLOAT32
 from kgen.ir.graph import Graph, Op
 from kgen.ir.ops import OPS
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
 
 #: Ops that are written where they are used, in every section.

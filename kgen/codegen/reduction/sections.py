@@ -18,7 +18,7 @@ from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
 from kgen.ir.graph import IndexMap, Op
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.trace import spread
 
 

@@ -9,7 +9,7 @@ from kgen.codegen.reduction.accumulators import Accumulator, accumulator, with_3
 from kgen.codegen.reduction.context import Part
 from kgen.codegen.reduction.sections import label_of
 from kgen.ir.graph import Reduction
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.states import source_of
 
 States = dict[int, tuple[Accumulator, str]]  #: for each reduction, its accumulator and its state's name

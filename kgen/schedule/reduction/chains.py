@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kgen.layout.iterator import IterationSpace, OperandLayout
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_columns import resident_mapping
 from kgen.schedule.reduction.schedule import is_plain

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from kgen.layout.iterator import IterationSpace
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.facts import Facts
 from kgen.schedule.reduction.schedule import is_plain, is_small, varying_accesses
 from kgen.schedule.reduction.states import state_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.graph import IndexMap, Reduction
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.trace import spread
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule

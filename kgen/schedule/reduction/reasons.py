@@ -10,7 +10,7 @@ from kgen.passes.online import approximable_exponentials
 from kgen.schedule.elementwise.reasons import listed
 
 if TYPE_CHECKING:
-    from kgen.partition.cut import ReductionStep
+    from kgen.partition.reduction_step import ReductionStep
     from kgen.schedule.reduction.schedule import RowSchedule
 
 

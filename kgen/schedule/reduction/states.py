@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.dtypes import INT8, UINT8, DType, Kind
 from kgen.ir.graph import Op, Reduction
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 
 #: Integers whose means and variances are of exact sums.
 BYTES = (INT8, UINT8)

@@ -20,7 +20,7 @@ from unittest import mock
 import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
-from kgen.partition.cut import ReductionStep
+from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.columns import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
