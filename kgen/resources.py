@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from kgen.version import VERSION
 
 _PACKAGE = Path(__file__).resolve().parent
 _DATA = _PACKAGE / "_data"  # what the build puts into a wheel
@@ -34,6 +38,24 @@ def grammar() -> str:
 @cache
 def prelude(file: str) -> str:
     return (_PACKAGE / file).read_text(encoding="utf-8")
+
+
+@cache
+def identity() -> str:
+    """Tells one kgen from another: where its files are, and their sizes and times, which tell edited ones apart."""
+    folders = (_PACKAGE, folder("grammar"), folder("templates"))
+    return repr((VERSION, *(sorted(_files(os.fspath(f))) for f in folders)))
+
+
+def _files(path: str) -> Iterator[tuple[str, int, int]]:
+    """All files below a folder but what Python compiles: path, bytes, and when it was written."""
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if not entry.is_dir():
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
+            elif entry.name != "__pycache__":
+                yield from _files(entry.path)
 
 
 def built_path(name: str) -> Path:

@@ -40,6 +40,19 @@ class CachedLowering:
         stages = Stages(self.specialise, self._choose_variant, allocate, self._decide)
         return run_stages(stages, self.program, operands, target)
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._specialised
+
+    def add(self, operands: Operands, typed: Specialised, lowered: Lowered) -> None:
+        """Add what was lowered elsewhere for these operands, unless another thread was first."""
+        if self._specialised.setdefault(operands.typing_key, typed) is typed:
+            aliased = tuple(s.placed.aliased for s in lowered.steps)
+            layouts = Layouts(lowered.arrays, aliased)
+            self._chosen[_variant_key(typed, operands, lowered.target)] = lowered.specialised
+            self._lowered[_schedule_key(lowered.specialised, layouts, lowered.target)] = lowered
+            self.warn(typed.lints)
+
     def warn(self, lints: Sequence[Diagnostic]) -> None:
         """Show each lint once."""
         from kgen.lints import warn
@@ -61,9 +74,7 @@ class CachedLowering:
         self, typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target
     ) -> Specialised:
         """One variant for each layout of the operands, wherever they are."""
-        arrays = [*operands.arguments.values(), *operands.outputs.values()]
-        layouts = tuple((a.shape, a.strides) for a in arrays if isinstance(a, ArrayOperand))
-        key = (id(typed), layouts, operands.shape, target)
+        key = _variant_key(typed, operands, target)
         found = self._chosen.get(key)
         if found is None:
             from kgen import pipeline
@@ -86,8 +97,7 @@ class CachedLowering:
 
     def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
         """One schedule for each layout and alignment of the operands."""
-        layout_key = tuple((a.shape, a.strides, a.pointer % 16) for a in layouts.arrays)
-        key = (id(cut), layout_key, layouts.aliased, target)
+        key = _schedule_key(cut, layouts, target)
         found = self._lowered.get(key)
         if found is None:
             from kgen import pipeline
@@ -96,3 +106,14 @@ class CachedLowering:
                 self._lowered.clear()
             found = self._lowered[key] = pipeline.decide(cut, sizes, layouts, target)
         return found
+
+
+def _variant_key(typed: Specialised, operands: Operands, target: Target) -> object:
+    arrays = [*operands.arguments.values(), *operands.outputs.values()]
+    layouts = tuple((a.shape, a.strides) for a in arrays if isinstance(a, ArrayOperand))
+    return id(typed), layouts, operands.shape, target
+
+
+def _schedule_key(whole: Specialised, layouts: Layouts, target: Target) -> object:
+    arrays = tuple((a.shape, a.strides, a.pointer % 16) for a in layouts.arrays)
+    return id(whole), arrays, layouts.aliased, target

@@ -13,6 +13,7 @@ from kgen.codegen.kernels import Module
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
 from kgen.lowering import Lowered
+from kgen.operands import Operands
 from kgen.options import Options
 from kgen.program import Program
 from kgen.schedule.scratch import buffer_bytes
@@ -171,10 +172,31 @@ class Engine:
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs(values, outs, session)
-            lowered = self.lowering(operands, backend.target, outputs.allocate)
-            launcher = self.launcher(backend, lowered)
+            lowered, launcher = self._lower(backend, operands, outputs)
             self.ran_on = str(backend.device)
             yield PreparedCall(self, args, named, out, outputs, lowered, launcher)
+
+    def _lower(
+        self, backend: HostBackend | CudaBackend, operands: Operands, outputs: Outputs
+    ) -> tuple[Lowered, Launcher]:
+        """The lowered call and its loaded kernels.  Those of the first call are kept on disk."""
+        target = backend.target
+        if not self.lowering.is_empty:
+            lowered = self.lowering(operands, target, outputs.allocate)
+            return lowered, self.launcher(backend, lowered)
+        from kgen.call.stored_lowering import StoredLowering, find, keep, key_of
+
+        key = key_of(self.program, self.name, self.options, operands, target)
+        found = find(key, target)
+        if found is not None:
+            self.lowering.add(operands, found.typed, found.lowered)
+        lowered = self.lowering(operands, target, outputs.allocate)
+        if found is not None and found.lowered is lowered:
+            return lowered, self.launcher(backend, lowered, found.module)
+        module = self.module(lowered)
+        launcher = self.launcher(backend, lowered, module)
+        keep(key, target, StoredLowering(self.lowering.specialise(self.program, operands), lowered, module))
+        return lowered, launcher
 
     def _add_fast_call(self, call: PreparedCall) -> None:
         """Add a fast path for calls like this one, from the second call on.
@@ -213,8 +235,11 @@ class Engine:
                 self.fast_calls[MAX_FAST_CALLS - 1 :] = []
                 self.fast_calls.append(made)
 
-    def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> Launcher:
-        """The kernels, loaded on a device, without those that have no elements to compute."""
+    def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> Launcher:
+        """The kernels, loaded on a device, without those that have no elements to compute.
+
+        ``module``: their text, where it is known.
+        """
         record = self._records.get(lowered)
         if record is None:
             if len(self._records) >= MAX_CACHED_LAYOUTS:
@@ -225,7 +250,7 @@ class Engine:
             from kgen.runtime.launcher import Launcher
 
             busy = [s.placed.points > 0 for s in lowered.steps]
-            loaded = self.load(backend, lowered) if any(busy) else None
+            loaded = self.load(backend, lowered, module) if any(busy) else None
             entries = loaded.entries if loaded else ()
             kernels = [(e, e.rule.launch(lowered.steps[e.step].placed.space)) for e in entries if busy[e.step]]
             cut = lowered.specialised
@@ -234,13 +259,13 @@ class Engine:
             )
         return found
 
-    def load(self, backend: HostBackend | CudaBackend, lowered: Lowered) -> LoadedKernels:
+    def load(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> LoadedKernels:
         """The compiled kernels, from memory or disk where cached."""
         # CachedLowering keeps the object of this id alive.
         key = (id(lowered.specialised), lowered.schedules, backend.key)
         found = self._loaded.get(key)
         if found is None:
-            module = self.module(lowered)
+            module = module or self.module(lowered)
             found = self._loaded[key] = backend.load(module, lowered.specialised.steps, self.name, self.options)
         return found
 

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from kgen.runtime.cache import CacheEntry, clear, entries
+from kgen.runtime.cache import CacheEntry, clear, entries, lowering_bytes
 from kgen.runtime.folders import cache_dir
 from kgen.runtime.store import MAX_BYTES
 from kgen.spec import counted
@@ -26,13 +26,13 @@ def info(as_json: bool) -> None:
     found = entries(folder)
     total = sum(k.bytes for k in found)
     cubins = sum(k.bytes for k in found if k.kind == "cubin")
-    parts = {"cubin_bytes": cubins, "cpu_bytes": total - cubins}
+    parts = {"cubin_bytes": cubins, "cpu_bytes": total - cubins, "lowering_bytes": lowering_bytes(folder)}
     if as_json:
         facts = {"folder": str(folder), "kernels": len(found), "bytes": total, **parts, "cap": MAX_BYTES}
         click.echo(json.dumps(facts, indent=2))
         return
     click.echo(f"{click.format_filename(folder)}\n{counted(len(found), 'kernel')}, {_size(total)}")
-    for size, what in zip(parts.values(), ("GPUs", "the CPU"), strict=True):
+    for size, what in zip(parts.values(), ("GPUs", "the CPU", "lowerings of first calls"), strict=True):
         click.echo(f"{_size(size)} of at most {_size(MAX_BYTES)} for {what}")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kgen.runtime.store import SUFFIX, Kind, note_of, sweep
 
+KERNELS: tuple[Kind, ...] = ("cubin", "cpu")
 SCHEDULER = "libkgen-scheduler-"  #: the file name of the CPU target's scheduler, which is not a kernel
 _MAX_PROGRAM = 120
 _NOT_STATEMENTS = ("#", "input ", "inout ", "param ")
@@ -34,9 +35,9 @@ class CacheEntry:
 
 
 def entries(folder: Path) -> list[CacheEntry]:
-    """Everything in a cache folder, most recently used first."""
+    """The kernels in a cache folder, most recently used first."""
     found = []
-    for kind in SUFFIX:
+    for kind in KERNELS:
         for path in _files(folder, kind):
             if path.name.startswith(SCHEDULER):
                 continue
@@ -46,8 +47,17 @@ def entries(folder: Path) -> list[CacheEntry]:
     return sorted(found, key=lambda k: k.used, reverse=True)
 
 
+def lowering_bytes(folder: Path) -> int:
+    """The size of all lowerings in a cache folder."""
+    total = 0
+    for path in _files(folder, "lowering"):
+        with suppress(OSError):  # removed meanwhile
+            total += path.stat().st_size
+    return total
+
+
 def clear(folder: Path) -> int:
-    """Remove all kernels; the number of kernels removed.
+    """Remove all kernels and lowerings; the number of kernels removed.
 
     Running processes keep what they have loaded, and compile again what they miss.
     """

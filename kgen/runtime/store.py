@@ -1,4 +1,4 @@
-"""The store of compiled kernels, CUBINs and host libraries: files in kgen's cache folder.
+"""The store of compiled kernels, CUBINs and host libraries, and of lowerings: files in kgen's cache folder.
 
 Not ``cuda.core``'s program cache: importing it takes 110 ms in a process with torch, five times as long as compiling
 a kernel; a read here takes 0.1 ms.  Several processes may write to one folder and clear it: files are written
@@ -30,14 +30,15 @@ from typing import Literal
 
 from kgen.runtime import folders
 
-Kind = Literal["cubin", "cpu"]
+Kind = Literal["cubin", "cpu", "lowering"]
 
-SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so"}
+SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so", "lowering": ".lowering"}
 MAX_BYTES = 512 * 2**20  #: of each kind; the least recently used are removed
 _MAX_NOTE = 200
 _MAX_NAME = 60
 _TRAILER = 2 + 32  # the length of the note, and the digest
-_IN_MEMORY = {"cubin": 256, "cpu": 0}  # entries kept in memory; host libraries stay loaded instead
+#: Entries kept in memory: host libraries stay loaded instead, and lowerings are read once.
+_IN_MEMORY = {"cubin": 256, "cpu": 0, "lowering": 0}
 _PUTS_BETWEEN_SHRINKS = 64
 _ATTEMPTS = 5  # to write while another process removes the folder
 
@@ -102,8 +103,8 @@ class Store:
         return self.put_temporary(key, payload)
 
     def put_temporary(self, key: str, payload: bytes) -> Path | None:
-        """Store an entry in a folder of this process, which no other process clears; CUBINs in memory."""
-        if self.kind == "cubin":
+        """Store a host library in a folder of this process, which no other process clears."""
+        if self.kind != "cpu":
             return None
         path = self._path(folders.of_this_process(), key)
         try:
@@ -113,7 +114,7 @@ class Store:
         return path
 
     def _temporary_folder(self) -> Path | None:
-        return None if self.kind == "cubin" else folders.of_this_process()
+        return folders.of_this_process() if self.kind == "cpu" else None
 
     def _check(self) -> None:
         """Check the folder once, before its first use."""
@@ -129,7 +130,7 @@ class Store:
         """Stop writing to the folder, with one warning."""
         with self._lock:
             first, self._problem = self._problem is None, why
-        if first:
+        if first and self.kind != "lowering":  # one warning, from the store of the kernels
             folders.note(
                 f"kgen cannot keep compiled kernels in {self._folder}: {why}; they are kept until this process ends "
                 "(set KGEN_CACHE_DIR to use another folder)"
