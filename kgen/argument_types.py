@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.dtypes import DType, Kind
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

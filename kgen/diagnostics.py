@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Literal, ParamSpec, TypeVar
 
 from kgen.dynamo import keep_out, opaque
+from kgen.records import dataclass
 from kgen.source import Source, Span
 
 Severity = Literal["error", "lint"]

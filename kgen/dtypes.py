@@ -7,8 +7,10 @@ Pure data: no NumPy here, so that ``import kgen`` stays cheap.  How CUDA convert
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from enum import IntEnum
+
+from kgen.records import dataclass
 
 
 class Kind(IntEnum):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import printable
 from kgen.families import classes_of, suffix_of
 from kgen.program import Program
+from kgen.records import dataclass
 
 if TYPE_CHECKING:
     from kgen.codegen.kernels import Module

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from kgen.records import dataclass
 
 #: How a call is typed and lowered (``check/calls.py`` has one function for each rule):
 #: float      promote; integers and bool become float32; the op of that name

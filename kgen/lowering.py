@@ -6,7 +6,6 @@ What the stages do is in ``pipeline.py``, which a call does not import where it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, error
@@ -15,6 +14,7 @@ from kgen.ir.graph import Graph
 from kgen.operands import Operands, Sizes
 from kgen.partition.step import Step
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.schedule.launch import Launch
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete

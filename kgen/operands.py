@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.ir.graph import Dim, Graph
+from kgen.records import dataclass
 from kgen.schedule.step_layout import Array, Extents, concrete, extents_of
 from kgen.spec import c_strides, counted
 

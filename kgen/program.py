@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from kgen.diagnostics import Diagnostic
 from kgen.dtypes import DType
+from kgen.records import dataclass
 from kgen.source import Source, Span
 from kgen.syntax.tree import Assign, Def, Let
 

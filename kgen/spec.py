@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kgen.diagnostics import error, public, shown
 from kgen.dtypes import BY_NAME, DType
+from kgen.records import dataclass
 
 Shape = int | Sequence[int]  #: extents as callers pass them: one, or a sequence
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -16,6 +15,7 @@ from kgen.arrays.numpy_ import TO_NUMPY, at_address, dtype_of, empty
 from kgen.arrays.owned import OwnedArray
 from kgen.diagnostics import error
 from kgen.dtypes import DType
+from kgen.records import dataclass
 from kgen.spec import Spec, c_strides
 
 

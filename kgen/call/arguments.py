@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any
@@ -16,6 +15,7 @@ from kgen.dtypes import Kind
 from kgen.functions import CONSTANTS
 from kgen.operands import ArrayOperand, Operands
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.runtime.scalars import kind_of_value
 from kgen.spec import Shape, Spec, as_shape
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kgen.diagnostics import Diagnostic
 from kgen.lowering import Allocate, Layouts, Lowered, Specialised, Stages, allocate, run_stages
 from kgen.operands import ArrayOperand, Operands, Sizes
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 

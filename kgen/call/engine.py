@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.cached_lowering import MAX_CACHED_LAYOUTS, CachedLowering
@@ -16,6 +16,7 @@ from kgen.lowering import Lowered
 from kgen.operands import Operands
 from kgen.options import Options
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.schedule.scratch import buffer_bytes
 from kgen.spec import Shape
 

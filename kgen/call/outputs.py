@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kgen.arrays import adapter_of
@@ -15,6 +15,7 @@ from kgen.lowering import Layouts, Specialised
 from kgen.operands import Operands, Sizes, check_output
 from kgen.partition.step import Step
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.schedule.step_layout import Array, Extents, allocated_strides, buffers, concrete, view
 from kgen.spec import counted
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.arguments import ArrayValue, Value
 from kgen.diagnostics import error
 from kgen.dtypes import DType
+from kgen.records import dataclass
 from kgen.runtime.stream import stream_handle
 from kgen.schedule.step_layout import Array
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from kgen.check.dims import Dims
@@ -15,6 +15,7 @@ from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, DType, Kind
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
+from kgen.records import dataclass
 from kgen.source import Span
 
 DEFAULT_ROUNDING = CastMode("rne", False)

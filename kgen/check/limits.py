@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.ir.builder import Builder
 from kgen.ir.graph import Op
 from kgen.program import Program
+from kgen.records import dataclass
 
 MOST_OPS = 1 << 14  # about a minute for a host compiler
 MOST_INLINED = 1 << 17  # nodes of defs, a few seconds of typing

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.check.values import Value
 from kgen.functions import FUNCTIONS
 from kgen.ir.graph import Shape
+from kgen.records import dataclass
 from kgen.syntax.tree import Call, Def, Expr, Name, children
 
 

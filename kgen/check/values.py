@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kgen.dtypes import DType, Kind
 from kgen.ir.graph import Shape
 from kgen.program import Weak as Number
+from kgen.records import dataclass
 from kgen.source import Span
 
 

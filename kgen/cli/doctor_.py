@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import click
 
 from kgen.diagnostics import KgenError, error
+from kgen.records import dataclass
 from kgen.version import VERSION
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kgen import pipeline
@@ -18,6 +17,7 @@ from kgen.lowering import Lowered
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.program import Parameter, Program
+from kgen.records import dataclass
 from kgen.syntax.parser import parse
 from kgen.syntax.printer import print_tree, show, show_statement
 

@@ -8,11 +8,11 @@ it to float32 first does not change the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from kgen.codegen.expressions import Expr, Spelling, call, convert, member
 from kgen.dtypes import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT64, DType
 from kgen.ir.graph import CastMode
+from kgen.records import dataclass
 
 #: Rounding modes as intrinsics name them.
 MODE = {"rne": "rn", "rz": "rz", "ru": "ru", "rd": "rd"}

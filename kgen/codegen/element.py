@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.context import ElementContext
@@ -26,6 +26,7 @@ from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spe
 from kgen.dtypes import INT64
 from kgen.ir.graph import IndexMap, Op
 from kgen.partition.step import Step
+from kgen.records import dataclass
 
 MAX_COLUMNS = 104  # of a generated line
 MAX_INLINE = 84  # columns of an expression, so that an assignment of it stays near 100

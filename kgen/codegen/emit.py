@@ -6,7 +6,7 @@ Deterministic: the same input gives the same bytes.  The only I/O is reading tem
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kgen.codegen import names
@@ -18,6 +18,7 @@ from kgen.codegen.kernels import Entry, Module
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule, shared_accesses
 
 

@@ -7,9 +7,10 @@ warns (bit operators, shifts, ``&&`` inside ``||``, comparisons of comparisons).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
+
+from kgen.records import dataclass
 
 
 class Level(IntEnum):

@@ -6,7 +6,7 @@ The families themselves are in ``kgen/families/``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from kgen.codegen import names
@@ -16,6 +16,7 @@ from kgen.codegen.kernels import Parameter
 from kgen.codegen.spelling import storage_type
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.cost import Walk
 from kgen.schedule.facts import Choice, Facts

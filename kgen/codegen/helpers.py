@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
 from kgen import resources
 from kgen.codegen.conversions import CONVERSIONS
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from kgen.diagnostics import Diagnostic
 from kgen.dtypes import DType
+from kgen.records import dataclass
 from kgen.schedule.expressions import Expr, shown
 from kgen.schedule.launch import Rule
 from kgen.schedule.schedule import Schedule

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from kgen.codegen.c_types import headers_of, register_type, storage_type
 from kgen.codegen.casts import make_complex, spell_bitcast, spell_cast
@@ -16,6 +15,7 @@ from kgen.codegen.helpers import HELPERS
 from kgen.codegen.literals import constant, literal_value
 from kgen.dtypes import FLOAT32, INT16, UINT16, DType
 from kgen.ir.graph import Attr, CastMode, to_bits
+from kgen.records import dataclass
 
 __all__ = ["Expr", "Spelling", "constant", "headers_of", "register_type", "spell", "storage_type"]
 

@@ -7,7 +7,7 @@ exactly where ``docs/language.md`` says.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kgen.ir import exact, special
 from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Reduction, Shape, odd_float
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kgen.dtypes import DType
+from kgen.records import dataclass
 from kgen.source import Span
 from kgen.syntax.tree import RoundingMode
 

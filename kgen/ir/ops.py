@@ -10,8 +10,9 @@ arithmetic ops have one dtype: ``kgen/check`` promotes with explicit ``cast`` op
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from kgen.records import dataclass
 
 Result = Literal["same", "bool", "int32", "stated"]
 

@@ -6,7 +6,6 @@ through float32, and wrap where kgen saturates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from kgen.dtypes import DType
 from kgen.ir.graph import CastMode
+from kgen.records import dataclass
 from kgen.syntax.tree import RoundingMode
 
 Array = NDArray[Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kgen.dtypes import BOOL, INT32, INT64, DType, Kind
 from kgen.ir.graph import (
@@ -21,6 +20,7 @@ from kgen.ir.graph import (
 )
 from kgen.ir.ops import OPS
 from kgen.ir.printer import print_kernel
+from kgen.records import dataclass
 
 _KIND_LETTERS = {Kind.BOOL: "b", Kind.INT: "i", Kind.FLOAT: "f"}
 _ROUNDINGS = ("rne", "rz", "ru", "rd")

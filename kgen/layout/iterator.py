@@ -16,7 +16,6 @@ the space keeps the sign, so an operand's pointer is the address of its logical 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from kgen.layout.dense import (
@@ -28,6 +27,7 @@ from kgen.layout.dense import (
     is_contiguous,
     is_dense,
 )
+from kgen.records import dataclass
 
 __all__ = [
     "IterationSpace", "OperandLayout", "broadcast_strides", "contiguous_strides", "iteration_space", "output_strides",

@@ -6,11 +6,11 @@ race.  NumPy decides exactly (``numpy.shares_memory``), and so does this, with c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from kgen.layout.dense import Ints
 from kgen.layout.diophantine import solvable
+from kgen.records import dataclass
 
 
 class Overlap(Enum):

@@ -14,11 +14,12 @@ a new kernel at the end.  Units that depend on it are placed later, so fusing ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 
 from kgen.ir.graph import IndexMap, Op, Shape
 from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, squeezed
+from kgen.records import dataclass
 
 FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and an operand that is read there
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.ir.graph import IndexMap, Reduction
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.partition.step import Step
 from kgen.partition.trace import AxisMap, spread
+from kgen.records import dataclass
 
 PLACES = frozenset({"argmin", "argmax"})  # reductions whose result is an index within the row
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.ir.graph import Graph, Shape
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

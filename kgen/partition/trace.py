@@ -10,10 +10,11 @@ at two places is computed twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 
 from kgen.ir.graph import Graph, IndexMap, Op, Reduction, Shape
+from kgen.records import dataclass
 
 AxisMap = tuple[
     int | None, ...

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from kgen.diagnostics import Reporter
 from kgen.functions import CALL_KEYWORDS
+from kgen.records import dataclass
 from kgen.source import Source, Span
 from kgen.syntax.tree import Assign, Def, Inout, Input, Let, Param, Statement
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgen.arrays.base import Device
@@ -12,6 +11,7 @@ from kgen.codegen.kernels import Module
 from kgen.diagnostics import KgenError, error, shown
 from kgen.options import Options
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.runtime.launcher import LoadedKernels
 from kgen.runtime.parameters import Signature
 from kgen.schedule.target import PORTABLE, Target, target_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from kgen.records import dataclass
 from kgen.runtime.store import SUFFIX, Kind, note_of, sweep
 
 KERNELS: tuple[Kind, ...] = ("cubin", "cpu")

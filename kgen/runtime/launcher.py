@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Place, Room, Signature, with_room
 from kgen.schedule.expressions import Expr
 from kgen.schedule.launch import Launch

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DType
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.schedule.expressions import Expr, evaluate
 from kgen.schedule.launch import Launch
 from kgen.schedule.scratch import aligned

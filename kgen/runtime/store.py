@@ -23,11 +23,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from kgen.records import dataclass
 from kgen.runtime import folders
 
 Kind = Literal["cubin", "cpu", "lowering"]

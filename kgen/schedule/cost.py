@@ -7,10 +7,11 @@ instructions.  Each is counted for the walk of a schedule; ``CostModel`` (``kgen
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
 from kgen.schedule.target import LINE, SECTOR, WARP
 from kgen.schedule.tuning import CostModel
 

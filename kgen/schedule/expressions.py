@@ -9,11 +9,11 @@ expression), ``explain`` prints it, and :func:`c` gives the same as C.  Dividend
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from types import CodeType
 from typing import Any, Literal
 
+from kgen.records import dataclass
 from kgen.schedule.divisors import magic_number, signed_magic
 
 #: magic, magic64, shift: see :mod:`kgen.schedule.divisors`; >: 1 or 0; if: the second argument where the first is not

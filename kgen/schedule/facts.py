@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.ir.ops import OPS
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import PORTABLE, SECTOR, Target
 from kgen.schedule.tuning import Tuning

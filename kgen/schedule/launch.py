@@ -7,12 +7,13 @@ and a launcher in C can be generated from it (:func:`kgen.schedule.expressions.c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from struct import Struct, calcsize
 from typing import Any, Literal
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
 from kgen.schedule.expressions import PYTHON_FUNCTIONS, Expr, Name, evaluate, magic, python, shift, shown
 from kgen.schedule.schedule import Schedule
 

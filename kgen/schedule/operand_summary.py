@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify, index_bits
+from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import Schedule

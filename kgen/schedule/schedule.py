@@ -7,9 +7,10 @@ the same class.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
+from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE, Target
 
 #: How a kernel reads or writes one operand:

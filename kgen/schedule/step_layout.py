@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from kgen.ir.graph import Graph, IndexMap, Shape
@@ -14,6 +13,7 @@ from kgen.layout.iterator import (
     output_strides,
 )
 from kgen.partition.step import Access, Step
+from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE
 
 Extents = Mapping[str, int]  #: dimension symbol -> its extent

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kgen.records import dataclass
 from kgen.schedule.tuning import H200, Tuning
 
 WARP = 32  # threads

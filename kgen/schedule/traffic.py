@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule

@@ -8,7 +8,9 @@ CUDA) are not here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True)

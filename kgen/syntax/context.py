@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kgen.records import dataclass
 from kgen.source import Span
 from kgen.syntax.lexer import END, Token
 

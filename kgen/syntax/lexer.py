@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from kgen.records import dataclass
 from kgen.syntax.tables import Tables
 
 END = "$END"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from kgen import resources
+from kgen.records import dataclass
 
 FILE = "kgen.lark.bin"
 _FORMAT = "1"  # of the plain values below

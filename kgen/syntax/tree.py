@@ -7,10 +7,11 @@ by Python's stack, so no code may recurse on it: use :func:`postorder`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kgen.dtypes import DType
+from kgen.records import dataclass
 from kgen.source import Span
 
 RoundingMode = Literal["rne", "rz", "ru", "rd"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +18,7 @@ from kgen.arrays.base import Adapter, Guards
 from kgen.call.arguments import ArrayValue, ScalarValue, Value
 from kgen.dynamo import mark
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.runtime.launcher import PER_THREAD_STREAM
 from kgen.runtime.parameters import Variable
 from kgen.runtime.scalars import pack

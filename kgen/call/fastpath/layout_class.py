@@ -7,7 +7,6 @@ Lowering runs again on traced extents, strides and addresses.  What it compares 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from operator import getitem
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.layout.overlap import Region, byte_range
 from kgen.lowering import Layouts, Lowered, Specialised
 from kgen.operands import Argument, ArrayOperand, Operands, Sizes
+from kgen.records import dataclass
 from kgen.runtime.launcher import Launcher
 from kgen.runtime.parameters import Place
 from kgen.schedule.expressions import Expr, Int, Name, Op

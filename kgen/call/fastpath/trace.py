@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from kgen.records import dataclass
 from kgen.schedule.divisors import magic_number, signed_magic
 
 Operation = Literal["input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kgen.codegen import names
 from kgen.codegen.context import (
@@ -27,6 +26,7 @@ from kgen.codegen.layouts import (
     sum_lines,
 )
 from kgen.codegen.spelling import storage_type
+from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, padding
 from kgen.schedule.elementwise.launch import LENGTHS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kgen.codegen import names
 from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, OperandContext, ResultContext
@@ -23,6 +22,7 @@ from kgen.codegen.layouts import (
     sum_lines,
 )
 from kgen.codegen.spelling import storage_type
+from kgen.records import dataclass
 from kgen.schedule.elementwise.linear import beyond
 from kgen.schedule.schedule import Schedule
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.context import OperandContext
@@ -15,6 +15,7 @@ from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type
 from kgen.ir.graph import Operand
 from kgen.partition.step import Step
+from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.element import Argument, Element, Statement
@@ -15,6 +15,7 @@ from kgen.codegen.reduction.places import Places
 from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
 from kgen.ir.graph import Op
+from kgen.records import dataclass
 
 Declare = Callable[[Element], Element]  #: gives a function its name in the file; equal functions share one
 

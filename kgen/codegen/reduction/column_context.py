@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.reduction.context import Call, Declared, IndexTypes, Part, Read, Stored, Value
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Writer, define_constant
@@ -14,6 +14,7 @@ from kgen.codegen.reduction.places import ColumnPlaces
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
+from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import RowSchedule
 
 

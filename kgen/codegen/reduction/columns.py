@@ -6,8 +6,6 @@ columns, and merge their states in shared memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.layouts import no_overlap_comment
@@ -23,6 +21,7 @@ from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
 from kgen.codegen.reduction.sections import label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
+from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import RowSchedule
 
 

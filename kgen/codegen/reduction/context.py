@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.codegen.context import LayoutContext
+from kgen.records import dataclass
 
 
 class IndexTypes:

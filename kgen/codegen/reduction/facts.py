@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.element import Statement
@@ -14,6 +13,7 @@ from kgen.codegen.reduction.context import RowsContext
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.states import States
 from kgen.partition.reduction_step import ReductionStep
+from kgen.records import dataclass
 from kgen.schedule.launch import Field
 from kgen.schedule.reduction.schedule import RowSchedule
 

@@ -6,8 +6,6 @@ a block have states of their own, which merge in shared memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.codegen import names
 from kgen.codegen.element import Element, Writer
 from kgen.codegen.layouts import no_overlap_comment
@@ -26,6 +24,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, Uses, dimension_of, row_coordinates
 from kgen.codegen.reduction.states import part_of, thread_state
+from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kgen.codegen import names
 from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
@@ -12,6 +11,7 @@ from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.spelling import storage_type
 from kgen.ir.graph import Operand
 from kgen.partition.reduction_step import ReductionStep
+from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import AccessSchedule
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 
 from kgen.dtypes import FLOAT32
 from kgen.ir.graph import Graph, Op
 from kgen.ir.ops import OPS
 from kgen.partition.reduction_step import ReductionStep
 from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
+from kgen.records import dataclass
 
 #: Ops that are written where they are used, in every section.
 _LEAVES = frozenset({"const", "scalar", "size"})

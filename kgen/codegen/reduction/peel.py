@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element
@@ -14,6 +14,7 @@ from kgen.codegen.reduction.places import RowPlaces, Uses
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.spelling import register_type
+from kgen.records import dataclass
 from kgen.schedule.reduction.peel import margins
 
 

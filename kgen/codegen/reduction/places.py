@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from kgen.codegen import names
 from kgen.codegen.layouts import index_decomposition
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.operands import Operands
+from kgen.records import dataclass
 from kgen.schedule.reduction.launch import steps_of
 from kgen.schedule.reduction.schedule import RowSchedule
 

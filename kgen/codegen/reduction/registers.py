@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.reduction.context import Declared, Read
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import Places
 from kgen.dtypes import BFLOAT16
+from kgen.records import dataclass
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
 
 

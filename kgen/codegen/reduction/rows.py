@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
@@ -23,6 +23,7 @@ from kgen.codegen.reduction.staging import staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
+from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import WARP, RowSchedule, varying_accesses
 
 

@@ -7,7 +7,7 @@ one that writes an element.  Values that are uniform along the row are computed 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.context import ElementContext
@@ -20,6 +20,7 @@ from kgen.dtypes import BFLOAT16, FLOAT32, INT64
 from kgen.ir.graph import IndexMap, Op
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.trace import spread
+from kgen.records import dataclass
 
 
 def access_of(step: ReductionStep, number: int) -> int:
@@ -81,7 +82,7 @@ class SectionWriter(Writer):
                     call("divide<UseReciprocal>", [*operands, Expr(self.is_exact_division, PRIMARY)]), ("divide_group",)
                 )
             return Spelling(call("divide", operands), ("divide",))
-        return super(SectionWriter, self)._spelled(op)
+        return Writer._spelled(self, op)
 
     def _store(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -97,7 +98,7 @@ class SectionWriter(Writer):
                 collects = accumulator.mode == "group"
                 self.body.append(f"{name} = {x.code};" if collects else f"{name}.{accumulator.add}({x.code}{place});")
             else:
-                super(SectionWriter, self)._store([number])
+                Writer._store(self, [number])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ For the place of an extreme, all threads first exchange the extreme.  Then few g
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.codegen.reduction.accumulators import Accumulator, Local, accumulator
 from kgen.dtypes import FLOAT32, DType
 from kgen.ir.graph import Op, Reduction
+from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import hashlib
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgen.diagnostics import error
+from kgen.records import dataclass
 from kgen.runtime import cache
 from kgen.runtime.cache import summary
 from kgen.runtime.cpu import driver, toolchain

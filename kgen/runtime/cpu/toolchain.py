@@ -9,10 +9,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgen.diagnostics import KgenError, error
+from kgen.records import dataclass
 
 _ON_PATH = ("g++", "clang++", "c++")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from kgen.records import dataclass
 from kgen.runtime.cuda.driver import check, require
 
 

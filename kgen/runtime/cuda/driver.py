@@ -10,10 +10,10 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.diagnostics import KgenError, error
+from kgen.records import dataclass
 
 OLDEST_DRIVER = 13000  # the CUDA version that a driver of branch 580 reports
 _UPGRADE = "CUDA 13 needs an NVIDIA driver of version 580 or newer"

@@ -8,9 +8,9 @@ captured, and a launch on another device's stream is an error, not a second, sil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kgen.records import dataclass
 from kgen.runtime.cuda.context import on, primary
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from kgen.records import dataclass
 from kgen.runtime.cuda.compiler import assemble, require_arch
 
 _KERNEL = re.compile(

@@ -6,13 +6,14 @@ A side of a box is a run of dimensions that are one in memory for the operands t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from math import prod
 
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
+from kgen.records import dataclass
 from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
 from kgen.schedule.elementwise.reasons import index_width_reason, listed
 from kgen.schedule.facts import Choice, Facts

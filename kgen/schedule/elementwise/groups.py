@@ -6,10 +6,10 @@ All elementwise families but ``strided`` give a thread a group of elements along
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
 from kgen.schedule.facts import Facts, group_size
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.target import WORD

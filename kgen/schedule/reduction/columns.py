@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
+from kgen.records import dataclass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length, tile_index_bits, transpose
 from kgen.schedule.reduction.facts import RowFacts

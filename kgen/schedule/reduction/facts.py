@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
+from kgen.records import dataclass
 from kgen.schedule.facts import Facts
 from kgen.schedule.reduction.schedule import is_plain, is_small, varying_accesses
 from kgen.schedule.reduction.states import state_bytes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kgen.records import dataclass
 from kgen.schedule.expressions import (
     Expr,
     Int,

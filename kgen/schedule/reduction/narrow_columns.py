@@ -10,9 +10,9 @@ each element of a thread's vectors stays in one column::
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.layout.kinds import stride_patterns
+from kgen.records import dataclass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons

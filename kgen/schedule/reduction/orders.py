@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access
+from kgen.records import dataclass
 from kgen.schedule.step_layout import Array, Extents, concrete, view
 
 Axes = tuple[int, ...]  #: an operand's axes in memory, the slowest first

@@ -5,9 +5,10 @@ keeps some columns in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.columns import column_accesses
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2

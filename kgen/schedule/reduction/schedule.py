@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.ir.graph import IndexMap
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.trace import spread
+from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import WARP as WARP
 

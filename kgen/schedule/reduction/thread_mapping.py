@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kgen.records import dataclass
 from kgen.schedule.target import WARP
 from kgen.schedule.tuning import H200, Rows
 

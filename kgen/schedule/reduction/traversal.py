@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
+from kgen.records import dataclass
 from kgen.schedule.elementwise.groups import is_shifted
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.peel import choose_anchor
