@@ -51,7 +51,7 @@ def op(name: str, program: str | Kernel) -> Any:
         library.impl(short, kernel.__call__, key)
     torch.library.register_fake(name, _fake(kernel), lib=library)
     made = getattr(getattr(torch.ops, namespace), short).default
-    library.impl(short, _refuses_gradients(made), "Autograd")
+    library.impl(short, _autograd(made, kernel), "Autograd")
     _kernels[name] = kernel
     # Set on this operator only: torch's class cannot be pickled.
     made.__reduce_ex__ = lambda protocol: (_again, (name, kernel))
@@ -80,10 +80,11 @@ def _meaning(kernel: Kernel) -> tuple[object, ...]:
     return kernel.program.source.text, kernel.options, kernel._engine.device
 
 
-def _refuses_gradients(operator: Any) -> Any:
+def _autograd(operator: Any, kernel: Kernel) -> Any:
     """The operator's autograd kernel, which refuses tensors that require gradients, also under torch.func and tracing.
 
-    Without it torch would treat the result as a constant, whose gradient is zero.
+    Without it torch would treat the result as a constant, whose gradient is zero.  Calls that repeat an earlier one
+    launch from here, where nothing below has to see the operator: dispatching again would take 2 us.
     """
     import torch
 
@@ -92,8 +93,16 @@ def _refuses_gradients(operator: Any) -> Any:
 
     adapter: Any = adapter_of(torch.empty(0))
     below = torch._C._AutoDispatchBelowAutograd
+    modes = torch._C._len_torch_dispatch_stack  # FakeTensorMode and others
+    fast_calls = kernel._fast_calls if type(kernel) is Kernel else []
 
     def call(*args: Any, **named: Any) -> Any:
+        if not modes():
+            with below():  # as where the operator's own kernel runs, and guards were made
+                for fast_call in fast_calls:
+                    result = fast_call(args, None, None, named)
+                    if result is not NotImplemented:
+                        return result
         for x in (*args, *named.values()):
             if isinstance(x, torch.Tensor) and adapter.records(x):
                 raise requires_grad("pass x.detach(), or call under torch.no_grad()")

@@ -161,6 +161,13 @@ class Adapter(Protocol):
         """The value of a 0-d array; waits for it."""
         ...
 
+    def unmoved(self, arrays: Sequence[Any]) -> Callable[[], bool] | None:
+        """A quick test whether these arrays are where and as they are now; None if there is none.
+
+        Where it fails, :meth:`pointer`, :meth:`spec` and :meth:`writable` tell.
+        """
+        ...
+
     def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         """Guards for repeated calls with arrays like these; None if every call has to take the full path.
 
@@ -214,6 +221,9 @@ class Defaults:
 
     def ready(self, x: Any, stream: int) -> None:
         return
+
+    def unmoved(self, arrays: Sequence[Any]) -> Callable[[], bool] | None:
+        return None
 
     def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         return None

@@ -153,6 +153,20 @@ class TorchAdapter(Defaults):
             return public
         return private if agrees else public
 
+    def unmoved(self, arrays: Sequence[Any]) -> Callable[[], bool] | None:
+        tensors = list({id(x): x for x in arrays}.values())  # torch's guards accept each tensor only once
+        if any(type(x) not in self._plain or x.requires_grad for x in tensors):
+            return None
+        check, pointers = _torch_guards(tensors, False), [x.data_ptr() for x in tensors]
+        if check is None:
+            return None
+
+        def unmoved() -> bool:
+            plain = self._forward._current_level < 0 and check(*tensors)
+            return plain and [x.data_ptr() for x in tensors] == pointers
+
+        return unmoved
+
     def guards(self, arrays: Sequence[tuple[str, Any, bool]]) -> Guards | None:
         return self._guards(arrays, any_layout=False)
 

@@ -40,7 +40,11 @@ class Plan:
         adapter, device = session.adapter, session.backend.device
         self._current = adapter.current_stream(device)
         self._on_cuda = device.kind == "cuda"
-        self._moves = any(v.adapter is not None and v.adapter.moves for v in call.arrays())
+        moving = [v for v, _ in call.addresses() if v.adapter is not None and v.adapter.moves]
+        self._moves = bool(moving)
+        alike = all(v.adapter is adapter for v in moving)
+        self._unmoved = adapter.unmoved([v.original for v in moving]) if moving and alike else None
+        self._marks = [(v.adapter.mark_written, (v.array,)) for v in call.written() if v.adapter is not None]
         # Only the C extension can repeat a call with fixed arguments; for generated Python it is None.
         fix = getattr(fast_call, "again", None)
         fixed = NotImplemented if fix is None else fix(call.args, call.out, call.named)
@@ -88,7 +92,7 @@ class Plan:
 
     def _check_arrays(self) -> None:
         """Check that each array still has the address and layout of the plan; mark those written as changed."""
-        if self._moves:
+        if self._moves and not (self._unmoved is not None and self._unmoved()):
             for value, pointer in self._call.addresses():
                 adapter = value.adapter
                 assert adapter is not None
@@ -98,7 +102,8 @@ class Plan:
                     raise error("plan-mismatch", message, "make another plan")
             for value in self._call.written():
                 check_writable(value)
-        self._call.mark_written()
+        for mark, arrays in self._marks:
+            mark(arrays)
 
     def _call_on(self, args: tuple[Any, ...], out: Any, stream: Any) -> Any:
         call = self._call

@@ -146,3 +146,36 @@ def test_pickled_operators(protocol: int) -> None:
             pytest.raises(kgen.KgenError, match="another program"),
         ):
             pickle.loads(data)
+
+
+def test_repeated_calls_pass_through_modes() -> None:
+    """A call that repeats others is launched at once, but not where a mode sees it, or a gradient is asked for."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen: list[Any] = []
+
+    def record(self: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        seen.append(function)
+        return function(*args, **(kwargs or {}))
+
+    recorder: Any = type("Recorder", (TorchDispatchMode,), {"__torch_dispatch__": record})
+    op = register("out = a * b")
+    a, b = torch.randn(7, dtype=torch.float64), torch.randn(7, dtype=torch.float64)
+    for _ in range(4):
+        assert torch.equal(op(a, b), a * b)
+    with mock.patch.object(torch._ops.OpOverload, "__call__", side_effect=AssertionError("dispatched again")):
+        assert torch.equal(op._op(a, b), a * b)
+    with recorder():
+        assert torch.equal(op(a, b), a * b)
+    assert op in seen
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert type(op(a, b)).__name__ == "FakeTensor"
+    a.requires_grad_()
+    with pytest.raises(kgen.KgenError, match="requires-grad"):
+        op(a, b)
+    with torch.no_grad():
+        assert torch.equal(op(a, b), a * b)
+    z = torch.randn(7, dtype=torch.complex64)
+    assert torch.allclose(op(z, z.conj()), z * z.conj())
+    assert op(a.detach().to("meta"), b.to("meta")).is_meta

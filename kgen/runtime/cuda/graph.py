@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kgen.dynamo import opaque
-from kgen.runtime.cuda.context import on, uncaptured
+from kgen.runtime.cuda.context import on, primary, uncaptured
 from kgen.runtime.cuda.driver import check, explained
+from kgen.runtime.stream import stream_handle
 
 
 class CudaGraph:
@@ -19,7 +20,11 @@ class CudaGraph:
     def __init__(
         self, device: int, handle: Any, current: Callable[[], int], check_arrays: Callable[[], None], owner: object
     ) -> None:
+        from cuda.bindings import driver
+
+        self._driver: Any = driver
         self._device = device
+        self._context = int(primary(device))
         self._handle = handle
         self._current = current
         self._check_arrays = check_arrays
@@ -55,14 +60,17 @@ class CudaGraph:
     @opaque
     def __call__(self, *, stream: Any = None) -> None:
         """Launch on ``stream``, by default the current stream of the arrays' library."""
-        from cuda.bindings import driver
-
-        from kgen.runtime.stream import stream_handle
-
         self._check_arrays()
         at = self._current() if stream is None else stream_handle(stream)
-        with on(self._device), explained("launching a graph"):
-            check("cuGraphLaunch", driver.cuGraphLaunch(self._handle, driver.CUstream(at)))
+        driver = self._driver
+        if int(driver.cuCtxGetCurrent()[1]) == self._context:
+            result = driver.cuGraphLaunch(self._handle, driver.CUstream(at))
+        else:
+            with on(self._device), explained("launching a graph"):
+                result = driver.cuGraphLaunch(self._handle, driver.CUstream(at))
+        if result[0]:
+            with explained("launching a graph"):
+                check("cuGraphLaunch", result)
 
     def __del__(self) -> None:
         try:
