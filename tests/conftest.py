@@ -89,6 +89,14 @@ def _fresh_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _lower_anew() -> Iterator[None]:
+    """Tests change how kgen lowers, such as ``forced``: what another test lowered is not taken from disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgen.call.stored_lowering.find", lambda key, target: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _optimised(request: pytest.FixtureRequest) -> Iterator[None]:
     """Kernels of tests with this marker are compiled as for users."""

@@ -22,6 +22,7 @@ from kgen.options import Options
 from kgen.program import Program
 from kgen.runtime.store import Store
 from kgen.schedule.target import HOPPER, PORTABLE
+from tests.forced import forced
 from tests.schedule.case import parse
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +42,8 @@ SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axi
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder."""
+    """An empty cache folder, whose lowerings are read."""
+    monkeypatch.setattr("kgen.call.stored_lowering.find", find)
     monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -175,3 +177,14 @@ def test_a_folder_that_cannot_be_used_gives_one_warning(tmp_path: Path, monkeypa
         kgen.jit("out = x * 5", device="cpu")(x)
     assert len(caught) == 1
     assert Store(tmp_path, "lowering").get("absent") is None
+
+
+def test_other_tests_lower_anew() -> None:
+    """One test does not take what another one lowered, which may have changed how."""
+    x, text = np.arange(64, dtype=np.float32), "out = x * 7"
+    kgen.jit(text, device="cpu")(x)
+    with forced(elementwise="strided"):
+        kernel = kgen.jit(text, device="cpu")
+        kernel(x)
+        (lowered,) = kernel._engine._records
+    assert [s.template for s in lowered.schedules] == ["strided"]
