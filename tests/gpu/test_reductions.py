@@ -145,7 +145,7 @@ def test_clusters_exchange_several(width: int) -> None:
     if torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("thread-block clusters need sm_90")
     torch.manual_seed(4)
-    x = torch.randint(-9, 10, (sized(1500, 40), width), device="cuda").to(torch.bfloat16)
+    x = torch.randint(-9, 10, (sized(1500, 77), width), device="cuda").to(torch.bfloat16)
     text = """let top = max(x, axis=-1, keepdims=true)
 let s = sum(x, axis=-1, keepdims=true)
 let at = argmax(x, axis=-1, keepdims=true)

@@ -3,7 +3,8 @@
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
 Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TURN``,
-``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN`` and ``mutant:NAME``.
+``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN``, ``mutant:NAME`` and
+``partials:TOO_FAR``.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import os
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
+from kgen import jit
 from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
 from kgen.runtime.cpu import module
@@ -32,6 +35,7 @@ from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
 from tests.fuzz.test_reductions import run as run_reductions
+from tests.reductions.bits.ways import ways
 from tests.reductions.odd_rows import across, programs as odd_rows
 
 from .mutants import MUTANTS
@@ -187,6 +191,22 @@ def mutant(name: str) -> None:
         raise SystemExit(2) from None
 
 
+def partials(too_far: int) -> None:
+    """Rows that several blocks share, whose partial sums are written so many elements from their place."""
+    kernel, batch = jit("out = sum(x, axis=-1)", device="cpu"), Batch(ADDRESS)
+    x = np.ones((4, 5000), np.float32)
+    (split, *_) = ways(only=("split",))
+    with split.taken():
+        with collecting(batch), suppress(Collected):
+            kernel(x)
+        (text,) = batch.texts
+        batch.edit[text] = text.replace("+ blockIdx.y] = sum_acc", f"+ blockIdx.y + {too_far}] = sum_acc")
+        assert batch.edit[text] != text
+        batch.compile()
+        with running(batch):
+            assert (kernel(x) == 5000).all()
+
+
 def do(job: str) -> None:
     kind, *rest = job.split(":")
     if kind == "fuzz":
@@ -202,6 +222,8 @@ def do(job: str) -> None:
         examples(rest)
     elif kind == "misaligned":
         everywhere(rest[0], int(rest[1]))
+    elif kind == "partials":
+        partials(int(rest[0]))
     else:
         mutant(rest[0])
 
