@@ -8,12 +8,13 @@ from dataclasses import field
 from kgen.codegen import names
 from kgen.codegen.element import Argument, Element, Statement
 from kgen.codegen.layouts import call_lines
-from kgen.codegen.reduction.context import Call, Stored
+from kgen.codegen.reduction.context import Call, Declared, Stored
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
 from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
+from kgen.codegen.spelling import register_type
 from kgen.ir.graph import Op
 from kgen.records import dataclass
 
@@ -157,6 +158,13 @@ class Calls:
         schedule = self.operands.schedule
         array = ("[v]" if schedule.vectors > 1 else "") + ("[j]" if schedule.group > 1 else "")
         return self.kept_array(number) + array
+
+    def kept_arrays(self) -> tuple[Declared, ...]:
+        """The registers of all values that are kept."""
+        vectors, group = self.operands.schedule.vectors, self.operands.schedule.group
+        array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
+        ops = self.operands.step.graph.ops
+        return tuple(Declared(register_type(ops[n].dtype), self.kept_array(n) + array) for n in self.values.kept)
 
     def kept_array(self, number: int) -> str:
         return self.kept_name(kept_name(self.operands.step, number))

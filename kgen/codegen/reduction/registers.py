@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.reduction.context import Declared, Read
+from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
+from kgen.codegen.reduction.sections import access_of
 from kgen.dtypes import BFLOAT16
 from kgen.records import dataclass
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
+
+
+def kept_values(facts: Facts, parts: Parts, resident: Set[int]) -> Mapping[int, int]:
+    """The values of elements that threads keep from one round to another, as in
+    :class:`~kgen.codegen.reduction.calls.Values`; none where there are too few registers.
+
+    ``resident``: the register-resident accesses.
+    """
+    schedule, ops = facts.schedule, facts.step.graph.ops
+    if not 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
+        return {}
+    sections = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
+    loads = (n for n, op in enumerate(ops) if op.name == "load")
+    return parts.kept(sections, frozenset(n for n in loads if access_of(facts.step, n) in resident))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, place_coordinates, row_coordinates
-from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, part_of, result_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
@@ -97,6 +97,7 @@ class ResidentColumnKernel:
         several = schedule.group > 1
         places = ColumnPlaces(operands, at, several)
         registers, values = Registers(operands, places, resident_accesses(schedule)), Values(facts.values)
+        values.kept = kept_values(facts, parts, registers.resident)
         functions = Functions(parts, values, facts.statements, facts.declare, picks=several)
         calls = Calls(operands, places, values, registers.element, "[j]" if several else "", "0")
         arrays = ColumnArrays(schedule.group, lasting(parts))
@@ -181,7 +182,7 @@ class ResidentColumnKernel:
             group_start=start_of_group(schedule, "v"),
             checks_last=self.fills,
             place_coordinates=place_coordinates(schedule, uses.anywhere),
-            resident=tuple(map(self.registers.declared, resident)),
+            resident=(*map(self.registers.declared, resident), *self.calls.kept_arrays()),
             loads=loads,
             load_coordinates=load_coordinates,
             rounds=rounds,

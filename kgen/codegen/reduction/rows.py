@@ -16,7 +16,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
-from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.staging import staged_helpers, staging
@@ -85,11 +85,7 @@ class RowKernel:
         registers = Registers(operands, places, resident_accesses(schedule))
         values = Values(facts.values)
         values.passed = values.rows
-        parts_of_row = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
-        if 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
-            loads = (n for n, op in enumerate(facts.step.graph.ops) if op.name == "load")
-            resident = frozenset(n for n in loads if access_of(facts.step, n) in registers.resident)
-            values.kept = parts.kept(parts_of_row, resident)
+        values.kept = kept_values(facts, parts, registers.resident)
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
         calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
@@ -312,12 +308,9 @@ class RowKernel:
 
     def resident(self, loads: Sequence[int]) -> tuple[Declared, ...]:
         """The registers that hold elements of a row."""
-        vectors, group = self.facts.schedule.vectors, self.facts.schedule.group
-        array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
-        ops = self.facts.step.graph.ops
         return (
             *map(self.registers.declared, loads),
-            *(Declared(register_type(ops[n].dtype), self.calls.kept_array(n) + array) for n in self.values.kept),
+            *self.calls.kept_arrays(),
             *(() if self.edges is None else self.edges.declarations(loads)),
         )
 
