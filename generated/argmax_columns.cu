@@ -127,7 +127,7 @@ argmax_columns_pass(const float x_v,
 // Where the columns lie; strides and steps in elements.
 struct argmax_columns_columns_split_layout {
     int height;  // elements of a column
-    int columns;
+    unsigned int groups;  // of 4 neighbouring columns
     int span;  // elements of a column that a block takes
     int x_step[1];  // down a column
 };
@@ -151,8 +151,9 @@ argmax_columns_columns_split(const float* x_ptr,
 {
     const int across = threadIdx.x % 16;  // among the threads across columns
     const int down = threadIdx.x / 16;  // among the threads that share each column
-    const int column = 64 * blockIdx.x + 4 * across;
-    const bool live = column < layout.columns;
+    const unsigned int number = blockIdx.x * 16u + across;  // of a group of columns
+    const int column = 4 * (int)number;
+    const bool live = number < layout.groups;
     long long* const at_column = at_ptr + column;
     float* const top_column = top_ptr + column;
     const float* const x_column = x_ptr + column;

@@ -158,7 +158,7 @@ batch_stats_channels_last_pass(const float image_v, float& var_acc)
 // Where the columns lie; strides and steps in elements.
 struct batch_stats_channels_last_columns_split_layout {
     int height;  // elements of a column
-    int columns;
+    unsigned int groups;  // of 4 neighbouring columns
     int span;  // elements of a column that a block takes
     int image_step[1];  // down a column
 };
@@ -181,8 +181,9 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
 {
     const int across = threadIdx.x % 8;  // among the threads across columns
     const int down = threadIdx.x / 8;  // among the threads that share each column
-    const int column = 32 * blockIdx.x + 4 * across;
-    const bool live = column < layout.columns;
+    const unsigned int number = blockIdx.x * 8u + across;  // of a group of columns
+    const int column = 4 * (int)number;
+    const bool live = number < layout.groups;
     float* const mu_column = mu_ptr + column;
     float* const sigma2_column = sigma2_ptr + column;
     const float* const image_column = image_ptr + column;

@@ -9,17 +9,17 @@ from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import columns_rule
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule
 
 
-def write(unit: Unit[RowSchedule]) -> Written:
+def write(unit: Unit[ColumnSchedule]) -> Written:
     from kgen.codegen.reduction.columns import describe_columns
     from kgen.codegen.reduction.describe import write_reduction
 
     return write_reduction(describe_columns, unit, needs_n=False, shares=True, is_brief=False)
 
 
-def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
+def suffix(schedule: ColumnSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns{'_split' if schedule.split else ''}{schedule.bits_suffix}"
 
 

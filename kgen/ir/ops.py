@@ -161,3 +161,6 @@ OPS: dict[str, OpRow] = {
 
 #: The ops whose result is one defined value on every target (contraction off).
 EXACT: frozenset[str] = frozenset(name for name, row in OPS.items() if row.ulp == (0, 0))
+
+#: Ops whose code has branches: divisions, and functions that are not exact.
+BRANCHING: frozenset[str] = frozenset(("div", "floordiv", "mod", *(name for name in OPS if name not in EXACT)))

@@ -41,7 +41,8 @@ class Walk:
     ``block``: what a block covers.  ``order``: in which order of dimensions blocks follow each other.  ``traffic``: of
     each operand.  ``instructions``: for each element.  ``used``: the fraction of lanes with work.  ``threads``: of a
     block.  ``each``: how often a warp covers what ``traffic`` says, with all loads in flight.  ``waits``: how often a
-    block waits for memory before it ends.  ``shared``: accesses of shared memory for each element.
+    block waits for memory before it ends.  ``shared``: accesses of shared memory for each element.  ``times``: how
+    often a block covers that, one after the other.
     """
 
     space: IterationSpace
@@ -54,14 +55,15 @@ class Walk:
     each: int = 1
     waits: int = 1
     shared: float = 0
+    times: float = 1
 
 
 def coarse(space: IterationSpace) -> IterationSpace:
     """The space with extents and strides of two significant bits, without signs: all spaces that are alike in these
-    have the same cost.
+    have the same cost.  An empty dimension has one element.
     """
     strides = tuple(tuple(map(_rounded, of_operand)) for of_operand in space.strides)
-    return IterationSpace(tuple(map(_rounded, space.shape)), strides, space.axes)
+    return IterationSpace(tuple(max(1, _rounded(n)) for n in space.shape), strides, space.axes)
 
 
 def _rounded(number: int) -> int:
@@ -141,7 +143,13 @@ def count(walk: Walk, model: CostModel) -> Counts:
     instructions = walk.instructions * total / walk.used / WARP
     shared = walk.shared * total / walk.used / WARP
     return Counts(
-        memory, l2, lines, instructions, shared, flying * min(model.threads, blocks * walk.threads), walk.waits
+        memory,
+        l2,
+        lines,
+        instructions,
+        shared,
+        flying * min(model.threads, blocks / walk.times * walk.threads),
+        walk.waits,
     )
 
 

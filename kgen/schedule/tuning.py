@@ -183,13 +183,34 @@ class Columns:
     narrow_element: int = 2
     #: Reads in flight at most.
     most_in_flight: int = 16
+    #: Bytes of all operands that a thread reads at once where these are whole columns.
+    whole_bytes: int = 160
     #: Blocks of a launch where several share columns: as many as fit an H200 at once, with up to 80 registers a thread
     #: (variances of 384 columns 1.02, 0.85 with 512).  More would leave more to merge.
     split_blocks: int = 396
-    #: Batches of reads that each thread should have left when more threads share its columns: an exchange between
-    #: threads costs about as much as one batch.
-    batches: int = 4
-    #: The same when several blocks share columns.
+    #: Elements of a column that each thread should have left when more threads share it: they exchange states, and each
+    #: starts with the arithmetic of indices (21 rows of int8 and float32 154 us with one thread, 191 with 8; 255 rows
+    #: 36 and 25).
+    fewest_each: int = 20
+    #: Threads of a block where none shares its columns, and each has so many bytes (variances of 3 rows 30 us, 36 with
+    #: 256; rows of one float32 525 us, 310 with 256).
+    lone_block: int = 128
+    lone_bytes: int = 64
+    #: Threads that keep a device busy; more share columns where there would be fewer (maxima of 127 x 177 columns of
+    #: 255 rows 9.0 us, 15 with a quarter).
+    enough_threads: int = 132 * 512
+    #: But then each has so many elements at least, and they go across so many bytes (sums of int8 77 us, 99 with half).
+    fewest_of_few: int = 4
+    narrowest_bytes: int = 128
+    #: Threads across at most, where columns are not short (255 rows of 2-byte elements 25 us, 30 with twice as many).
+    most_across: int = 64
+    #: Groups of columns from which on blocks take chunks of them; fewer leave most of a device idle.
+    fewest_chunked: int = 1 << 14
+    #: Elements of each column that a thread reads at once in chunks (295 rows of float32 215 us, 225 with 2).
+    chunks_in_flight: int = 4
+    #: Bytes of shared memory for the states of a block whose threads share columns.
+    shared_bytes: int = 48 << 10
+    #: Batches of reads that each thread should have left when several blocks share columns.
     batches_of_blocks: int = 2
     #: The fraction of threads that may be idle because there are no columns left for them.
     most_idle: float = 0.06

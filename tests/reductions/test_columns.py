@@ -127,3 +127,28 @@ def test_more_columns_than_threads(columns: int, dtype: type[np.generic]) -> Non
     x = np.random.default_rng(columns).integers(0, 3, (40, 16, columns)).astype(dtype)
     got = kgen.jit("out = sum(x, axis=1)", device="cpu")(x)
     np.testing.assert_array_equal(got, x.sum(1, dtype=got.dtype))
+
+
+@pytest.mark.parametrize("outer", [(520,), (7, 91)])
+@pytest.mark.parametrize("height", [2, 5, 100])
+def test_chunks_of_columns(height: int, outer: tuple[int, ...]) -> None:
+    """Beside an operand that is consecutive along another kept dimension, in one kernel, with ragged ends."""
+    shape = (height, *outer, 132)
+    a, b = data(shape, np.float32), data((height, 132, *outer), np.float32)
+    kernel, b = kgen.jit("s = sum(a + b, axis=0)\np = argmax(a - b, axis=0)", device="cpu"), np.moveaxis(b, 1, -1)
+    found = kernel.explain(a, b).steps
+    assert [s.kernel for s in found] == ["columns"]
+    assert found[0].schedule["chunk"]
+    s, p = kernel(a, b)
+    assert np.array_equal(s, (a + b).sum(axis=0))
+    assert np.array_equal(p, (a - b).argmax(axis=0))
+
+
+def test_loads_do_not_wait_for_divisions() -> None:
+    """All elements that a thread reads at once are loaded ahead of the first division, which has branches."""
+    kernel, x = kgen.jit("out = max(a / b, axis=0)"), kgen.spec((100_000, 33), "f32")
+    ptx = kernel.ptx(x, x, arch="sm_90")
+    (step,) = kernel.explain(x, x, arch="sm_90").steps
+    assert step.schedule["group"] == 1 < step.schedule["vectors"]
+    before = ptx[: ptx.index("div.rn.f32")]
+    assert before.count("ld.global") == 2 * step.schedule["vectors"]

@@ -84,6 +84,7 @@ class NarrowContext(IndexTypes):
     coordinates: tuple[str, ...]
     pointers: tuple[Value, ...]
     loops: bool
+    keeps_loads_above: bool
     states: tuple[ColumnState, ...]
     counted: str
     reads: tuple[ReadContext, ...]
@@ -98,7 +99,9 @@ class NarrowContext(IndexTypes):
 class ColumnContext(IndexTypes):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
-    A thread has ``group`` columns, from ``column`` on.  ``reads``: batches of elements, the largest first (in a loop if
+    A thread has ``group`` columns, from ``column`` on, where ``live`` holds.  ``at_once``: whether the one batch of
+    ``reads`` has all elements of its columns.  ``keeps_loads_above``: whether the arithmetic of a batch has branches,
+    which its loads should not wait for.  ``reads``: batches of elements, the largest first (in a loop if
     ``loops``), then each half as large, down to one.  ``takes_runs``: whether the elements of a batch are consecutive
     in their column; there are then two sizes of batches, with a loop for each.  ``bounds``: the launch bounds.
     ``counted``: the type of the number of
@@ -121,8 +124,11 @@ class ColumnContext(IndexTypes):
     packs: bool
     coordinates: tuple[str, ...]
     column: str
+    live: str
+    at_once: bool
     pointers: tuple[Value, ...]
     loops: bool
+    keeps_loads_above: bool
     takes_runs: bool
     bounds: str
     states: tuple[ColumnState, ...]

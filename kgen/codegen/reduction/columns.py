@@ -6,9 +6,11 @@ columns, and merge their states in shared memory.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
-from kgen.codegen.layouts import no_overlap_comment
+from kgen.codegen.layouts import index_decomposition, no_overlap_comment
 from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
@@ -21,8 +23,9 @@ from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
 from kgen.codegen.reduction.sections import label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
+from kgen.ir.ops import BRANCHING
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 
 
 def describe_columns(facts: Facts) -> Described:
@@ -42,6 +45,8 @@ class Batch:
     def of(operands: Operands, count: int, uses: Uses) -> Batch:
         step = 1 if transposes(operands.schedule) else operands.schedule.threads
         place = "e" if count == 1 else f"e + u * {step}" if step > 1 else "e + u"
+        if column_schedule(operands.schedule).at_once:
+            place = "u"
         return Batch(ColumnPlaces(operands, place, True, uses), ColumnPlaces(operands, "e", True, uses), count)
 
     @property
@@ -113,8 +118,8 @@ class ColumnKernel:
         return ColumnKernel(facts, parts, operands, Batch.of(operands, 1, Uses()).places, values, functions, states)
 
     @property
-    def schedule(self) -> RowSchedule:
-        return self.facts.schedule
+    def schedule(self) -> ColumnSchedule:
+        return column_schedule(self.facts.schedule)
 
     @property
     def lanes(self) -> int:
@@ -146,10 +151,13 @@ class ColumnKernel:
             split=schedule.split,
             layout=self.facts.layout("columns"),
             packs=True,
-            coordinates=row_coordinates(schedule, {0, *self.places.uses.kept}, "blockIdx.x"),
-            column=self.first_column(),
+            coordinates=group_coordinates(schedule, {0, *self.places.uses.kept}),
+            column=first_column(schedule),
+            live="number < layout.groups" + (" && column < layout.columns" if schedule.chunk else ""),
+            at_once=schedule.at_once,
             pointers=pointers,
             loops=schedule.loops,
+            keeps_loads_above=self.keeps_loads_above,
             takes_runs=transposes(schedule),
             bounds=launch_bounds(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
@@ -165,16 +173,25 @@ class ColumnKernel:
             (*self.functions.headers, *writer.headers),
             (
                 *self.functions.helpers, *writer.helpers, *(h for m in accumulators for h in m.all_helpers),
-                *self.operands.loads_of(reads_of(function)),
+                *self.operands.loads_of(reads_of(function)), *(["keep_loads_above"] if self.keeps_loads_above else []),
             ),
         )  # fmt: skip
 
     @property
+    def keeps_loads_above(self) -> bool:
+        """Whether elements take divisions or functions, which have branches."""
+        ops = self.facts.step.graph.ops
+        return any(self.parts.varies[n] and op.name in BRANCHING for n, op in enumerate(ops))
+
+    @property
     def counts(self) -> tuple[int, ...]:
         """How many elements a thread reads at once: the largest batch first, then smaller ones for the rest."""
+        vectors = self.schedule.vectors
         if transposes(self.schedule):
-            return tuple(dict.fromkeys((self.schedule.vectors, 1)))
-        return tuple(1 << n for n in range(self.schedule.vectors.bit_length() - 1, -1, -1))
+            return tuple(dict.fromkeys((vectors, 1)))
+        if self.schedule.at_once:
+            return (vectors,)
+        return tuple(1 << n for n in range(vectors.bit_length() - 1, -1, -1))
 
     def reading(self, count: int, function: Element) -> ReadContext:
         batch, accesses = Batch.of(self.operands, count, self.places.uses), reads_of(function)
@@ -203,13 +220,6 @@ class ColumnKernel:
         """The type of the number of elements of each column that a thread has seen; empty if no state needs it."""
         found = sorted(m.local.counts for m, _ in self.states.values() if m.local and m.local.counts)
         return found[0] if found else ""
-
-    def first_column(self) -> str:
-        """The first of a thread's columns."""
-        schedule = self.schedule
-        first = "threadIdx.x" if schedule.threads == 1 else "across"
-        tile = "c0" if schedule.kept > 1 else "(long long)blockIdx.x" if schedule.index_bits == 64 else "blockIdx.x"
-        return f"{schedule.rows} * {tile} + " + (f"{schedule.group} * {first}" if schedule.group > 1 else first)
 
     def results(self, writer: Writer) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[Stored, ...]]:
         """Each column's results, the lines that use them, and the packs that these lines fill."""
@@ -274,6 +284,30 @@ class ColumnKernel:
 def transposes(schedule: RowSchedule) -> bool:
     """Whether some operand is transposed in registers, so that threads take runs of consecutive elements."""
     return any(t.kind == "transposed" for t in schedule.accesses)
+
+
+def column_schedule(schedule: RowSchedule) -> ColumnSchedule:
+    assert isinstance(schedule, ColumnSchedule)
+    return schedule
+
+
+def group_coordinates(schedule: ColumnSchedule, wanted: Set[int]) -> tuple[str, ...]:
+    """Lines that decompose the number of a group of columns.
+
+    With chunks, c0 is the place of a group in its chunk, and the last coordinate the number of the chunk.
+    """
+    if not schedule.chunk:
+        return row_coordinates(schedule, wanted, "number")
+    rank = schedule.kept + 1
+    return tuple(index_decomposition(rank, {*wanted, schedule.kept}, schedule.index_bits == 64, "number"))
+
+
+def first_column(schedule: ColumnSchedule) -> str:
+    """The first of a thread's columns."""
+    group = "c0" if schedule.kept > 1 or schedule.chunk else "number" if schedule.index_bits == 64 else "(int)number"
+    if schedule.chunk:
+        group = f"({schedule.chunk} * c{schedule.kept} + c0)"
+    return f"{schedule.group} * {group}" if schedule.group > 1 else group.strip("()") if schedule.chunk else group
 
 
 def launch_bounds(schedule: RowSchedule) -> str:

@@ -127,6 +127,7 @@ class NarrowKernel(ColumnKernel):
             coordinates=row_coordinates(schedule, self.places.uses.kept, "blockIdx.x"),
             pointers=pointers,
             loops=schedule.loops,
+            keeps_loads_above=self.keeps_loads_above,
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
             reads=reads,
@@ -141,7 +142,7 @@ class NarrowKernel(ColumnKernel):
             (*self.functions.headers, *writer.headers),
             (
                 *self.functions.helpers, *writer.helpers, *(h for m in accumulators for h in m.all_helpers),
-                *self.operands.loads_of(reads_of(function)),
+                *self.operands.loads_of(reads_of(function)), *(["keep_loads_above"] if self.keeps_loads_above else []),
             ),
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from kgen.schedule.target import WARP
 _FEW = {"load": 0, "store": 0, "const": 0, "scalar": 0, "div": 12, "floordiv": 20, "mod": 20}
 _FUNCTION = 16
 #: Instructions that find the coordinates of an index for each dimension, with 32 bits and with 64.
-_DIVISION = {32: 5, 64: 40}
+DIVISION = {32: 5, 64: 40}
 
 #: Instructions that load or store an element that belongs to no whole group.
 _ALONE = 6
@@ -58,7 +58,7 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
         for i, t in enumerate(schedule.accesses)
     ]
     found = any(t.kind == "strided" for t in schedule.accesses)
-    division = _DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns if found else 0
+    division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns if found else 0
     instructions = arithmetic(facts) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
     block = run(start, order, space.shape, schedule.block * group)
     return Walk(space, block, order, traffic, instructions, 1.0, schedule.block, schedule.group if apart else 1)
@@ -76,7 +76,7 @@ def rows_walk(facts: Facts, choice: Choice) -> Walk:
         _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group))
         for i, t in enumerate(schedule.accesses)
     ]
-    division = _DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns + 12
+    division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns + 12
     instructions = arithmetic(facts) + division / group + sum(t.requests for t in traffic) * 2 / group
     if (
         choice.space.shape[0] % schedule.group or schedule.anchor is not None
@@ -145,7 +145,7 @@ def boxes_walk(facts: Facts, choice: Choice) -> Walk:
     divided = [sum(n - 1 for s, n in enumerate(schedule.sides) if s != own) for own in {*schedule.along, 0}]
     moved = sum(t.kind not in ("scalar", "column") for t in schedule.accesses)
     staged = sum(t.kind == "transposed" for t in schedule.accesses)
-    a_group = 2 * moved + 2 + _DIVISION[schedule.index_bits] * (sum(divided) + divided[0])
+    a_group = 2 * moved + 2 + DIVISION[schedule.index_bits] * (sum(divided) + divided[0])
     instructions = arithmetic(facts) + a_group / schedule.group + 2 * staged + 60 / (schedule.each * schedule.group)
     order = [d for side in dims for d in side] + list(schedule.rest)
     block = reach(dims, shape, schedule.box)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
 from kgen.records import dataclass
+from kgen.schedule.cost import predict
 from kgen.schedule.facts import Choice
+from kgen.schedule.reduction.column_chunks import chunk_of, operand_beside, with_second
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length, tile_index_bits, transpose
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons, transposed_reasons
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.streaming import streaming_accesses
+from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.tuning import Columns
 
@@ -21,7 +25,7 @@ from kgen.schedule.tuning import Columns
 class ColumnMapping:
     """``lanes`` threads of a block take neighbouring groups of columns; ``threads`` share each group, and each reads
     ``vectors`` vectors of it at once.  ``loops``: whether a thread has at least two such batches.  ``split``: whether
-    several blocks share columns.
+    several blocks share columns.  ``at_once`` and ``chunk``: as in :class:`RowSchedule`.
     """
 
     lanes: int
@@ -29,6 +33,8 @@ class ColumnMapping:
     vectors: int
     loops: bool
     split: bool
+    at_once: bool = False
+    chunk: int = 0
 
 
 def down_columns(facts: RowFacts) -> Choice | None:
@@ -36,13 +42,23 @@ def down_columns(facts: RowFacts) -> Choice | None:
     group = _group(facts)
     if group is None:
         return None
-    accesses, columns = column_accesses(facts, group), _Columns(facts, group)
-    transposed = down_columns_only(facts)
-    if transposed:
+    if transposed := down_columns_only(facts):
         run = run_length(facts, group, transposed)
-        accesses, shape = transpose(facts, accesses, transposed, run), tiled_shape_of(columns, run)
-    else:
-        shape = shape_of(columns)
+        return _choice(facts, group, tiled_shape_of(_Columns(facts, group), run), transposed, run)
+    columns, beside = _Columns(facts, group), operand_beside(facts) if facts.bounded else None
+    if beside is None or columns.groups < columns.tuning.fewest_chunked:
+        return _choice(facts, group, shape_of(columns))
+    there = with_second(facts, beside[1])
+    choice = _choice(there, group, chunked_shape_of(_Columns(there, group), facts.itemsizes[beside[0]]))
+    taken = predict(columns_walk(there, choice), facts.tuning.costs)
+    return replace(choice, costs=((choice.schedule.template, taken),))
+
+
+def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Sequence[int] = (), run: int = 0) -> Choice:
+    """``transposed``: operands that are read by runs of ``run`` elements of each column."""
+    accesses = column_accesses(facts, group)
+    if transposed:
+        accesses = transpose(facts, accesses, transposed, run)
     told = facts.bounded and shape.split  # slower without split (sums of a middle axis 1.00, not 1.04)
     schedule = ColumnSchedule(
         "column_reduce",
@@ -58,6 +74,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
         reduced=facts.reduced,
         split=shape.split,
         loops=shape.loops or not facts.bounded,
+        at_once=shape.at_once and facts.bounded,
+        chunk=shape.chunk,
         columnwise=facts.reads,
         streaming=streaming_accesses(facts, accesses, group, short=False) if told else (),
     )
@@ -121,12 +139,13 @@ class _Columns:
 
     @cached_property
     def groups(self) -> int:
-        return self.facts.space.shape[self.facts.reduced] // self.group
+        """Groups of columns, along all kept dimensions."""
+        return self.facts.rows // self.group
 
-    @cached_property
-    def others(self) -> int:
-        """The product of the other kept extents: there are ``groups`` groups for each."""
-        return math.prod(self.facts.space.shape[self.facts.reduced + 1 :])
+    @property
+    def across(self) -> int:
+        """Groups of columns side by side."""
+        return self.facts.space.shape[self.facts.reduced] // self.group
 
     @cached_property
     def size(self) -> int:
@@ -137,30 +156,57 @@ class _Columns:
     @cached_property
     def most(self) -> int:
         """Reads in flight per thread, at most."""
-        tuning, flying = self.tuning, self.group * self.facts.bytes_of(self.facts.reads)
+        tuning, flying = self.tuning, self.size_down
         narrow = self.size <= tuning.narrow_element * self.group
         most = 2
         while most < tuning.most_in_flight and 2 * most * flying <= tuning.in_flight_bytes * (2 if narrow else 1):
             most *= 2
         return most
 
+    @property
+    def size_down(self) -> int:
+        """Bytes that a thread reads for one element of each of its columns."""
+        return self.group * self.facts.bytes_of(self.facts.reads)
+
+    @property
+    def whole(self) -> int:
+        """Elements of the longest column that a thread reads at once."""
+        return max(self.most, self.tuning.whole_bytes // self.size_down)
+
     @cached_property
     def lanes(self) -> int:
         """Threads across columns."""
         tuning, groups, most = self.tuning, self.groups, self.lanes_within
-        lanes = most(max(1, tuning.across_bytes // self.size))
+        lanes = most(max(1, min(tuning.across_bytes // self.size, tuning.most_across)))
         if self.tiles(lanes) < tuning.fewest_tiles:
             lanes = most(max(1, tuning.narrow_bytes // self.size))
         elif groups * self.size <= tuning.all_across_bytes and groups <= tuning.block:
             lanes = groups
-        height, batch = self.facts.width, tuning.batches * self.most
-        while 2 * lanes <= tuning.block and lanes < groups and height < batch * (tuning.block // lanes):
+        height = self.facts.width
+        while 2 * lanes <= tuning.block and lanes < groups and height < tuning.fewest_each * (tuning.block // lanes):
             lanes = most(2 * lanes)
         return lanes
 
+    def has_enough(self, lanes: int) -> bool:
+        """Whether blocks with so many threads across columns keep a device busy without sharing columns."""
+        return self.tiles(lanes) * self.tuning.block >= self.tuning.enough_threads
+
+    def fewer(self, lanes: int) -> int:
+        """Fewer threads across columns, where few columns would leave most of a device idle."""
+        tuning, height = self.tuning, self.facts.width
+        while not self.has_enough(lanes) and lanes % 2 == 0 and lanes * self.size >= 2 * tuning.narrowest_bytes:
+            if height < 2 * tuning.fewest_of_few * (tuning.block // lanes):
+                break
+            lanes //= 2
+        return lanes
+
+    def each(self, threads: int) -> int:
+        """Elements of a column for each of so many threads."""
+        return max(1, -(-self.facts.width // threads))
+
     def tiles(self, lanes: int) -> int:
         """Tiles: blocks with different columns."""
-        return -(-self.groups // lanes) * self.others
+        return -(-self.groups // lanes)
 
     def lanes_within(self, most: int) -> int:
         """Threads across columns, ``most`` or somewhat fewer, so that few of them are idle."""
@@ -173,7 +219,8 @@ class _Columns:
 def tiled_shape_of(columns: _Columns, run: int) -> ColumnMapping:
     """The thread mapping of columns where threads take runs of ``run`` elements."""
     tuning = columns.tuning
-    lanes = columns.lanes_within(max(1, columns.facts.tuning.column_tiles.across_bytes // columns.size))
+    most = max(1, columns.facts.tuning.column_tiles.across_bytes // columns.size)
+    lanes = min(columns.lanes_within(most), columns.across)
     threads = min(tuning.block // lanes, -(-columns.facts.width // run))
     each = -(-columns.facts.width // threads)
     split = threads >= max(columns.group, 2) and each > 2 * run and columns.tiles(lanes) < tuning.split_blocks // 2
@@ -184,9 +231,32 @@ def shape_of(columns: _Columns) -> ColumnMapping:
     """The thread mapping of columns."""
     tuning, lanes, most = columns.tuning, columns.lanes, columns.most
     threads = tuning.block // lanes
-    each = max(1, -(-columns.facts.width // threads))
-    vectors = min(most, 1 << (each.bit_length() - 1))
     # The last block merges partials with at least one thread per column.
-    may_split = threads >= max(columns.group, 2) and each > tuning.batches_of_blocks * most
+    may_split = threads >= max(columns.group, 2) and columns.each(threads) > tuning.batches_of_blocks * most
     split = may_split and columns.tiles(lanes) < tuning.split_blocks // 2
-    return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split)
+    fewer = columns.fewer(lanes)
+    if not split or columns.has_enough(fewer):
+        lanes, threads, split = fewer, tuning.block // fewer, False
+    if threads == 1 and columns.facts.width * columns.size_down >= tuning.lone_bytes:
+        lanes = min(lanes, tuning.lone_block)
+    return _mapping(columns, lanes, threads, columns.most, split=split)
+
+
+def chunked_shape_of(columns: _Columns, beside: int) -> ColumnMapping:
+    """The thread mapping of columns in chunks.  ``beside``: as of :func:`chunk_of`."""
+    tuning, lanes = columns.tuning, columns.tuning.block
+    fits = 2 * lanes * columns.group * columns.facts.state_bytes <= tuning.shared_bytes
+    threads = 2 if fits and columns.facts.width >= 2 * tuning.fewest_each else 1
+    chunk = chunk_of(lanes, columns.size, beside)
+    return _mapping(columns, lanes, threads, tuning.chunks_in_flight, chunk if chunk < columns.across else 0)
+
+
+def _mapping(
+    columns: _Columns, lanes: int, threads: int, most: int, chunk: int = 0, *, split: bool = False
+) -> ColumnMapping:
+    """So many threads across and down columns, with at most ``most`` elements of each column in flight a thread."""
+    each = columns.each(threads)
+    if threads == 1 and 1 < each <= columns.whole:
+        return ColumnMapping(lanes, 1, each, False, False, at_once=True, chunk=chunk)
+    vectors = 1 << (min(most, each).bit_length() - 1)
+    return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split, chunk=chunk)

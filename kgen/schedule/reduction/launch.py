@@ -18,7 +18,7 @@ from kgen.schedule.expressions import (
     where,
 )
 from kgen.schedule.launch import CLUSTERS, Field, FieldType, Labels, Rule, divisor_fields
-from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule, NarrowColumnSchedule, RowSchedule
 
 #: Named values of rules.  ``row_blocks``: blocks along x.  Where rows are split, blocks along y share rows or columns:
 #: each leaves ``partials`` for each reduction, and the last one to arrive merges them.
@@ -59,34 +59,43 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
         beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
     fields += _divisors(schedule, "of places in a row", [extent(d) for d in range(reduced, rank)], "of rows")
-    return _rule(schedule, row_blocks, spans, fields)
+    return _rule(schedule, row_blocks, fields, spans)
 
 
-def columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
-    """One block, or several, for each tile of neighbouring columns."""
+def columns_rule(schedule: ColumnSchedule, labels: Labels) -> Rule:
+    """One block, or several, for so many groups of columns as it has threads across."""
     spans = _Spans(schedule.down * schedule.vectors, schedule.target.tuning.columns.split_blocks, is_limit=True)
-    across = ceil_div(extent(schedule.reduced), schedule.rows)
-    row_blocks = product([across, *_others(schedule)])
+    across = ceil_div(extent(schedule.reduced), schedule.group)
+    if not schedule.chunk:
+        return _rule(schedule, *_groups(schedule, labels, [across, *_others(schedule)], []), spans)
+    chunks = ceil_div(extent(schedule.reduced), schedule.group * schedule.chunk)
+    units = [Int(schedule.chunk), *_others(schedule), chunks]
     counted = _field(schedule, "columns", extent(schedule.reduced), "")
-    return _rule(schedule, row_blocks, spans, _column_fields(schedule, labels, [counted], across))
+    return _rule(schedule, *_groups(schedule, labels, units, [counted]), spans)
 
 
 def narrow_columns_rule(schedule: NarrowColumnSchedule, labels: Labels) -> Rule:
     """One block, or several, for all columns that lie side by side."""
     blocks = schedule.target.tuning.narrow_columns.multiprocessors * schedule.blocks_per_sm
     spans = _Spans(schedule.down * schedule.vectors, blocks, is_limit=True)
-    return _rule(schedule, product(_others(schedule)), spans, _column_fields(schedule, labels, [], _ONE))
+    others = _others(schedule)
+    return _rule(schedule, product(others), _column_fields(schedule, labels, [], [_ONE, *others]), spans)
 
 
 def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     """One block for several groups of columns, which it keeps in registers."""
     across = ceil_div(extent(schedule.reduced), schedule.group)
-    groups = product([across, *_others(schedule)])
+    return _rule(schedule, *_groups(schedule, labels, [across, *_others(schedule)], []), None)
+
+
+def _groups(schedule: RowSchedule, labels: Labels, units: list[Expr], more: list[Field]) -> tuple[Expr, list[Field]]:
+    """Blocks, where groups of columns are numbered through ``units``; and the fields of the struct, with ``more``."""
     kind: FieldType = "long long" if schedule.index_bits == 64 else "unsigned int"
     each = f"of {schedule.group} neighbouring columns" if schedule.group > 1 else "of one column each"
-    counted = Field(kind, "groups", (groups,), each, is_array=False)
-    row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
-    return _rule(schedule, row_blocks, None, _column_fields(schedule, labels, [counted], across))
+    counted = Field(kind, "groups", (product(units),), each, is_array=False)
+    return ceil_div(product(units), schedule.rows // schedule.group), _column_fields(
+        schedule, labels, [counted, *more], units
+    )
 
 
 def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
@@ -103,7 +112,7 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
     return along if kind in ("gather", "spaced") else along[1:] if kind in ("vector", "column") else ()
 
 
-def _rule(schedule: RowSchedule, row_blocks: Expr, spans: _Spans | None, fields: list[Field]) -> Rule:
+def _rule(schedule: RowSchedule, row_blocks: Expr, fields: list[Field], spans: _Spans | None) -> Rule:
     """``row_blocks``: blocks along x if each block or cluster has rows or columns of its own."""
     reduced, rank = schedule.reduced, schedule.rank
     rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
@@ -170,8 +179,8 @@ def _others(schedule: RowSchedule) -> list[Expr]:
     return [extent(d) for d in range(schedule.reduced + 1, schedule.rank)]
 
 
-def _column_fields(schedule: RowSchedule, labels: Labels, counted: list[Field], across: Expr) -> list[Field]:
-    """``counted``: the field that bounds column numbers.  ``across``: groups or blocks along the fastest kept axis."""
+def _column_fields(schedule: RowSchedule, labels: Labels, counted: list[Field], units: list[Expr]) -> list[Field]:
+    """``counted``: the fields that bound column numbers.  ``units``: what blocks or groups are numbered through."""
     reduced = schedule.reduced
     fields = _strides(labels, range(reduced + 1, schedule.rank), "of the other kept dimensions")
     fields += [_field(schedule, "height", Name("width"), "elements of a column"), *counted]
@@ -182,4 +191,4 @@ def _column_fields(schedule: RowSchedule, labels: Labels, counted: list[Field], 
         ways = (*(["down a column"] if down else []), *(["across"] if crosses else []))
         fields += _steps(schedule, labels, i, ", then ".join(ways))
     of = "of groups of columns, then of other kept dimensions"
-    return fields + _divisors(schedule, "of places in a column", [across, *_others(schedule)], of)
+    return fields + _divisors(schedule, "of places in a column", units, of)

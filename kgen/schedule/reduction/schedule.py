@@ -121,9 +121,17 @@ class RowSchedule(Schedule):
 @dataclass(frozen=True, slots=True)
 class ColumnSchedule(RowSchedule):
     """Rows are columns; each is read once.  With transposed accesses, the ``vectors`` elements that a thread takes at
-    once are consecutive in each of its columns."""
+    once are consecutive in each of its columns.
+
+    Groups of columns are numbered through all kept dimensions, the fastest first.  ``chunk``: where it is not 0, only
+    so many neighbouring groups come first, then the other dimensions, then the next chunk.  ``at_once``: whether a
+    column has just the ``vectors`` elements that its one thread reads at once.
+    """
 
     is_column = True
+
+    at_once: bool = False
+    chunk: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,16 +125,19 @@ _ONE_STEP: Patches = {
 # --- columns ---------------------------------------------------------------------------------------------------
 
 
-def _across(lanes: int, *, split: bool) -> Way:
+def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
     """Threads go across rows that are consecutive in memory."""
 
     def shape(columns: Any) -> ColumnMapping:
         threads = columns.tuning.block // lanes
         each = max(1, -(-columns.facts.width // threads))
+        if threads == 1 and 1 < each <= 5:
+            return ColumnMapping(lanes, 1, each, False, False, True, chunk)
         vectors = min(4, 1 << (each.bit_length() - 1))
-        return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, split and threads >= max(columns.group, 2))
+        shared = split and threads >= max(columns.group, 2)
+        return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, shared, chunk=chunk)
 
-    name = f"columns, {lanes} across{', several blocks' if split else ''}"
+    name = f"columns, {lanes} across{f' in chunks of {chunk}' if chunk else ''}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}}
     return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning=tuning, only=_BY_COLUMNS)
 
@@ -221,8 +224,10 @@ WAYS: tuple[Way, ...] = (
     Way("staged", tuning=_STAGED, only=_BY_ROWS),
     _rows("split", 32, held=False, **_SPLIT),
     _rows("split, peeled", 64, held=False, **_SPLIT, **_PEELED),
-    *(_across(n, split=False) for n in (4, 32, 256)),
+    *(_across(n) for n in (4, 32, 256)),
+    *(_across(n, chunk=c) for n, c in ((32, 8), (256, 2))),
     *(_across(n, split=True) for n in (8, 32)),
+    _across(16, split=True, chunk=4),
     *(_tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
     _tiles(8, 4, split=True),
     _narrow("", batches_of_blocks=1 << 40),

@@ -1,0 +1,51 @@
+"""Column kernels with operands that are consecutive along another kept dimension than the others.
+
+A block takes a chunk of neighbouring columns at several places along that dimension, so that it uses whole lines of
+every operand; what several of its threads read is in L1 meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.target import SECTOR
+
+
+def operand_beside(facts: RowFacts) -> tuple[int, int] | None:
+    """An operand that is closer together along some kept dimension than from column to column, and that dimension; None
+    if there is none.
+    """
+    reduced = facts.reduced
+    for i in facts.reads:
+        if facts.step_along(i, reduced) in (0, 1):
+            continue
+        steps = {d: abs(facts.step_along(i, d)) for d in range(reduced + 1, len(facts.space.shape))}
+        near = [d for d, step in steps.items() if 0 < step * facts.itemsizes[i] < SECTOR]
+        if near:
+            return i, min(near, key=steps.__getitem__)
+    return None
+
+
+def with_second(facts: RowFacts, dimension: int) -> RowFacts:
+    """The same with this dimension behind the first of the kept ones."""
+    space, first = facts.space, facts.reduced + 1
+    order = [*range(first), dimension, *(d for d in range(first, len(space.shape)) if d != dimension)]
+    moved = IterationSpace(
+        tuple(space.shape[d] for d in order),
+        tuple(tuple(strides[d] for d in order) for strides in space.strides),
+        tuple(space.axes[d] for d in order),
+    )
+    return replace(facts, space=moved)
+
+
+def chunk_of(lanes: int, across: int, beside: int) -> int:
+    """Neighbouring groups that a block of ``lanes`` threads across takes, a power of two: as many bytes of the columns,
+    ``across`` of a group, as of an operand with ``beside`` bytes an element that is consecutive along the next
+    dimension.
+    """
+    chunk = 1
+    while 2 * chunk * chunk * across <= lanes * beside:
+        chunk *= 2
+    return chunk

@@ -1,0 +1,7 @@
+// Loads above stay above.  NVVM would move each down to its first use, where it waits for the divisions before it.
+static __device__ __forceinline__ void keep_loads_above()
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("" ::: "memory");
+#endif
+}
