@@ -21,6 +21,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_adam {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -165,3 +167,5 @@ adam_contiguous_64bit(const float* g_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_adam

@@ -23,6 +23,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_adam_bf16_gradient {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -170,3 +172,5 @@ adam_bf16_gradient_contiguous_64bit(const __nv_bfloat16* g_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_adam_bf16_gradient

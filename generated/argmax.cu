@@ -12,6 +12,8 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_argmax {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -174,3 +176,5 @@ argmax_reduce_regs1024(const float* x_ptr,
         top_ptr[row * layout.at_stride[0]] = max_v;
     }
 }
+
+}  // namespace kgen_argmax

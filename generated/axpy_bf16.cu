@@ -13,6 +13,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_axpy_bf16 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -105,3 +107,5 @@ axpy_bf16_contiguous_64bit(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_axpy_bf16

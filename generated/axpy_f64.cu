@@ -11,6 +11,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_axpy_f64 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -103,3 +105,5 @@ axpy_f64_contiguous_64bit(const double* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_axpy_f64

@@ -12,6 +12,8 @@
 // Chosen: 64-bit indices: not every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_axpy_large {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -73,3 +75,5 @@ axpy_large_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_axpy_large

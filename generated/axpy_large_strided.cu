@@ -12,6 +12,8 @@
 // Chosen: 64-bit offsets: not every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_axpy_large_strided {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -151,3 +153,5 @@ axpy_large_strided_tiled_2d_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_axpy_large_strided

@@ -14,6 +14,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_axpy_reversed {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -200,3 +202,5 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_axpy_reversed

@@ -13,6 +13,8 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_batch_stats_pixels {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -329,3 +331,5 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_batch_stats_pixels

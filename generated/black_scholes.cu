@@ -22,6 +22,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_black_scholes {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -156,3 +158,5 @@ black_scholes_contiguous_64bit(const double* spot_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_black_scholes

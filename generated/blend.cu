@@ -14,6 +14,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_blend {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -122,3 +124,5 @@ blend_contiguous_64bit(const __nv_bfloat16* over_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_blend

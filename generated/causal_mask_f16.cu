@@ -14,6 +14,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_causal_mask_f16 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -96,3 +98,5 @@ causal_mask_f16_contiguous(const __half* scores_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_causal_mask_f16

@@ -12,6 +12,8 @@
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_causal_mask_padded {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -99,3 +101,5 @@ causal_mask_padded_rows_3d(const float* scores_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_causal_mask_padded

@@ -11,6 +11,8 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_cosine {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -132,3 +134,5 @@ cosine_reduce_regs256(const float* a_ptr,
         y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm_v2);
     }
 }
+
+}  // namespace kgen_cosine

@@ -14,6 +14,8 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_cross_entropy {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -296,3 +298,5 @@ cross_entropy_reduce_long(const float* logits_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_cross_entropy

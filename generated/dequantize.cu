@@ -13,6 +13,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_dequantize {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -103,3 +105,5 @@ dequantize_contiguous_64bit(const signed char* q_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_dequantize

@@ -14,6 +14,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_dequantize_rows {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -96,3 +98,5 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_dequantize_rows

@@ -21,6 +21,8 @@
 // Chosen: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_dropout {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -96,3 +98,5 @@ dropout_contiguous(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_dropout

@@ -19,6 +19,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_fused_add_rmsnorm {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -215,3 +217,5 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_fused_add_rmsnorm

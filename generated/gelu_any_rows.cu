@@ -14,6 +14,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_gelu_any_rows {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -136,3 +138,5 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_gelu_any_rows

@@ -14,6 +14,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_gelu_rows {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -133,3 +135,5 @@ gelu_rows_rows_2d(const __half* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_gelu_rows

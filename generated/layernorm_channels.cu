@@ -16,6 +16,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_layernorm_channels {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -297,3 +299,5 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_layernorm_channels

@@ -17,6 +17,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_layernorm_persistent {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -452,3 +454,5 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_layernorm_persistent

@@ -12,6 +12,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_mish_f32 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -143,3 +145,5 @@ mish_f32_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_mish_f32

@@ -12,6 +12,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_mixed {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -106,3 +108,5 @@ mixed_contiguous_64bit(const float* a_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_mixed

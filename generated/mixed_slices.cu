@@ -14,6 +14,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_mixed_slices {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -100,3 +102,5 @@ mixed_slices_rows_2d(const float* a_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_mixed_slices

@@ -10,6 +10,8 @@
 // Layout: strided, up to 3 dimensions after merging.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_mixed_strided {
+
 // Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
 // Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
@@ -294,3 +296,5 @@ mixed_strided_strided_3d_64bit(const float* a_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_mixed_strided

@@ -17,6 +17,8 @@
 //
 // Layout: contiguous.
 
+namespace kgen_morton {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -115,3 +117,5 @@ morton_contiguous_64bit(const unsigned short* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_morton

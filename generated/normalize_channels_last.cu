@@ -16,6 +16,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_normalize_channels_last {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -114,3 +116,5 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_normalize_channels_last

@@ -15,6 +15,8 @@
 
 #include <cuda_fp8.h>
 
+namespace kgen_quantize {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -117,3 +119,5 @@ quantize_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_quantize

@@ -16,6 +16,8 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+namespace kgen_quantize_f16 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -118,3 +120,5 @@ quantize_f16_contiguous_64bit(const __half* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_quantize_f16

@@ -15,6 +15,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 
+namespace kgen_quantize_rows_fp8 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -252,3 +254,5 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_quantize_rows_fp8

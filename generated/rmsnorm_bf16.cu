@@ -16,6 +16,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_rmsnorm_bf16 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -193,3 +195,5 @@ rmsnorm_bf16_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_rmsnorm_bf16

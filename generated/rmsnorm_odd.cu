@@ -16,6 +16,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_rmsnorm_odd {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -236,3 +238,5 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
         rmsnorm_odd_element(x_in, weight_in, t2, y_row[e]);
     }
 }
+
+}  // namespace kgen_rmsnorm_odd

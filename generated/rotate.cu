@@ -10,6 +10,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_rotate {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -102,3 +104,5 @@ rotate_contiguous_64bit(const float2* z_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_rotate

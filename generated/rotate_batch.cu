@@ -11,6 +11,8 @@
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_rotate_batch {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -92,3 +94,5 @@ rotate_batch_rows_2d(const float2* z_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_rotate_batch

@@ -10,6 +10,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_rotate_c128 {
+
 // Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
 // Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
@@ -72,3 +74,5 @@ rotate_c128_contiguous_64bit(const double2* z_ptr,
     rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
     let_next_kernel_start();
 }
+
+}  // namespace kgen_rotate_c128

@@ -11,6 +11,8 @@
 // Layout: contiguous.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_sincos {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -106,3 +108,5 @@ sincos_contiguous_64bit(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_sincos

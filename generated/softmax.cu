@@ -13,6 +13,8 @@
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
+namespace kgen_softmax {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -233,3 +235,5 @@ softmax_reduce_regs1024(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax

@@ -17,6 +17,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_softmax_bf16 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -354,3 +356,5 @@ softmax_bf16_reduce_regs8192(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax_bf16

@@ -18,6 +18,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_softmax_cluster {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -438,3 +440,5 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax_cluster

@@ -18,6 +18,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_softmax_long {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -263,3 +265,5 @@ softmax_long_reduce_long_peeled(const __nv_bfloat16* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax_long

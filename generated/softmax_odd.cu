@@ -17,6 +17,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_softmax_odd {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -290,3 +292,5 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
         softmax_odd_element(x_in, m_v, sum_reciprocal, y_row[e]);
     }
 }
+
+}  // namespace kgen_softmax_odd

@@ -20,6 +20,8 @@
 // Kernels, launched in this order: softmax_one_row_m_buffer_reduce_long_split, softmax_one_row_y_contiguous.
 // Buffers between them, which the caller allocates: m_buffer: float32, exp_sum_buffer: float32.
 
+namespace kgen_softmax_one_row {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -278,3 +280,5 @@ softmax_one_row_y_contiguous(const float* x_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax_one_row

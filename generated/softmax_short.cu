@@ -17,6 +17,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_softmax_short {
+
 // Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
 // Every thread calls it before its first access to global memory.
 static __device__ __forceinline__ void wait_for_earlier_kernels()
@@ -252,3 +254,5 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
     store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax_short

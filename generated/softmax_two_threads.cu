@@ -17,6 +17,8 @@
 
 #include <cuda_bf16.h>
 
+namespace kgen_softmax_two_threads {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -335,3 +337,5 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
     store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
     let_next_kernel_start();
 }
+
+}  // namespace kgen_softmax_two_threads

@@ -16,6 +16,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_swiglu_any {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -551,3 +553,5 @@ swiglu_any_strided_4d_64bit(const __half* gate_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_swiglu_any

@@ -16,6 +16,8 @@
 
 #include <cuda_fp16.h>
 
+namespace kgen_swiglu_f16 {
+
 // N consecutive elements, loaded and stored by accesses of Bytes bytes.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) Pack {
@@ -133,3 +135,5 @@ swiglu_f16_contiguous_64bit(const __half* gate_ptr,
     }
     let_next_kernel_start();
 }
+
+}  // namespace kgen_swiglu_f16

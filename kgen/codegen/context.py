@@ -283,10 +283,15 @@ class KernelText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
-    """One generated file.  ``small_block``: blocks of so many threads let the next kernel start only by their end."""
+    """One generated file.
+
+    ``namespace``: of all that it declares, so that several files fit one translation unit.  ``small_block``: blocks of
+    so many threads let the next kernel start only by their end.
+    """
 
     banner: tuple[str, ...]
     headers: tuple[str, ...]
+    namespace: str
     uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]

@@ -59,10 +59,10 @@ def emit(
         kernels.append(written)
         entries.append(Entry(name, number, schedule, tuple(written.parameters.known), rule))
     lines = [*banner, *_order(steps, entries)]
-    return Module(_rendered(lines, functions, kernels), tuple(entries))
+    return Module(_rendered(lines, names.namespace(base), functions, kernels), tuple(entries))
 
 
-def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Written]) -> str:
+def _rendered(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> str:
     """The text of a file that begins with ``lines``."""
     movers = {helper for k in kernels for helper in k.movers}
     starts_next = any(k.context.block > SMALL_BLOCK for k in kernels)
@@ -71,6 +71,7 @@ def _rendered(lines: Sequence[str], functions: _Functions, kernels: Sequence[Wri
     module = ModuleContext(
         banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),
+        namespace=namespace,
         uses_pack=any(k.context.packs for k in kernels),
         helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
         elements=tuple(functions.contexts),

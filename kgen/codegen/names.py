@@ -122,6 +122,11 @@ def kernel_base(text: str) -> str:
     return (f"k{base}" if base[0].isdigit() else base)[:LONGEST]
 
 
+def namespace(base: str) -> str:
+    """The C++ namespace of all that a file declares; kernels are ``extern "C"``, and found by their names alone."""
+    return f"kgen_{base}"
+
+
 def named_base(name: object) -> str:
     """A base name that the user chose.  Raises :class:`~kgen.KgenError` (``bad-name``) if it is no identifier."""
     if not isinstance(name, str) or len(name) > LONGEST or not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):

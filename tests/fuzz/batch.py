@@ -15,6 +15,7 @@ from kgen.runtime.cpu.module import CpuModule
 from tests.poison import poisoned
 
 _INCLUDE = re.compile(r"^#include <[^>]+>\n", re.MULTILINE)
+_NAMESPACE = re.compile(r"^(namespace |\}  // namespace )kgen_\w+", re.MULTILINE)
 
 
 class Collected(Exception):
@@ -75,11 +76,11 @@ def nameless(text: str, name: str) -> str:
 
 
 def joined(texts: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """One text: the headers first, then each program in a namespace of its own."""
+    """One text: the headers first, then each program, in namespaces with numbers, as several may have one name."""
     headers = dict.fromkeys(h for text, _ in texts for h in _INCLUDE.findall(text))
     parts = [*headers]
     for number, (text, kernels) in enumerate(texts):
-        parts.append(f"namespace program{number} {{\n{_INCLUDE.sub('', text)}}}\n")
+        parts.append(_NAMESPACE.sub(rf"\1program{number}", _INCLUDE.sub("", text)))
         parts += [f"using program{number}::{kernel};\n" for kernel in kernels]
     return "".join(parts)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 # Names that make one CUDA thread wait for another.  Without fibers they are not declared, so a text that uses others
 # does not compile.
 _NEEDS_FIBERS = re.compile(r"\b__(?:sync|shfl|ballot|any_sync|all_sync|match|reduce|activemask|nanosleep|cluster)\w*")
+_NAMESPACE = re.compile(r"^namespace (\w+) \{$", re.MULTILINE)
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 # extern __shared__ __align__(16) float tile[];
@@ -23,6 +24,7 @@ def wrap(text: str, kernels: Sequence[str], name: str, *, always_fibers: bool = 
     # A kernel may have the name of a function of the C library: index, y1, ...
     renamed = "".join(f"#define {kernel} kgen_kernel_{kernel}\n" for kernel in kernels)
     entries = "".join(f"KGEN_KERNEL({kernel})\n" for kernel in kernels)
+    used = "".join(f"using namespace {found};\n" for found in _NAMESPACE.findall(text))
     return (
         f"#define KGEN_FIBERS {int(always_fibers or needs_fibers(text))}\n"
         '#include "kgen_cpu.h"\n'
@@ -30,7 +32,7 @@ def wrap(text: str, kernels: Sequence[str], name: str, *, always_fibers: bool = 
         f"#line 1 {_quoted(name)}\n"
         f"{_DYNAMIC_SHARED.sub(_dynamic_shared, text)}\n"
         '#line 1 "<entry points>"\n'
-        f"{entries}"
+        f"{used}{entries}"
     )
 
 
