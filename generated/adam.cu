@@ -169,3 +169,542 @@ adam_contiguous_64bit(const float* g_ptr,
 }
 
 }  // namespace kgen_adam
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+#define KGEN_BOOL {6, 8, 1}
+#define KGEN_INT8 {0, 8, 1}
+#define KGEN_INT16 {0, 16, 1}
+#define KGEN_INT32 {0, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_UINT16 {1, 16, 1}
+#define KGEN_UINT32 {1, 32, 1}
+#define KGEN_UINT64 {1, 64, 1}
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT64 {2, 64, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+#define KGEN_FLOAT8_E5M2 {12, 8, 1}
+#define KGEN_COMPLEX64 {5, 64, 1}
+#define KGEN_COMPLEX128 {5, 128, 1}
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+namespace kgen_adam {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 4;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
+    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
+    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
+        return status_of(KGEN_BAD_DTYPE, number);
+    }
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
+        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
+            return status_of(KGEN_TOO_LARGE, number);
+        }
+        const long long span = n > 1 ? (n - 1) * stride : 0;
+        lowest += span < 0 ? span : 0;
+        highest += span > 0 ? span : 0;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
+    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    bool done[8] = {};
+    for (long long reach = 0;;) {
+        int fastest = -1;
+        for (int i = 0; i < array.rank; ++i) {
+            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
+            if (!done[i] && array.shape[i] > 1 && is_less) {
+                fastest = i;
+            }
+        }
+        if (fastest < 0 || array.size == 0) return false;
+        if (magnitude(array.strides[fastest]) <= reach) return true;
+        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
+        done[fastest] = true;
+    }
+}
+
+// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
+static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+{
+    *first = array.address;
+    *bytes = array.itemsize;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize;
+        if (array.shape[i] > 1 && step % period != 0) {
+            const long long span = (array.shape[i] - 1) * step;
+            *first += span < 0 ? span : 0;
+            *bytes += magnitude(span);
+        }
+    }
+    return *bytes <= period;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        uintptr_t a, b;
+        long long a_bytes, b_bytes;
+        if (one.shape[i] < 2 || period == 0) continue;
+        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status;
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
+        for (int k = 0; k < count; ++k) {
+            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
+                return status_of(KGEN_OVERLAP, i + 1);
+            }
+        }
+    }
+    return KGEN_SUCCESS;
+}
+
+// Strides over the shape of the results: 0 along dimensions that the array lacks or repeats.
+static bool broadcast(const Array& from, const Array& results, long long* strides)
+{
+    const int missing = results.rank - from.rank;
+    if (missing < 0) return false;
+    for (int i = 0; i < results.rank; ++i) {
+        const long long n = i < missing ? 1 : from.shape[i - missing];
+        if (n != 1 && n != results.shape[i]) return false;
+        strides[i] = i < missing || n != results.shape[i] ? 0 : from.strides[i - missing];
+    }
+    return true;
+}
+
+// Whether strides are dense when axes are walked in an order, the fastest first.
+static bool is_dense(const Array& results, const long long* strides, const int* order)
+{
+    long long step = 1;
+    for (int i = 0; i < results.rank; ++i) {
+        const int axis = order[i];
+        if (results.shape[axis] != 1) {
+            if (strides[axis] != step) return false;
+            step *= results.shape[axis];
+        }
+    }
+    return true;
+}
+
+static bool all_dense(const Array& results, const long long (*strides)[8], int accesses, const int* order)
+{
+    for (int k = 0; k < accesses; ++k) {
+        if (!is_dense(results, strides[k], order)) return false;
+    }
+    return true;
+}
+
+// Whether all accesses are dense in one order, of which these are tried: C order, channels-last, that of the first.
+static bool in_one_order(const Array& results, const long long (*strides)[8], int accesses)
+{
+    const int channels_last[] = {1, 3, 2, 0};
+    int order[8];
+    for (int i = 0; i < results.rank; ++i) order[i] = results.rank - 1 - i;
+    if (all_dense(results, strides, accesses, order)) return true;
+    if (results.rank == 4 && all_dense(results, strides, accesses, channels_last)) return true;
+    for (int i = 0; i < results.rank; ++i) {
+        int at = i;
+        for (; at > 0 && strides[0][order[at - 1]] > strides[0][i]; --at) order[at] = order[at - 1];
+        order[at] = i;
+        for (int k = 1; k < accesses; ++k) {
+            if (strides[k][i] != strides[0][i]) return false;
+        }
+    }
+    return is_dense(results, strides[0], order);
+}
+
+// 1 if axis a has to come after axis b, -1 if their order is right, 0 if no access decides.
+static int compare_axes(const Array& results, const long long (*strides)[8], int accesses, int a, int b)
+{
+    for (int k = 0; k < accesses; ++k) {
+        const long long one = magnitude(strides[k][a]), other = magnitude(strides[k][b]);
+        if (one == 0 || other == 0) continue;
+        if (one != other) return one > other ? 1 : -1;
+        if (results.shape[a] > results.shape[b]) return 1;
+    }
+    return 0;
+}
+
+// The axes, the fastest first: the first access with different strides decides each pair, as in PyTorch.
+static void fastest_first(const Array& results, const long long (*strides)[8], int accesses, int* order)
+{
+    for (int i = 0; i < results.rank; ++i) order[i] = results.rank - 1 - i;
+    for (int start = 1; start < results.rank; ++start) {
+        const int axis = order[start];
+        for (int at = start, before = start - 1; before >= 0; --before) {
+            const int verdict = compare_axes(results, strides, accesses, order[before], axis);
+            if (verdict < 0) break;
+            if (verdict > 0) {
+                order[at] = order[before];
+                order[before] = axis;
+                at = before;
+            }
+        }
+    }
+}
+
+// Merges neighbouring axes that all accesses walk with one stride.  `is_full`: whether no access repeats elements.
+static void merge(const Array& results, const long long (*strides)[8], int accesses, bool is_full, Space* space)
+{
+    space->rank = 1;
+    space->shape[0] = results.size;
+    for (int k = 0; k < accesses; ++k) space->strides[k][0] = 1;
+    if (results.size == 1 || (is_full && in_one_order(results, strides, accesses))) return;
+    int order[8];
+    fastest_first(results, strides, accesses, order);
+    space->shape[0] = 1;
+    for (int i = 0; i < results.rank; ++i) {
+        const int axis = order[i], last = space->rank - 1;
+        const long long n = results.shape[axis], merged = space->shape[last];
+        bool continues = true;
+        for (int k = 0; k < accesses && n != 1 && merged != 1; ++k) {
+            continues = continues && merged * space->strides[k][last] == strides[k][axis];
+        }
+        const int at = continues ? last : last + 1;
+        for (int k = 0; k < accesses && (!continues || merged == 1); ++k) space->strides[k][at] = strides[k][axis];
+        space->shape[at] = continues ? merged * n : n;
+        space->rank = at + 1;
+    }
+}
+
+// The space of a kernel, with extents of 1 up to 8 dimensions.  `accesses` lists its arrays: first those that are
+// written, all of one shape, to which the others are broadcast.
+static int find_space(const Array* arrays, const int* accesses, int count, int written, Space* space)
+{
+    const Array& results = arrays[accesses[0]];
+    long long strides[ACCESSES][8];
+    bool is_full = true;
+    for (int k = 0; k < count; ++k) {
+        const Array& array = arrays[accesses[k]];
+        if (!broadcast(array, results, strides[k])) return status_of(KGEN_BAD_SHAPE, accesses[k] + 1);
+        bool has_all = array.rank == results.rank;
+        for (int i = 0; i < array.rank && has_all; ++i) has_all = array.shape[i] == results.shape[i];
+        if (k < written && !has_all) return status_of(KGEN_BAD_SHAPE, accesses[k] + 1);
+        is_full = is_full && has_all;
+    }
+    *space = Space();
+    for (int d = 0; d < 8; ++d) space->shape[d] = 1;
+    if (results.size > 0) merge(results, strides, count, is_full, space);
+    return KGEN_SUCCESS;
+}
+
+// Whether all accesses walk the space as one run of memory.
+static bool is_contiguous(const Space& space, int accesses)
+{
+    for (int k = 0; k < accesses; ++k) {
+        if (space.strides[k][0] != 1) return false;
+    }
+    return space.rank == 1;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename... Parameters, typename... Values>
+static int launch(void (*kernel)(Parameters...), long long x, long long y, int threads, bool starts_early,
+                  cudaStream_t stream, Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means.
+static const char* meaning_of(int status)
+{
+    switch (status) {
+        case KGEN_SUCCESS: return "success";
+        case KGEN_NULL_ARRAY: return "a null pointer";
+        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
+        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
+        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
+        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
+        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
+        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
+        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
+        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
+        default: return "no status of this launcher";
+    }
+}
+
+// What the kernels take.
+struct Arguments {
+    const float* g_ptr;
+    float* p_ptr;
+    float* m_ptr;
+    float* v_ptr;
+    float lr_v;
+    float beta1_v;
+    float beta2_v;
+    float eps_v;
+    float decay_v;
+    float fix1_v;
+    float fix2_v;
+    cudaStream_t stream;
+};
+
+static int launch_adam_contiguous(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(adam_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.g_ptr, a.p_ptr, a.m_ptr, a.v_ptr, a.lr_v, a.beta1_v, a.beta2_v, a.eps_v, a.decay_v, a.fix1_v,
+                      a.fix2_v, (unsigned int)n);
+}
+
+static int launch_adam_contiguous_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(adam_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.g_ptr, a.p_ptr, a.m_ptr, a.v_ptr, a.lr_v, a.beta1_v, a.beta2_v, a.eps_v, a.decay_v, a.fix1_v,
+                      a.fix2_v, n);
+}
+
+const Operand OPERANDS[] = {
+    {KGEN_FLOAT32, -1, false},  // g
+    {KGEN_FLOAT32, -1, true},  // p
+    {KGEN_FLOAT32, -1, true},  // m
+    {KGEN_FLOAT32, -1, true},  // v
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// The first kernel that takes these layouts.
+static int choose_step1(const Array* arrays, Choice* choice)
+{
+    const int accesses[] = {1, 2, 3, 0};
+    const int status = find_space(arrays, accesses, 4, 3, &choice->space);
+    if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
+    const Space& space = choice->space;
+    const bool is_aligned = arrays[1].address % 16 == 0 && arrays[2].address % 16 == 0 &&
+        arrays[3].address % 16 == 0 && arrays[0].address % 16 == 0;
+    if (is_contiguous(space, 4) && is_aligned && space.shape[0] < 2147483648) {
+        choice->launch = launch_adam_contiguous;
+    } else if (is_contiguous(space, 4) && is_aligned) {
+        choice->launch = launch_adam_contiguous_64bit;
+    } else {
+        return KGEN_NOT_COVERED;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int decide(const Array* arrays, Choice* choices)
+{
+    int status = KGEN_SUCCESS;
+    if (status == KGEN_SUCCESS) status = choose_step1(arrays, &choices[0]);
+    return status;
+}
+
+}  // namespace kgen_adam
+
+extern "C" int adam_launch(const kgen_array* g_array,
+                           const kgen_array* p_array,
+                           const kgen_array* m_array,
+                           const kgen_array* v_array,
+                           double lr_value,
+                           double beta1_value,
+                           double beta2_value,
+                           double eps_value,
+                           double decay_value,
+                           double fix1_value,
+                           double fix2_value,
+                           void* /* workspace */,
+                           size_t /* workspace_bytes */,
+                           cudaStream_t stream)
+{
+    using namespace kgen_adam;
+    const kgen_array* const given[] = {g_array, p_array, m_array, v_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    if (status != KGEN_SUCCESS) return status;
+    const Arguments a = {
+        reinterpret_cast<const float*>(arrays[0].address),
+        reinterpret_cast<float*>(arrays[1].address),
+        reinterpret_cast<float*>(arrays[2].address),
+        reinterpret_cast<float*>(arrays[3].address),
+        (float)lr_value,
+        (float)beta1_value,
+        (float)beta2_value,
+        (float)eps_value,
+        (float)decay_value,
+        (float)fix1_value,
+        (float)fix2_value,
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    return status;
+}
+
+extern "C" int adam_workspace_size(const kgen_array* /* g_array */,
+                                   const kgen_array* /* p_array */,
+                                   const kgen_array* /* m_array */,
+                                   const kgen_array* /* v_array */,
+                                   size_t* bytes)
+{
+    *bytes = 0;
+    return KGEN_SUCCESS;
+}
+
+extern "C" const char* adam_error_string(int status)
+{
+    using namespace kgen_adam;
+    static const char* const names[] = {"g", "p", "m", "v"};
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > 4) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
+    return text;
+}
+
+#endif

@@ -11,19 +11,22 @@ from kgen.codegen.kernels import Module
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error, shown
 from kgen.header import command_line, extents_text
+from kgen.launcher.any_layout import any_layout_launcher
+from kgen.launcher.classes import extent_classes, kernels_of
+from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
+from kgen.launcher.shaped import shaped_launcher
+from kgen.launcher.text import launcher_text
 from kgen.lowering import Covered, Lowered
 from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
 from kgen.program import Program
 from kgen.runtime.cuda.architectures import target_for
-from kgen.schedule.any_layout import LAYOUTS
+from kgen.schedule.any_layout import LAYOUTS, MAX_RANK
 from kgen.schedule.step_layout import concrete
 from kgen.spec import as_shape
 
 if TYPE_CHECKING:
     from kgen.explain import Explanation
-
-MAX_RANK = 8
 
 
 def aot_module(program: Program, base: str, options: Options, spec: CompileSpec) -> Module:
@@ -32,7 +35,18 @@ def aot_module(program: Program, base: str, options: Options, spec: CompileSpec)
     Raises :class:`~kgen.KgenError`: ``bad-layout``, ``bad-rank``, ``shape-needed``, and what lowering raises.
     """
     lowered, explicit = aot_lower(program, spec)
-    return pipeline.source(program, lowered, base, options, command_line(program, base, options, explicit))
+    command = command_line(program, base, options, explicit)
+    if isinstance(lowered, Covered):
+        module = pipeline.source(program, lowered, base, options, command)
+        return _with(module, any_layout_launcher(base, lowered, module.entries))
+    classes = extent_classes(lowered, spec.operands(program))
+    kernels = Covered(lowered.specialised, kernels_of(classes), lowered.chosen)
+    module = pipeline.source(program, kernels if len(classes) > 1 else lowered, base, options, command)
+    return _with(module, shaped_launcher(base, classes, module.entries))
+
+
+def _with(module: Module, launcher: AnyLayoutLauncher | ShapedLauncher) -> Module:
+    return replace(module, text=module.text + launcher_text(launcher))
 
 
 def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, CompileSpec]:

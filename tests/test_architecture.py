@@ -55,7 +55,7 @@ LAYERS = [
     "families",
     "lowering.py",
     "pipeline.py",
-    "arrays runtime",
+    "arrays runtime launcher",
     "explain.py",
     "aot.py call",
     "jit.py",

@@ -17,12 +17,13 @@ class Parameter:
     """One parameter of a ``__global__`` function; these are its kinds.
 
     ``pointer``: an operand in memory; ``key`` is its number.  ``buffer``: the same, in memory that kgen owns.
-    ``scratch``: zeroed memory of the kernel's own, of ``bytes`` bytes (over the named values of the launch rule).
-    ``scalar``: ``key`` is its number in the step's graph.  ``size``: ``key`` is the dimension symbol.  ``layout``: the
+    ``scratch``: memory of the kernel's own, of ``bytes`` bytes (over the named values of the launch rule).
+    ``counters``: the same, zeroed before the first launch; each launch leaves it zeroed.  ``scalar``: ``key`` is its
+    number in the step's graph.  ``size``: ``key`` is the dimension symbol.  ``layout``: the
     by-value struct.  ``n``: the number of elements or rows.
     """
 
-    kind: Literal["pointer", "buffer", "scratch", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "scratch", "counters", "scalar", "size", "layout", "n"]
     key: int | str
     dtype: DType | None = None
     bytes: Expr | None = None

@@ -36,7 +36,7 @@ def parameter_bytes(schedule: Schedule, rule: Rule, parameters: Sequence[Paramet
 def _size(schedule: Schedule, rule: Rule, parameter: Parameter) -> tuple[int, int]:
     word = schedule.count_bits // 8
     match parameter.kind:
-        case "pointer" | "buffer" | "scratch" | "size":
+        case "pointer" | "buffer" | "scratch" | "counters" | "size":
             return 8, 8
         case "scalar":
             assert parameter.dtype is not None

@@ -168,7 +168,7 @@ class ParameterLayout:
                     case "buffer":
                         patches.append((place(bytes(8)), starts[int(parameter.key)]))
                         table.append(patches[-1][0])
-                    case "scratch":
+                    case "scratch" | "counters":
                         assert parameter.bytes is not None
                         patches.append((place(bytes(8)), shared.take(number, parameter.bytes, launch.lets)))
                         table.append(patches[-1][0])

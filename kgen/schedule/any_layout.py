@@ -13,6 +13,7 @@ from kgen.schedule.schedule import AccessSchedule, Schedule
 from kgen.schedule.target import PORTABLE
 
 LayoutClass = Literal["any", "contiguous", "strided"]
+MAX_RANK = 8  #: dimensions after merging
 LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
 
 
@@ -27,13 +28,14 @@ def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Sch
 
 
 def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """A kernel for each rank up to ``rank`` with 32-bit offsets, and one with 64-bit offsets that covers every rank:
-    missing dimensions have extent 1.
+    """A kernel for each rank up to ``rank`` with 32-bit offsets, and two with 64-bit offsets: one for these, where
+    missing dimensions have extent 1, and one for all ranks.
     """
     if layout in ("any", "strided"):
         for r in range(1, rank + 1):
             yield _strided(step, r, 32)
-        yield _strided(step, rank, 64)
+        for most in dict.fromkeys((rank, MAX_RANK)):
+            yield _strided(step, most, 64)
 
 
 def _itemsize(step: Step, access: Access) -> int:

@@ -142,25 +142,49 @@ _C = {
 
 _SHOWN = {**_PYTHON, "ceil": "ceil({} / {})"}
 
-#: The functions that C expressions call.
-C_FUNCTIONS = """\
+#: The functions that C expressions call, each after those that it calls.  Dividends may be negative in ``floor_div``.
+C_FUNCTIONS: Mapping[str, str] = {
+    "kgen_ceil_div": """\
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+""",
+    "kgen_floor_div": """\
+static long long kgen_floor_div(long long a, long long b) { return a / b - (a % b < 0 ? 1 : 0); }
+""",
+    "kgen_min": """\
 static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
+""",
+    "kgen_max": """\
 static long long kgen_max(long long a, long long b) { return a > b ? a : b; }
-static long long kgen_shift(long long d) {
+""",
+    "kgen_shift": """\
+static long long kgen_shift(long long d)
+{
     long long bits = 0;
     for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
     return bits;
 }
-static long long kgen_magic(long long d) {
+""",
+    "kgen_magic": """\
+static long long kgen_magic(long long d)
+{
     const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
-    return (((power - divisor) << 32) / divisor + 1) & 0xffffffffull;
+    return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
 }
-static long long kgen_magic64(long long d) {
-    const unsigned __int128 divisor = d > 1 ? d : 1, power = (unsigned __int128)1 << kgen_shift(d);
-    return (long long)(unsigned long long)(((power - divisor) << 64) / divisor + 1);
+""",
+    "kgen_magic64": """\
+static long long kgen_magic64(long long d)
+{
+    const unsigned long long divisor = d > 1 ? d : 1;
+    unsigned long long rest = (1ull << kgen_shift(d)) - divisor, quotient = 0;
+    for (int bit = 0; bit < 64; ++bit) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
+        rest -= rest >= divisor ? divisor : 0;
+    }
+    return (long long)(quotient + 1);
 }
-"""
+""",
+}
 
 
 #: The functions that Python expressions call, besides ``min`` and ``max``.

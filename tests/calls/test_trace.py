@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from kgen.call.fastpath.native_rules import _FLOAT, _WHOLE
-from kgen.call.fastpath.trace import _FUNCTIONS, _RELATIONS, Guard, Trace
 from kgen.schedule.divisors import magic_number, signed_magic
+from kgen.schedule.trace import _FUNCTIONS, _RELATIONS, Guard, Trace
 
 from .test_limits import description, rules
 

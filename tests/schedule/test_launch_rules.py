@@ -140,7 +140,7 @@ def c_function(name: str, rule: Rule) -> str:
 
 def printed(text: str, folder: Path) -> list[str]:
     """The lines that a C program prints."""
-    (folder / "program.c").write_text(f"#include <stdio.h>\n{C_FUNCTIONS}{text}")
+    (folder / "program.c").write_text(f"#include <stdio.h>\n{''.join(C_FUNCTIONS.values())}{text}")
     command = [str(COMPILER), "-w", "-O0", "-o", str(folder / "program"), str(folder / "program.c")]
     subprocess.run(command, check=True, timeout=300)
     return subprocess.run(

@@ -109,7 +109,9 @@ def test_vector_accesses(case: Case) -> None:
 
 @pytest.mark.skipif(NVCC is None, reason="no nvcc on this machine")
 def test_nvcc(tmp_path: Path) -> None:
-    """nvcc takes the same texts, its warnings being errors: one as it is, the others together, as any number may be.
+    """nvcc takes the same texts with their launchers: one as it is, the others together, as any number may be.
+
+    Warnings of nvcc and of the host's compiler are errors.
 
     Most of its time goes into its own headers; that no text lacks one, NVRTC has seen.
     """
@@ -117,7 +119,8 @@ def test_nvcc(tmp_path: Path) -> None:
     files = [tmp_path / "some.cu", tmp_path / "others.cu"]
     for start, path in enumerate(files):
         path.write_text("".join(f'#include "{case.path}"\n' for case in CASES[1 + start :: 2]))
-    command = [NVCC, "-ptx", "-arch=compute_90", "-std=c++17", "-Werror", "all-warnings", "-odir", str(tmp_path)]
+    command = [NVCC, "-c", "-arch=compute_90", "-code=compute_90", "-std=c++17", "-Werror", "all-warnings"]
+    command += ["-Xcompiler", "-Wall,-Wextra,-Werror", "-odir", str(tmp_path)]
     paths = [CASES[0].path, *files]
     running = [subprocess.Popen([*command, str(path)], stderr=subprocess.PIPE, text=True) for path in paths]
     for process in running:

@@ -59,13 +59,17 @@ def test_text(case: Case) -> None:
     code = re.sub(r"^(?:namespace \w+ \{|\}  // namespace \w+)\n\n?", "", code, flags=re.MULTILINE)
     assert max(map(len, code.split("\n"))) <= MAX_COLUMNS
     assert not re.search(r"[ \t]\n|\n\n\n|\t|\n\n}|{\n\n", code)
-    assert text.endswith(f"}}\n\n}}  // namespace kgen_{case.name}\n")
+    assert text.endswith("}\n\n#endif\n")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nothing_unused(case: Case) -> None:
     """Every local variable, parameter, helper, struct and header of a file is used; a struct may have more members."""
-    text = case.path.read_text(encoding="utf-8")
+    text, _, launcher = case.path.read_text(encoding="utf-8").partition("\n// --- Host code")
+    functions = re.findall(r"^static [^=;]*?\b(\w+)\(", launcher, re.MULTILINE)
+    assert len(functions) > 10
+    for name in functions:  # compilers warn of unused variables and parameters of the host
+        assert len(re.findall(rf"\b{name}\b", launcher)) > 1, name
     code = re.sub(r"//.*|\"[^\"\n]*\"", "", text)
     for function in re.split(r"\n}\n", code):
         declared = re.findall(

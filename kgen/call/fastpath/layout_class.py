@@ -7,15 +7,13 @@ Lowering runs again on traced extents, strides and addresses.  What it compares 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial, reduce
-from operator import getitem
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from kgen import pipeline
 from kgen.call.arguments import ArrayValue
 from kgen.call.fastpath.codegen import ObservedCall
-from kgen.call.fastpath.trace import Guard, Trace
 from kgen.call.outputs import Outputs
 from kgen.codegen.kernels import Entry
 from kgen.diagnostics import KgenError
@@ -26,8 +24,8 @@ from kgen.operands import Argument, ArrayOperand, Operands, Sizes
 from kgen.records import dataclass
 from kgen.runtime.launcher import Launcher
 from kgen.runtime.parameters import Place
-from kgen.schedule.expressions import Expr, Int, Name, Op
 from kgen.schedule.launch import CLUSTERS, Rule
+from kgen.schedule.trace import Guard, Trace, computed
 
 #: The number of a kernel, an offset in the parameters, and the nodes that are packed there in a format of ``struct``.
 Values = tuple[int, int, str, tuple[int, ...]]
@@ -84,7 +82,7 @@ def layout_class(call: ObservedCall) -> LayoutClass | None:
     ]
     for room in launcher.rooms:
         names = lowered.sizes.extents if room.kernel is None else launches[room.kernel].names
-        trace.check("<=", _computed(trace, room.needed, names), room.size)
+        trace.check("<=", computed(trace, room.needed, names), room.size)
     grids = [(number(x), number(y), number(z)) for x, y, z in (launch.grid for launch in launches)]
     fresh = {o.name for o in call.operands if o.fresh}
     operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
@@ -204,31 +202,7 @@ class _Launch:
 def _launch(trace: Trace, rule: Rule, space: IterationSpace, clusters: int) -> _Launch:
     names: dict[str, Any] = {"shape": space.shape, "strides": space.strides, CLUSTERS.of: clusters}
     for name, value in rule.lets:
-        names[name] = _computed(trace, value, names)
-    grid = tuple(_computed(trace, side, names) for side in rule.grid)
-    fields = tuple(_computed(trace, v, names) for f in rule.struct for v in f.values)
-    return _Launch(grid, _computed(trace, rule.n, names), fields, names)
-
-
-def _computed(trace: Trace, expr: Expr, names: Mapping[str, Any]) -> Any:
-    """The value of an expression, as a traced number."""
-    if isinstance(expr, Int):
-        return expr.value
-    if isinstance(expr, Name):
-        return reduce(getitem, expr.indices, names[expr.of])
-    assert isinstance(expr, Op)
-    if expr.operator == "if":
-        test, then, otherwise = expr.args
-        return _computed(trace, then if _computed(trace, test, names) else otherwise, names)
-    args = [_computed(trace, a, names) for a in expr.args]
-    match expr.operator:
-        case "ceil":
-            return -(-args[0] // args[1])
-        case ">":
-            return int(trace.check("<", args[1], args[0]))
-        case "!=":
-            return int(trace.check("!=", args[0], args[1]))
-        case "magic" | "magic64" | "shift":
-            return trace.call(expr.operator, args[0])
-        case operator:
-            return trace.apply(operator, args[0], args[1])
+        names[name] = computed(trace, value, names)
+    grid = tuple(computed(trace, side, names) for side in rule.grid)
+    fields = tuple(computed(trace, v, names) for f in rule.struct for v in f.values)
+    return _Launch(grid, computed(trace, rule.n, names), fields, names)

@@ -51,9 +51,9 @@ def write_reduction(
         for accumulator, state in states.values():
             declaration = f"{accumulator.type}* {names.block_partials(state)}"
             parameters.add(Parameter("scratch", 0, bytes=PARTIALS * accumulator.size), declaration)
-        parameters.add(Parameter("scratch", 0, bytes=ROW_BLOCKS * COUNTER_BYTES), "unsigned int* arrived")
+        parameters.add(Parameter("counters", 0, bytes=ROW_BLOCKS * COUNTER_BYTES), "unsigned int* arrived")
     if schedule.shared_operand is not None:
-        parameters.add(Parameter("scratch", 0, bytes=Int(COUNTER_BYTES)), "unsigned int* next_row_counter")
+        parameters.add(Parameter("counters", 0, bytes=Int(COUNTER_BYTES)), "unsigned int* next_row_counter")
     parameters.add(Parameter("layout", 0), f"const {unit.layout_name} layout")
     if needs_n:
         parameters.add(Parameter("n", 0), f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")

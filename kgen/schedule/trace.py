@@ -11,12 +11,15 @@ the same outcome to every comparison, so these are the exact guards of a later c
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import reduce
+from operator import getitem
 from typing import Any, Literal
 
 from kgen.records import dataclass
 from kgen.schedule.divisors import magic_number, signed_magic
+from kgen.schedule.expressions import Expr, Int, Name, Op
 
 Operation = Literal["input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift"]
 Relation = Literal["==", "!=", "<", "<="]
@@ -122,6 +125,23 @@ class Trace:
                 constant = self.number(value)
                 found[(relation, constant, node) if is_first else (relation, node, constant)] = None
         return tuple(sorted(found, key=lambda g: max(n for n in g[1:] if self.nodes[n][0] != "constant")))
+
+    def holds(self, inputs: Sequence[int]) -> bool:
+        """Whether all guards hold for other inputs."""
+        values: list[Any] = []
+        for operation, one, other in self.nodes:
+            match operation:
+                case "input":
+                    values.append(inputs[one])
+                case "constant":
+                    values.append(one)
+                case "magic" | "magic64" | "shift":
+                    values.append(self.call(operation, values[one]))
+                case "/" | "//" | "%" if values[other] == 0:
+                    return False  # a guard says that it is not
+                case _:
+                    values.append(_FUNCTIONS[operation](values[one], values[other]))
+        return all(_RELATIONS[relation](values[a], values[b]) for relation, a, b in self.guards)
 
     def _constant(self, node: int) -> int | None:
         operation, value, _ = self.nodes[node]
@@ -301,3 +321,27 @@ class Traced:
         if not isinstance(self.value, int):
             raise TypeError("a traced float is no integer")
         return self.value
+
+
+def computed(trace: Trace, expr: Expr, names: Mapping[str, Any]) -> Any:
+    """The value of an expression, as a traced number.  ``names``: what its names stand for."""
+    if isinstance(expr, Int):
+        return expr.value
+    if isinstance(expr, Name):
+        return reduce(getitem, expr.indices, names[expr.of])
+    assert isinstance(expr, Op)
+    if expr.operator == "if":
+        test, then, otherwise = expr.args
+        return computed(trace, then if computed(trace, test, names) else otherwise, names)
+    args = [computed(trace, a, names) for a in expr.args]
+    match expr.operator:
+        case "ceil":
+            return -(-args[0] // args[1])
+        case ">":
+            return int(trace.check("<", args[1], args[0]))
+        case "!=":
+            return int(trace.check("!=", args[0], args[1]))
+        case "magic" | "magic64" | "shift":
+            return trace.call(expr.operator, args[0])
+        case operator:
+            return trace.apply(operator, args[0], args[1])

@@ -1,0 +1,68 @@
+"""The launcher of a file for a class of layouts: each kernel with the layouts that it takes, the best one first."""
+
+from __future__ import annotations
+
+from kgen.codegen.kernels import Entry
+from kgen.launcher.context import AnyLayoutLauncher, StepChoice
+from kgen.launcher.interface import Interface
+from kgen.launcher.kernels import kernel_launch
+from kgen.lowering import Covered
+from kgen.partition.step import Step
+from kgen.schedule.elementwise.linear import beyond
+
+_MOST_32 = 2**31
+
+
+def any_layout_launcher(base: str, covered: Covered, entries: tuple[Entry, ...]) -> AnyLayoutLauncher:
+    """``entries``: the kernels of the file."""
+    whole = covered.specialised
+    interface = Interface.of(base, whole.graph)
+    kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
+    choices = [
+        _choice(f"step{n + 1}", step, [e for e in entries if e.step == n], interface)
+        for n, step in enumerate(whole.steps)
+    ]
+    ranks = (-1,) * len(interface.arrays)
+    return AnyLayoutLauncher(interface, entries, whole.steps, kernels, ranks, choices=choices)
+
+
+def _choice(name: str, step: Step, entries: list[Entry], interface: Interface) -> StepChoice:
+    places = {a.operand: i for i, a in enumerate(interface.arrays)}
+    accesses = tuple(places[t.operand] for t in step.accesses)
+    itemsizes = tuple(step.graph.operands[t.operand].dtype.size for t in step.accesses)
+    options = tuple((_conditions(e, itemsizes), f"launch_{e.name}") for e in entries)
+    aligned = tuple(_alignments(entries, accesses, itemsizes))
+    written = sum(t.writes for t in step.accesses)
+    return StepChoice(name, accesses, written, itemsizes, aligned, options)
+
+
+def _conditions(entry: Entry, itemsizes: tuple[int, ...]) -> tuple[str, ...]:
+    """When a kernel applies, if none before it does."""
+    schedule, count = entry.schedule, len(itemsizes)
+    is_32bit = schedule.index_bits == 32
+    if schedule.template == "strided":
+        return f"space.rank {'==' if is_32bit else '<='} {schedule.rank}", *(("is_small",) if is_32bit else ())
+    assert schedule.template == "contiguous"
+    found = [f"is_contiguous(space, {count})"]
+    if _needs_alignment(entry, itemsizes):
+        found.append("is_aligned")
+    if is_32bit:
+        room = 0 if schedule.anchor is None else beyond(schedule.block, schedule.group)
+        found.append(f"space.shape[0] < {_MOST_32 - room}")
+    return tuple(found)
+
+
+def _needs_alignment(entry: Entry, itemsizes: tuple[int, ...]) -> bool:
+    """Whether it moves whole vectors that begin with the arrays."""
+    vectors = any(t.alignment > size for t, size in zip(entry.schedule.accesses, itemsizes, strict=True))
+    return vectors and entry.schedule.anchor is None
+
+
+def _alignments(entries: list[Entry], accesses: tuple[int, ...], itemsizes: tuple[int, ...]) -> list[str]:
+    """Conditions on the addresses of arrays, for the kernels that move whole vectors."""
+    found: dict[str, None] = {}
+    for entry in entries:
+        for place, access, size in zip(accesses, entry.schedule.accesses, itemsizes, strict=True):
+            if access.alignment > size and entry.schedule.anchor is None:
+                found[f"arrays[{place}].address % {access.alignment} == 0"] = None
+    return list(found)

@@ -1,0 +1,104 @@
+"""The kernels of a file with extents that it leaves open (``?``), and the conditions under which each is chosen.
+
+Lowering runs on traced extents and addresses (:mod:`kgen.schedule.trace`).  What it compares are the conditions under
+which it takes the same decisions, so each run gives a class of extents.  Sample extents that are in no class give more
+classes, and with these more kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Any
+
+from kgen import pipeline
+from kgen.lowering import Layouts, Lowered
+from kgen.operands import Operands, Sizes
+from kgen.records import dataclass
+from kgen.schedule.schedule import Schedule
+from kgen.schedule.trace import Trace
+
+#: An address that is aligned to all that kernels ask for.
+ALIGNED = 256
+
+#: Extents to try: powers of two and odd ones between them, and more than 2^31 elements.
+SAMPLES = (1, 2, 3, *(n for k in range(2, 31) for n in (1 << k, (3 << k) // 2 + 1)), (1 << 31) + 8)
+
+_MOST_ELEMENTS = 1 << 36  #: of all dimensions together
+_MOST_KERNELS = 12
+_MOST_TRIES = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class ExtentClass:
+    """``inputs``: what the numbers of ``trace`` are computed from: open extents, then ``<array>_address``.
+
+    ``extents``: of every dimension, traced where it is open.
+    """
+
+    trace: Trace
+    inputs: tuple[str, ...]
+    extents: Mapping[str, Any]
+    lowered: Lowered
+
+    def has(self, values: tuple[int, ...]) -> bool:
+        """Whether extents are in this class, with arrays at aligned addresses."""
+        found = (*values, *(ALIGNED for _ in self.inputs[len(values) :]))
+        return self.trace.holds(found)
+
+
+def extent_classes(lowered: Lowered, operands: Operands) -> tuple[ExtentClass, ...]:
+    """The class of the extents that were assumed, and those of samples."""
+    found = [_extent_class(lowered, operands, {})]
+    dims = open_dims(lowered)
+    step = next(n for n in range(1, len(SAMPLES) + 1) if len(SAMPLES[::n]) ** len(dims) <= _MOST_TRIES)
+    for values in product(SAMPLES[::step], repeat=len(dims)) if dims else ():
+        if prod(values) <= _MOST_ELEMENTS and not any(one.has(values) for one in found):
+            one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)))
+            if len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
+                found.append(one)
+    return tuple(found)
+
+
+def kernels_of(classes: tuple[ExtentClass, ...]) -> list[tuple[int, Schedule]]:
+    """The step and schedule of each kernel of a file, those of the first class first."""
+    return list(dict.fromkeys(_kernels(list(classes))))
+
+
+def open_dims(lowered: Lowered) -> list[str]:
+    return sorted(lowered.sizes.assumed)
+
+
+def address_name(operand: str) -> str:
+    return f"{operand}_address"
+
+
+def _kernels(classes: list[ExtentClass]) -> Iterator[tuple[int, Schedule]]:
+    for one in classes:
+        for step in one.lowered.steps:
+            yield step.number, step.schedule
+
+
+def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int]) -> ExtentClass:
+    """``values``: of open extents; by default those that were assumed."""
+    trace, inputs = Trace(), list[str]()
+
+    def number(name: str, value: int) -> Any:
+        inputs.append(name)
+        return trace.input(value)
+
+    whole, sizes = lowered.specialised, lowered.sizes
+    given = {d: number(d, values.get(d, sizes.extents[d])) for d in open_dims(lowered)}
+    extents = {d: given.get(d, n) for d, n in sizes.extents.items()}
+    for n in given.values():
+        trace.check("<=", 1, n)
+    traced = Sizes(extents, sizes.assumed)
+    found = pipeline.allocate(whole, traced, operands)
+    arrays = tuple(
+        a if o.role == "buffer" else replace(a, pointer=number(address_name(o.name), ALIGNED))
+        for o, a in zip(whole.graph.operands, found.arrays, strict=True)
+    )
+    decided = pipeline.decide(whole, traced, Layouts(arrays, found.aliased), lowered.target)
+    return ExtentClass(trace, tuple(inputs), extents, decided)

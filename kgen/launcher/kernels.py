@@ -1,0 +1,173 @@
+"""The launch of each kernel in C: its launch rule over a space, its layout struct and its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from kgen.codegen import names
+from kgen.codegen.kernels import Entry, Parameter
+from kgen.partition.step import Step
+from kgen.records import dataclass
+from kgen.schedule.expressions import Expr, Int, c
+from kgen.schedule.launch import CLUSTERS, Field, Rule
+from kgen.schedule.scratch import aligned
+
+_LONG, _NEXT = 88, "\n        "  #: expressions of so many characters begin on the next line
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchPart:
+    """A scratch array: ``start`` is what to add to the address of scratch memory."""
+
+    name: str
+    start: str
+    bytes: str
+    is_counter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """What the template of a launch function sees.
+
+    ``lines``: the named values of the launch rule that are needed.  ``fields``: the values of the layout struct.
+    ``grid``: blocks along x and y.  ``cluster``: blocks of a persistent cluster, else 0.  ``scratch``: its scratch
+    arrays; ``scratch_lines`` and ``scratch_bytes``: what their size is computed from.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    layout: str
+    fields: tuple[str, ...]
+    grid: tuple[str, str]
+    block: int
+    cluster: int
+    starts_early: bool
+    arguments: tuple[str, ...]
+    scratch: tuple[ScratchPart, ...]
+    scratch_lines: tuple[str, ...]
+    scratch_bytes: str
+
+    @property
+    def scratch_function(self) -> str:
+        return f"scratch_of_{self.name}"
+
+    def uses(self, text: str) -> bool:
+        return any(text in part for part in (*self.lines, *self.fields, *self.grid, *self.arguments))
+
+    def sizes_by(self, text: str) -> bool:
+        """Whether the size of scratch memory is computed from this."""
+        return any(text in part for part in (*self.scratch_lines, self.scratch_bytes))
+
+    @property
+    def call(self) -> list[str]:
+        """The arguments of ``launch``."""
+        early = "true" if self.starts_early else "false"
+        return [f"{self.name}, {self.grid[0]}, {self.grid[1]}, {self.block}, {early}, a.stream", *self.arguments]
+
+    @property
+    def function(self) -> str:
+        return f"launch_{self.name}"
+
+
+def size_name(dim: str | int) -> str:
+    """The name of an extent among the arguments."""
+    return f"size_{dim}"
+
+
+def kernel_launch(entry: Entry, step: Step) -> KernelLaunch:
+    rule = entry.rule
+    arguments = tuple(_arguments(entry, step))
+    fields = tuple(_values(rule.struct)) if any(p.kind == "layout" for p in entry.parameters) else ()
+    x, y, _ = rule.grid
+    grid = bare(c(x)), bare(c(y))
+    scratch, total = _scratch(entry)
+    parts = [text for s in scratch for text in (s.start, s.bytes if s.is_counter else "")]
+    layout = f"{entry.name}_layout" if fields else ""
+    return KernelLaunch(
+        entry.name, _lines(rule, [*arguments, *fields, *grid, *parts]), layout, fields, grid, rule.block,
+        _cluster(rule), rule.starts_early, arguments, scratch, _lines(rule, [total]), total,
+    )  # fmt: skip
+
+
+def _lines(rule: Rule, texts: Sequence[str]) -> tuple[str, ...]:
+    """The named values of a rule that these texts need."""
+    lets = [(name, c(value)) for name, value in rule.lets]
+    needed = _needed(lets, texts)
+    found = [(name, bare(value)) for name, value in lets if name in needed]
+    return tuple(f"const long long {name} ={_NEXT if len(value) > _LONG else ' '}{value};" for name, value in found)
+
+
+def _scratch(entry: Entry) -> tuple[tuple[ScratchPart, ...], str]:
+    """The scratch arrays of a kernel, one after the other, and their size in all."""
+    found: list[ScratchPart] = []
+    end: Expr = Int(0)
+    for parameter in entry.parameters:
+        if parameter.bytes is not None:
+            start = "" if end == Int(0) else f" + {bare(c(end))}"
+            name = scratch_name(len(found) + 1)
+            found.append(ScratchPart(name, start, bare(c(parameter.bytes)), parameter.kind == "counters"))
+            end = end + aligned(parameter.bytes)
+    return tuple(found), bare(c(end))
+
+
+def scratch_name(number: int) -> str:
+    return f"scratch{number}"
+
+
+def bare(text: str) -> str:
+    """An expression without the parentheses around all of it."""
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and i < len(text) - 1:
+            return text
+    return text[1:-1] if text.startswith("(") and not text.startswith("(-") else text
+
+
+def _cluster(rule: Rule) -> int:
+    return rule.persistent_cluster if any(CLUSTERS.of in c(side) for side in rule.grid) else 0
+
+
+def _needed(lets: Sequence[tuple[str, str]], texts: Iterable[str]) -> set[str]:
+    """The named values that these texts use, and those that these are computed from."""
+    used = set(re.findall(r"\b[a-z_]\w*\b(?!\()", "\n".join(texts)))
+    for name, value in reversed(lets):
+        if name in used:
+            used |= set(re.findall(r"\b[a-z_]\w*\b(?!\()", value))
+    return used
+
+
+def _values(fields: Sequence[Field]) -> Iterator[str]:
+    """The values of the layout struct, a line for each member."""
+    for field in fields:
+        values = ", ".join(_cast(field.type, value) for value in field.values)
+        yield f"{{{values}}}," if field.is_array else f"{values},"
+
+
+def _cast(type_: str, value: Expr) -> str:
+    text = c(value)
+    return bare(text) if type_ == "long long" or isinstance(value, Int) else f"({type_}){text}"
+
+
+def _arguments(entry: Entry, step: Step) -> Iterator[str]:
+    scratch = 0
+    for parameter in entry.parameters:
+        scratch += parameter.bytes is not None
+        yield _argument(parameter, entry, step) if parameter.bytes is None else scratch_name(scratch)
+
+
+def _argument(parameter: Parameter, entry: Entry, step: Step) -> str:
+    match parameter.kind:
+        case "pointer" | "buffer":
+            return f"a.{names.pointer(step.graph.operands[int(parameter.key)].name)}"
+        case "scalar":
+            return f"a.{names.value(step.graph.scalars[int(parameter.key)].name)}"
+        case "size":
+            return f"a.{size_name(parameter.key)}"
+        case "layout":
+            return "layout"
+        case "n":
+            return _cast("unsigned int" if entry.schedule.count_bits == 32 else "long long", entry.rule.n)
+        case "scratch" | "counters":
+            raise AssertionError("scratch arrays have numbers")

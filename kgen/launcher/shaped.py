@@ -1,0 +1,125 @@
+"""The launcher of a file for certain shapes: what it checks of arrays, and when it launches which kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kgen.codegen.c_types import storage_type
+from kgen.codegen.kernels import Entry
+from kgen.codegen.names import pointer
+from kgen.launcher.classes import ExtentClass, address_name, open_dims
+from kgen.launcher.context import ClassContext, Member, ShapedLauncher
+from kgen.launcher.interface import Interface
+from kgen.launcher.kernels import KernelLaunch, kernel_launch, size_name
+from kgen.launcher.numbers import Numbers
+from kgen.launcher.ranges import merged
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.scratch import aligned, buffer_bytes
+from kgen.schedule.step_layout import Array
+from kgen.schedule.trace import computed
+
+
+def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[Entry, ...]) -> ShapedLauncher:
+    """``entries``: the kernels of the file."""
+    first = classes[0]
+    whole = first.lowered.specialised
+    interface = Interface.of(base, whole.graph)
+    numbers = Numbers(first.trace, first.inputs)
+    buffers, end = _buffers(first, numbers)
+    arrays = [first.lowered.arrays[a.operand] for a in interface.arrays]
+    layouts = list(_layouts(arrays, numbers))
+    kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
+    more = (*buffers, *_sizes(first, numbers, entries))
+    found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
+    extents = dict(_extent_lines(first, interface))
+    decided = [*layouts, *(text for c in found for text in (*c.conditions, *c.choices))]
+    taken = [*(m.value for m in more), end if any(k.scratch for k in kernels) else ""]
+    return ShapedLauncher(
+        interface,
+        entries,
+        whole.steps,
+        kernels,
+        tuple(len(a.shape) for a in arrays),
+        more,
+        end,
+        numbers=_lines(extents, numbers.used(taken)),
+        sizing=_lines(extents, numbers.used([end])),
+        extents=_lines(extents, numbers.used(decided)),
+        layouts=layouts,
+        classes=found,
+    )
+
+
+def _layouts(arrays: Sequence[Array], numbers: Numbers) -> Iterator[str]:
+    """The arguments of the check of each array's layout."""
+    for i, array in enumerate(arrays):
+        if array.shape:
+            yield f"arrays[{i}], {i + 1}, {{{_list(numbers, array.shape)}}}, {{{_list(numbers, array.strides)}}}"
+
+
+def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iterator[Member]:
+    """The extents that kernels take by value."""
+    for dim in sorted({str(p.key) for e in entries for p in e.parameters if p.kind == "size"}):
+        yield Member(f"long long {size_name(dim)}", numbers.text(one.extents[dim]))
+
+
+def _buffers(one: ExtentClass, numbers: Numbers) -> tuple[list[Member], str]:
+    """The buffers between kernels, one after the other from the start of the workspace, and the end of the last."""
+    found: list[Member] = []
+    end: Any = 0
+    graph = one.lowered.specialised.graph
+    for operand, size in buffer_bytes(graph).items():
+        of = graph.operands[operand]
+        type_ = f"{storage_type(of.dtype)}*"
+        start = f"memory + {numbers.text(end)}" if found else "memory"
+        found.append(Member(f"{type_} {pointer(of.name)}", f"reinterpret_cast<{type_}>({start})"))
+        end = end + computed(one.trace, aligned(size), one.extents)
+    return found, numbers.text(end)
+
+
+def _class(
+    one: ExtentClass, interface: Interface, entries: Sequence[Entry], kernels: Mapping[str, KernelLaunch]
+) -> ClassContext:
+    numbers = Numbers(one.trace, one.inputs)
+    choices: list[str] = []
+    for number, step in enumerate(one.lowered.steps):
+        kernel = kernels[next(e.name for e in entries if (e.step, e.schedule) == (step.number, step.schedule))]
+        choices.append(f"choices[{number}].launch = {kernel.function};")
+        choices.append(f"choices[{number}].space = {_space(numbers, step.placed.space)};")
+        if kernel.scratch:
+            choices.append(f"choices[{number}].scratch_bytes = {kernel.scratch_function}(choices[{number}].space);")
+    return ClassContext(tuple(_conditions(one, numbers, interface)), tuple(choices))
+
+
+def _conditions(one: ExtentClass, numbers: Numbers, interface: Interface) -> Iterator[str]:
+    """Arrays whose address decides anything have to be aligned, as the file was made for; then those on extents."""
+    addresses = {address_name(a.name): i for i, a in enumerate(interface.arrays)}
+    guards = [g for g in one.trace.conditions() if not numbers.holds(g)]
+    inputs = [numbers.inputs(g[1]) | numbers.inputs(g[2]) for g in guards]
+    for name, place in addresses.items():
+        if any(name in found for found in inputs):
+            yield f"arrays[{place}].address % {one.lowered.target.vector_bytes} == 0"
+    for guard, found in zip(guards, inputs, strict=True):
+        if found.isdisjoint(addresses):
+            yield numbers.guard(guard)
+
+
+def _lines(lines: Mapping[str, str], used: Sequence[str]) -> list[str]:
+    return [line for name, line in lines.items() if name in used]
+
+
+def _list(numbers: Numbers, values: Sequence[Any]) -> str:
+    return ", ".join(map(numbers.text, values))
+
+
+def _space(numbers: Numbers, space: IterationSpace) -> str:
+    strides = ", ".join(f"{{{_list(numbers, s)}}}" for s in space.strides)
+    return f"{{{len(space.shape)}, {{{_list(numbers, space.shape)}}}, {{{strides}}}}}"
+
+
+def _extent_lines(one: ExtentClass, interface: Interface) -> Iterator[tuple[str, str]]:
+    """For each open extent, its name and the line that reads it from the first array that has it."""
+    for dim in open_dims(one.lowered):
+        place, axis = next((i, a.of.shape.index(dim)) for i, a in enumerate(interface.arrays) if dim in a.of.shape)
+        yield dim, f"const long long {dim} = arrays[{place}].shape[{axis}];"

@@ -1,0 +1,62 @@
+"""The text of a launcher: what it needs of ``templates/launcher``, and its C functions."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from kgen import resources
+from kgen.codegen.templates import environment
+from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
+from kgen.schedule.expressions import C_FUNCTIONS
+
+_COLUMNS = 116  #: of a line
+
+#: The files with helper functions, in the order of a text.
+_FILES = ("arrays", "merge", "layout", "scratch", "clusters", "launch", "messages")
+
+
+def launcher_text(launcher: AnyLayoutLauncher | ShapedLauncher) -> str:
+    """The host code that follows the kernels in a file."""
+    rendered = environment().get_template(launcher.template).render(m=launcher).rstrip("\n")
+    code = "\n".join(map(_wrapped, rendered.split("\n"))) + "\n"
+    parts = {"code": code, "helpers": _needed(code + "\n".join(launcher.members)), "headers": launcher.headers}
+    return environment().get_template("launcher/launcher.cu.j2").render(m=launcher, k=parts)
+
+
+def _wrapped(line: str) -> str:
+    """A line that is too long as several, broken after commas and ``&&``."""
+    if len(line) <= _COLUMNS:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()))
+    first, *rest = re.split(r"(?<=,) |(?<=&&) ", line.strip())
+    lines = [indent + first]
+    for part in rest:
+        if len(lines[-1]) + len(part) + 1 <= _COLUMNS:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"{indent}    {part}")
+    return "\n".join(lines)
+
+
+def _needed(code: str) -> list[str]:
+    """The helpers that a text uses, and those that these use, in an order that compiles."""
+    found: list[str] = []
+    rest = code
+    for name, definition in reversed(_helpers()):
+        if re.search(rf"\b{name}\b", rest):
+            found.append(definition)
+            rest += definition
+    return found[::-1]
+
+
+@cache
+def _helpers() -> tuple[tuple[str, str], ...]:
+    """Every helper with its name, each after those that it uses."""
+    found = [(name, text.rstrip("\n")) for name, text in C_FUNCTIONS.items()]
+    for file in _FILES:
+        for part in re.split(r"\n\n(?=\S)", resources.text("templates", f"launcher/{file}.cu").rstrip("\n")):
+            name = re.search(r"^(?:struct (\w+) \{|static .*?\b(\w+)\()", part, re.MULTILINE)
+            assert name, part
+            found.append((name[1] or name[2], part))
+    return tuple(found)

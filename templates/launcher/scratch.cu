@@ -1,0 +1,22 @@
+// Scratch memory of a kernel, which becomes a pointer of any type.
+struct Scratch {
+    char* address;
+
+    template <typename T>
+    operator T*() const
+    {
+        return reinterpret_cast<T*>(address);
+    }
+};
+
+// Counters begin at 0.
+static int zero(const Scratch& counters, long long bytes, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemsetAsync(counters.address, 0, static_cast<size_t>(bytes), stream));
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
+}

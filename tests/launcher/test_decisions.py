@@ -1,0 +1,141 @@
+"""The launcher in C decides what Python decides: spaces, kernels and grids."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgen import pipeline
+from kgen.aot import aot_lower
+from kgen.compile_spec import CompileSpec
+from kgen.dtypes import FLOAT32
+from kgen.families import launch_of
+from kgen.layout.iterator import OperandLayout, iteration_space
+from kgen.layout.kinds import index_bits
+from kgen.lowering import Lowered
+from kgen.operands import Sizes
+from kgen.schedule.elementwise.linear import beyond
+from kgen.schedule.step_layout import concrete
+from tests.launcher.host import NOT_COVERED, SUCCESS, TOO_LARGE, Host, array, host
+from tests.layout.test_iteration_space import load
+
+#: Programs of so many inputs, for the recorded layouts.
+TEXTS = {1: "out = a + 1", 2: "out = a + b", 3: "out = a + b * c", 4: "out = a + b * c - d"}
+
+APART = 1 << 40  # bytes from one array to the next
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Host]:
+    folder = tmp_path_factory.mktemp("launchers")
+    return {n: host(text, CompileSpec("f32", rank=3), folder, f"inputs{n}") for n, text in TEXTS.items()}
+
+
+def expected(case: Any, address: int) -> tuple[str, int]:
+    """The kernel, without its program's name, and its blocks, for arrays at addresses like this one."""
+    layouts = [(tuple(case["out_shape"]), tuple(case["out_strides"]))]
+    layouts += [(tuple(x["shape"]), tuple(x["strides"])) for x in case["inputs"]]
+    space = iteration_space(tuple(case["out_shape"]), [OperandLayout(*layout) for layout in layouts])
+    n, rank = space.numel, len(space.shape)
+    is_run = rank == 1 and (n == 1 or all(s == (1,) for s in space.strides))
+    if is_run and address % 16 == 0:
+        return "contiguous", -(-n // 1024)
+    if is_run:
+        return "contiguous_unaligned", -(-(n + 3) // 1024)
+    is_small = index_bits(space, [4] * len(layouts)) == 32
+    bits = "" if is_small and rank <= 3 else "_64bit"
+    return f"strided_{(rank if is_small else 3) if rank <= 3 else 8}d{bits}", -(-n // 512)
+
+
+@pytest.mark.parametrize("address", [APART, APART + 4], ids=["aligned", "unaligned"])
+def test_recorded_layouts(hosts: dict[int, Host], address: int) -> None:
+    """Every layout that was recorded of PyTorch's TensorIterator: merged as in Python, and so the same kernel."""
+    kinds = set()
+    for case in load("tensor_iterator_layouts.json.gz"):
+        inputs = case["inputs"]
+        given = [*((x["shape"], x["strides"]) for x in inputs), (case["out_shape"], case["out_strides"])]
+        arrays = [array(address + i * APART, shape, strides, FLOAT32) for i, (shape, strides) in enumerate(given)]
+        name = f"inputs{len(inputs)}"
+        kernel, blocks = expected(case, address)
+        kinds.add(kernel)
+        assert hosts[len(inputs)].decided(arrays) == (SUCCESS, [(f"{name}_{kernel}", blocks)]), case
+    assert len(kinds) > 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "kernel"),
+    [
+        ((1 << 31,), (1,), "contiguous_64bit"),
+        (((1 << 31) - 1,), (1,), "contiguous"),
+        ((1 << 16, 1 << 15), (1 << 17, 1), "strided_3d_64bit"),
+        ((1 << 14, 1 << 14), (1 << 15, 1), "strided_2d"),
+        ((2, 1 << 14, 1 << 14), (1 << 40, 1 << 15, 1), "strided_3d_64bit"),
+        ((2, 3, 4, 5), (1 << 31, 120, 20, 2), "strided_8d_64bit"),
+        ((2, 3, 4, 5), (1 << 20, -(1 << 12), -40, -3), "strided_8d_64bit"),
+    ],
+)
+def test_large(hosts: dict[int, Host], shape: tuple[int, ...], strides: tuple[int, ...], kernel: str) -> None:
+    """Layouts beyond 32 bits take the kernels with 64."""
+    x = array(1 << 45, shape, strides, FLOAT32)
+    out = array(1 << 46, shape, strides, FLOAT32)
+    status, launched = hosts[1].decided([x, out])
+    assert (status, [name for name, _ in launched]) == (SUCCESS, [f"inputs1_{kernel}"])
+
+
+def test_room_of_unaligned_groups(hosts: dict[int, Host]) -> None:
+    """Indices of a kernel for unaligned arrays go beyond the last element."""
+    for n in range(2**31 - beyond(256, 4) - 2, 2**31 - beyond(256, 4) + 2):
+        x, out = array(APART + 4, (n,), None, FLOAT32), array(2 * APART + 4, (n,), None, FLOAT32)
+        _, ((kernel, _),) = hosts[1].decided([x, out])
+        assert kernel == ("inputs1_contiguous_unaligned" if n + beyond(256, 4) < 2**31 else "inputs1_strided_3d_64bit")
+
+
+SQUARE: dict[str, tuple[int | None, ...]] = {"a": (None, None)}
+
+#: Programs whose extents are open, and the extents to try.
+OPEN: list[tuple[str, str, dict[str, tuple[int | None, ...]]]] = [
+    ("elements", "out = a + 1", {"a": (None,)}),
+    ("bias", "out = a + b", {"a": (None, None), "b": (None,)}),
+    ("softmax", "let e = exp(a - max(a, axis=-1, keepdims=true)); out = e / sum(e, axis=-1, keepdims=true)", SQUARE),
+    ("norm", "out = a * rsqrt(mean(a * a, axis=-1, keepdims=true)) * b", {"a": (None, 4096), "b": (4096,)}),
+    ("columns", "out = sum(a, axis=0)", {"a": (None, 64)}),
+    ("two_steps", "out = a - max(a)", SQUARE),
+    ("indices", "out = index(0) * 2 + index(1) + a", SQUARE),
+]
+EXTENTS = (1, 2, 3, 7, 8, 31, 64, 100, 256, 1000, 1023, 1024, 1025, 4096, 10007, 65536, 1 << 20, (1 << 31) + 8)
+
+
+@pytest.mark.parametrize(("name", "text", "shapes"), OPEN, ids=[row[0] for row in OPEN])
+def test_open_extents(name: str, text: str, shapes: dict[str, tuple[int | None, ...]], tmp_path: Path) -> None:
+    """Whenever a file launches anything, it is what Python decides for these extents, on the same grid."""
+    spec = CompileSpec("f32", shapes)
+    program = pipeline.load(text)
+    lowered, _ = aot_lower(program, spec)
+    assert isinstance(lowered, Lowered)
+    loaded = host(text, spec, tmp_path, name)
+    entries = {entry.name: entry for entry in loaded.module.entries}
+    whole, dims = lowered.specialised, sorted(lowered.sizes.assumed)
+    tried: list[int] = []
+    for values in product(EXTENTS, repeat=len(dims)):
+        if prod(values) > 1 << 36:
+            continue
+        extents = {**lowered.sizes.extents, **dict(zip(dims, values, strict=True))}
+        given = [concrete(o.shape, extents) for o in whole.graph.operands if o.role != "buffer"]
+        arrays = [array((i + 1) << 50, shape, None, FLOAT32) for i, shape in enumerate(given)]
+        status, launched = loaded.decided(arrays)
+        tried.append(status)
+        if status != NOT_COVERED:
+            sizes = Sizes(extents, lowered.sizes.assumed)
+            layouts = pipeline.allocate(whole, sizes, spec.operands(program))
+            found = pipeline.decide(whole, sizes, layouts, lowered.target)
+            wanted = [(s.schedule, launch_of(s.schedule, s.placed.space).grid[0]) for s in found.steps]
+            if max(blocks for _, blocks in wanted) >= 1 << 31:
+                assert status == TOO_LARGE
+                continue
+            assert status == SUCCESS, (values, loaded.message(status))
+            assert [(entries[kernel].schedule, blocks) for kernel, blocks in launched] == wanted, values
+    assert tried.count(NOT_COVERED) < 0.1 * len(tried), f"{tried.count(NOT_COVERED)} of {len(tried)}"

@@ -1,0 +1,157 @@
+"""What a launcher computes, on the CPU: as kgen's own calls do, for any layout that it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.compile_spec import CompileSpec
+from tests.launcher.host import SUCCESS, Host, host, of_numpy
+
+F32 = np.float32
+
+
+@pytest.fixture(scope="module")
+def axpy(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return host("param s: float = 2.0; out = s * a + b", CompileSpec("f32"), tmp_path_factory.mktemp("axpy"), "axpy")
+
+
+def random(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(F32)
+
+
+A, ROW = random(30, 40), random(40)
+LAYOUTS = {
+    "contiguous": (A, random(30, 40)),
+    "unaligned": (random(1003)[1:], random(1005)[3:]),
+    "transposed": (A, random(40, 30).T),
+    "rows": (A, ROW),
+    "columns": (A, random(30, 1)),
+    "sliced": (random(30, 100)[:, 10:50], A),
+    "stepped": (random(60, 80)[::2, ::2], A),
+    "reversed": (A[::-1, ::-1], random(30, 40)),
+    "channels_last": (random(2, 5, 6, 3).transpose(0, 3, 1, 2), random(3, 1, 1)),
+    "five": (random(2, 3, 4, 5, 6).transpose(4, 2, 0, 3, 1), random(6, 4, 2, 5, 3)),
+    "eight": (random(2, 3, 2, 3, 2, 3, 2, 3)[::-1, :, ::-1].swapaxes(1, 6), random(2, 2, 2, 3, 2, 3, 3, 3)),
+    "scalar": (random(1), A),
+    "zero_d": (np.array(3.0, F32), A),
+    "one": (random(1), random(1, 1)),
+    "empty": (random(0, 7), random(7)),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_any_layout(axpy: Host, name: str) -> None:
+    """Inputs of any layout, which are broadcast, into outputs that are dense, padded, or in another order."""
+    a, b = LAYOUTS[name]
+    wanted = F32(3) * a + b
+    shape = wanted.shape
+    padded = np.full((*shape, 2), 7, F32)[..., 0]
+    other = np.full(shape[::-1], 7, F32).T
+    for out in (np.full(shape, 7, F32), padded, other, np.full(shape, 7, F32)[tuple([slice(None, None, -1)] * a.ndim)]):
+        if out.shape == shape:
+            status = axpy.launch([of_numpy(a), of_numpy(b), of_numpy(out)], [3.0])
+            assert status == SUCCESS, axpy.message(status)
+            np.testing.assert_array_equal(out, wanted)
+
+
+def test_strides_may_be_left_out(axpy: Host) -> None:
+    a, b, out = A.copy(), random(30, 40), np.zeros_like(A)
+    arrays = [of_numpy(x) for x in (a, b, out)]
+    for array in arrays:
+        array.strides = None
+    assert axpy.launch(arrays, [2.0]) == SUCCESS
+    np.testing.assert_array_equal(out, F32(2) * a + b)
+
+
+def test_byte_offset(axpy: Host) -> None:
+    a, out = random(2, 1000), np.zeros(1000, F32)
+    array = of_numpy(a[0])
+    array.byte_offset = 4000
+    assert axpy.launch([array, of_numpy(a[0]), of_numpy(out)], [2.0]) == SUCCESS
+    np.testing.assert_array_equal(out, F32(2) * a[1] + a[0])
+
+
+#: A file's program and spec, and the shapes of inputs that it takes.
+PROGRAMS: dict[str, tuple[str, CompileSpec, list[tuple[tuple[int, ...], ...]]]] = {
+    "softmax": (
+        "let e = exp(a - max(a, axis=-1, keepdims=true)); out = e / sum(e, axis=-1, keepdims=true)",
+        CompileSpec("f32", {"a": (None, None)}),
+        [((1, 1),), ((3, 1),), ((1, 5),), ((7, 33),), ((1030, 64),), ((5, 4096),), ((0, 4),)],
+    ),
+    "split": ("out = sum(a, axis=-1)", CompileSpec("f32", {"a": (2, 1 << 20)}), [((2, 1 << 20),)]),
+    "columns": (
+        "out = sum(a, axis=0)",
+        CompileSpec("f32", {"a": (None, 64)}),
+        [((3, 64),), ((5000, 64),), ((40000, 64),), ((1, 64),)],
+    ),
+    "two_steps": (
+        "out = a - max(a)",
+        CompileSpec("f32", {"a": (None, None)}),
+        [((3, 5),), ((1000, 1000),), ((1, 1),)],
+    ),
+    "three_outputs": (
+        "m = mean(a, axis=-1); v = var(a, axis=-1); total = sum(a)",
+        CompileSpec("f32", {"a": (None, 1000)}),
+        [((3, 1000),), ((2000, 1000),)],
+    ),
+    "places": (
+        "i = argmax(a, axis=-1); d = index(1) - index(0) + cast<i64>(b)",
+        CompileSpec("f32", {"a": (None, 100), "b": (None, 3)}),
+        [((5, 100), (4, 3)), ((300, 100), (1, 3))],
+    ),
+}
+
+
+ROUNDED = ("softmax", "three_outputs")  # programs with results that are rounded on the way
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str, tmp_path: Path) -> None:
+    """Several kernels, buffers, scratch memory, open extents, index(): the results of a call of kgen.
+
+    Other kernels may add in another order, but sums of small integers are exact.  The workspace is as large as the
+    launcher says, begins with anything, and serves every call.
+    """
+    text, spec, calls = PROGRAMS[name]
+    loaded, kernel = host(text, spec, tmp_path, name), kgen.jit(text, device="cpu", fmad=False)
+    memory = np.full(1 << 24, 0xA5, np.uint8)
+    start = -(-memory.ctypes.data // 256) * 256
+    for shapes in calls:
+        inputs = [np.rint(4 * random(*shape)) for shape in shapes]
+        found = kernel(*inputs)
+        wanted = list(found) if isinstance(found, tuple) else [found]
+        outs = [np.full_like(w, 7) for w in wanted]
+        arrays = [of_numpy(x) for x in (*inputs, *outs)]
+        size = loaded.workspace_size(arrays)
+        assert size <= 1 << 24
+        if size:
+            assert loaded.message(loaded.launch(arrays, (), start, size - 1)).startswith("less workspace")
+        for _ in range(2):
+            status = loaded.launch(arrays, (), start, size)
+            assert status == SUCCESS, (shapes, loaded.message(status))
+            for out, w in zip(outs, wanted, strict=True):
+                np.testing.assert_allclose(out, w, rtol=1e-6 if name in ROUNDED else 0)
+                out.fill(7)
+
+
+def test_updates_in_place(tmp_path: Path) -> None:
+    text = "inout p; p = p - 0.5 * g"
+    p, g = random(30, 40), random(40, 30).T
+    wanted = p - F32(0.5) * g
+    assert host(text, CompileSpec("f32"), tmp_path, "update").launch([of_numpy(p), of_numpy(g)]) == SUCCESS
+    np.testing.assert_array_equal(p, wanted)
+
+
+def test_scalars_of_every_kind(tmp_path: Path) -> None:
+    """Floats are passed as double, integers as int64_t, bools as int; each becomes what the program computes in."""
+    text = "param f: f32; param h: f16; param n: i32; param u: u8; param b: bool; out = a * f + h + n * u + (b ? 1 : 0)"
+    a, out = random(100), np.zeros(100, F32)
+    loaded = host(text, CompileSpec("f32"), tmp_path, "scalars")
+    assert loaded.launch([of_numpy(a), of_numpy(out)], [0.1, 1 / 3, -5, 7, 1]) == SUCCESS
+    wanted = kgen.jit(text, device="cpu", fmad=False)(a, f=0.1, h=1 / 3, n=-5, u=7, b=True)
+    np.testing.assert_array_equal(out, wanted)
