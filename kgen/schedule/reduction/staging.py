@@ -14,7 +14,7 @@ from itertools import pairwise
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.target import WORD
+from kgen.schedule.target import SECTOR, WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class _Lying:
         space = facts.space
         dense = frozenset(i for i in walking if _is_dense(space, i))
         spaced = frozenset(i for i in facts.reads if _runs_along(space, i)) - dense - facts.written
-        across = frozenset(i for i, varies in enumerate(facts.varies) if varies and _runs_across(space, i))
+        sizes = facts.itemsizes
+        across = frozenset(i for i, varies in enumerate(facts.varies) if varies and _runs_across(space, i, sizes[i]))
         return _Lying(dense, spaced, across)
 
 
@@ -135,7 +136,14 @@ def _runs_along(space: IterationSpace, operand: int) -> bool:
     return any(kept) and 0 < along < min(s for s in kept if s)
 
 
-def _runs_across(space: IterationSpace, operand: int) -> bool:
-    """Whether neighbouring rows are nearer to each other than the elements of a row."""
+def _runs_across(space: IterationSpace, operand: int, size: int) -> bool:
+    """Whether neighbouring rows are nearer to each other than the elements of a row, in runs of a sector or more.
+    ``size``: of an element, in bytes."""
     along, *kept = map(abs, space.strides[operand])
-    return bool(kept) and 0 < kept[0] < along
+    if not kept or not 0 < kept[0] < along:
+        return False
+    reach = kept[0]
+    for extent, step in zip(space.shape[1:], kept, strict=True):
+        if step <= reach:
+            reach = max(reach, step * extent)
+    return reach * size >= SECTOR
