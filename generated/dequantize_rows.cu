@@ -1085,9 +1085,25 @@ static int decide(const Array* arrays, Choice* choices)
         n1 * n0 <= 2147483647 &&
         n1 * 2 <= 31 &&
         (n0 * 4) - 1 <= 2147483647 &&
+        n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
         (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647) {
         choices[0].launch = launch_dequantize_rows_flat_2d;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[2].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        n1 <= 15 &&
+        n1 * n0 <= 2147483647 &&
+        n1 * 2 <= 31 &&
+        (n0 * 4) - 1 <= 2147483647 &&
+        n1 % 8 == 0 &&
+        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
+        (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647) {
+        choices[0].launch = launch_dequantize_rows_rows_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
     }
@@ -1224,6 +1240,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 * n0 <= 2147483647 &&
         n1 * 2 <= 31 &&
         (n0 * 4) - 1 <= 2147483647 &&
+        n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_dequantize_rows_flat_2d;
@@ -1249,10 +1266,41 @@ static int decide(const Array* arrays, Choice* choices)
         n0 <= 2147483519 &&
         n1 >= 2 &&
         n1 <= 15 &&
+        n1 * n0 <= 2147483647 &&
+        n1 * 2 <= 31 &&
+        (n0 * 4) - 1 <= 2147483647 &&
+        n1 % 8 == 0 &&
+        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
+        ((n1 / 8) + 2) * n0 <= 2147483647) {
+        choices[0].launch = launch_dequantize_rows_rows_2d_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[2].address % 16 == 0 &&
+        n0 >= 2 &&
+        n0 <= 2147483519 &&
+        n1 >= 2 &&
+        n1 <= 15 &&
         n1 * n0 >= 2147483648 &&
         n1 * 2 <= 31 &&
+        n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[2].address % 16 == 0 &&
+        n0 >= 2 &&
+        n0 <= 2147483519 &&
+        n1 >= 2 &&
+        n1 <= 15 &&
+        n1 * n0 >= 2147483648 &&
+        n1 * 2 <= 31 &&
+        n1 % 8 == 0 &&
+        ((n1 / 8) + 2) * n0 <= 2147483647) {
+        choices[0].launch = launch_dequantize_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
     }
@@ -1279,6 +1327,20 @@ static int decide(const Array* arrays, Choice* choices)
         n1 <= 15 &&
         n1 * n0 >= 2147483648 &&
         n1 * 2 <= 31 &&
+        n1 % 8 == 0 &&
+        ((n1 / 8) + 2) * n0 >= 2147483648) {
+        choices[0].launch = launch_dequantize_rows_rows_2d_64bit3;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[2].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        n1 <= 15 &&
+        n1 * n0 >= 2147483648 &&
+        n1 * 2 <= 31 &&
+        n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648) {
         choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};

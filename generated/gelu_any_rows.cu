@@ -1283,7 +1283,7 @@ static int decide(const Array* arrays, Choice* choices)
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 == 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d;
+        choices[0].launch = launch_gelu_any_rows_rows_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
     }
@@ -1484,7 +1484,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 % 8 == 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d;
+        choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
     }
@@ -1513,7 +1513,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 * 2 <= 31 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
+        choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
     }
@@ -1527,7 +1527,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 * 2 <= 31 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
+        choices[0].launch = launch_gelu_any_rows_rows_2d_64bit3;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
     }

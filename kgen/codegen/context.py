@@ -210,13 +210,15 @@ class BoxLoadContext:
 
 @dataclass(frozen=True, slots=True)
 class BoxLoopContext:
-    """A loop over a thread's groups, which goes along one side.
+    """A loop over a thread's ``each`` groups of ``group`` elements, which goes along one side.
 
     ``places``: lines that find the first group's place in the box.  ``start``: coordinates, offsets and pointers.
     ``at``: the coordinate of group ``k`` along the side.  ``inside``: whether the group is.  ``offsets``: lines for
     coordinates and offsets of the group.
     """
 
+    each: int
+    group: int
     places: tuple[str, ...]
     start: tuple[str, ...]
     at: str
@@ -229,9 +231,9 @@ class BoxLoopContext:
 class BoxContext:
     """A box kernel.
 
-    ``each``: groups of a thread.  ``staged``: loads that go by way of shared memory, one loop for each order in which
-    operands are read.  ``early``: those that stay in registers.  ``last`` computes the outputs by ``call``, with groups
-    of ``reads`` and ``writes``.  ``uses_index``: whether the program reads coordinates.
+    ``staged``: loads that go by way of shared memory, one loop for each order in which operands are read.  ``early``:
+    those that stay in registers.  ``last`` computes the outputs by ``call``, with groups of ``reads`` and ``writes``.
+    ``uses_index``: whether the program reads coordinates.
     """
 
     template: str
@@ -239,7 +241,6 @@ class BoxContext:
     comment: tuple[str, ...]
     parameters: tuple[str, ...]
     block: int
-    each: int
     index: str
     signed: str
     group: int
@@ -258,7 +259,7 @@ class BoxContext:
     @property
     def packs(self) -> bool:
         """Whether operands move as packs."""
-        return self.group > 1
+        return self.group > 1 or any(loop.group > 1 for loop in self.staged)
 
 
 class KernelText(Protocol):

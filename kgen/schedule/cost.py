@@ -24,6 +24,7 @@ class Traffic:
 
     ``warp``: what a warp covers before it goes on.  ``requests``: accesses that it takes for that.  ``size``: of an
     element, in bytes.  ``strides``: in elements.  ``misaligned``: whether runs begin anywhere in a sector.
+    ``each``: how often a warp covers that, with all loads in flight.
     """
 
     warp: Extents
@@ -32,6 +33,7 @@ class Traffic:
     strides: Sequence[float]
     misaligned: bool
     reads: bool
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,8 @@ class Walk:
 
     ``block``: what a block covers.  ``order``: in which order of dimensions blocks follow each other.  ``traffic``: of
     each operand.  ``instructions``: for each element.  ``used``: the fraction of lanes with work.  ``threads``: of a
-    block.  ``each``: how often a warp covers what ``traffic`` says, with all loads in flight.  ``waits``: how often a
-    block waits for memory before it ends.  ``shared``: accesses of shared memory for each element.  ``times``: how
-    often a block covers that, one after the other.
+    block.  ``waits``: how often a block waits for memory before it ends.  ``shared``: accesses of shared memory for
+    each element.  ``times``: how often a block covers that, one after the other.
     """
 
     space: IterationSpace
@@ -52,7 +53,6 @@ class Walk:
     instructions: float
     used: float
     threads: int
-    each: int = 1
     waits: int = 1
     shared: float = 0
     times: float = 1
@@ -67,10 +67,10 @@ def coarse(space: IterationSpace) -> IterationSpace:
 
 
 def _rounded(number: int) -> int:
-    """The middle of the numbers that have the same first bits."""
+    """The least of the numbers that have the same first two bits; those up to 16 as they are, like powers of two."""
     size = abs(number)
-    step = 1 << max(0, size.bit_length() - 2)
-    return int(size // step) * step + step // 2
+    step = 1 << (size.bit_length() - 2) if size > 16 else 1
+    return int(size // step) * step
 
 
 def run(extents: Sequence[float], order: Iterable[int], shape: Sequence[int], elements: float) -> Extents:
@@ -139,7 +139,7 @@ def count(walk: Walk, model: CostModel) -> Counts:
         memory += min(pieces(t, chunk, SECTOR) * chunks * SECTOR, of_block)
         l2 += of_block
         lines += t.requests * touched(t) * total / walk.used / prod(t.warp)
-        flying += pieces(t, t.warp, SECTOR) * SECTOR / WARP * walk.each if t.reads else 0
+        flying += pieces(t, t.warp, SECTOR) * SECTOR / WARP * t.each if t.reads else 0
     instructions = walk.instructions * total / walk.used / WARP
     shared = walk.shared * total / walk.used / WARP
     return Counts(

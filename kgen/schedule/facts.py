@@ -63,12 +63,13 @@ class Facts:
     def _differs_between_rows(self, access: int) -> bool:
         return any(self.step_along(access, d) for d in range(1, len(self.space.shape)))
 
-    def spread(self, group: int) -> int:
+    def spread(self, group: int, *, one_by_one: bool = False) -> int:
         """Elements per thread in groups of at most ``group``: fewer where elements take long and threads are few.
 
         Then the device has room for more threads, and what a thread computes for one element after the other counts.
+        ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
-        takes_long = any(any(OPS[op.name].ulp) for op in self.step.graph.ops)
+        takes_long = one_by_one or any(op.name == "div" or any(OPS[op.name].ulp) for op in self.step.graph.ops)
         if not self.bounded or not takes_long:
             return group
         while group > 1 and self.space.numel <= self.tuning.elementwise.few_threads * (group // 2):

@@ -41,10 +41,12 @@ class Elementwise:
     #: Group width where a kernel also reads operands that are not transposed: with 8 x 8 elements of each, registers
     #: spill, and 4 x 4 are as fast.
     max_transposed_width: int = 4
-    #: Groups of a box for each thread: with more, registers leave room for fewer threads.
-    box_groups: tuple[int, ...] = (8, 4, 2)
+    #: Groups of a box for each thread, of the side with the shortest groups.
+    box_groups: tuple[int, ...] = (16, 8, 4, 2)
     #: Elements of a box for each thread, at most.
     box_elements: int = 16
+    #: Half as many where there would be fewer boxes than this.
+    many_boxes: int = 2048
     #: What it costs to begin a box, in elements.
     block_cost: int = 256
     #: A side of a box takes no more dimensions from this many elements on.

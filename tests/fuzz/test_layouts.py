@@ -148,6 +148,7 @@ def test_every_class_occurs() -> None:
         templates.add(scheduled(kgen.jit("out = a + b"), kgen.spec(box, FLOAT16), kgen.spec(box, FLOAT16, strides)))
     square = (4096, 4096)
     templates.add(scheduled(kgen.jit("out = a + b"), kgen.spec(square, FLOAT32), kgen.spec(square, FLOAT32, (1, 4096))))
+    templates.add(scheduled(kgen.jit("inout p; p = 2 * p"), kgen.spec(square, FLOAT32, (8192, 2))))
     for seed in range(120):
         rng = np.random.default_rng(seed)
         shape = some_shape(rng)

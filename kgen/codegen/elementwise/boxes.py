@@ -65,7 +65,6 @@ class BoxWriter(ElementWriter):
             comment=self.comment(),
             parameters=tuple(parameters.declarations),
             block=schedule.block,
-            each=schedule.each,
             index=self.index,
             signed=schedule.signed,
             group=schedule.group,
@@ -88,7 +87,10 @@ class BoxWriter(ElementWriter):
 
     def side(self, side: int) -> SideContext:
         return SideContext(
-            f"{_COORDINATES[side]}_first", f"c{side}", f"layout.{LENGTHS[side][0]}", self.schedule.box[side]
+            f"{_COORDINATES[side]}_first",
+            f"c{self.schedule.walk.index(side)}",
+            f"layout.{LENGTHS[side][0]}",
+            self.schedule.box[side],
         )
 
     # --- loops --------------------------------------------------------------------------------------
@@ -103,13 +105,13 @@ class BoxWriter(ElementWriter):
 
     def loop(self, order: tuple[int, ...], loads: Sequence[int], used: Sequence[int]) -> BoxLoopContext:
         """A loop along the last side of an order.  ``loads``: accesses that it reads early; ``used``: all of its."""
-        schedule, moving = self.schedule, order[-1]
+        schedule, moving, group = self.schedule, order[-1], self.schedule.groups[order[0]]
         places, before = list[str](), 1
         for number, side in enumerate(order):
-            count = schedule.box[side] // (1 if number else schedule.group)
+            count = schedule.box[side] // (1 if number else group)
             value = "threadIdx.x" if before == 1 else f"threadIdx.x / {before}"
             value += "" if side == moving else f" % {count}"
-            value = f"{schedule.group} * ({value})" if schedule.group > 1 and number == 0 else value
+            value = f"{group} * ({value})" if group > 1 and number == 0 else value
             places.append(f"const int {_PLACES[side]} = {value};")
             before *= 1 if side == moving else count
         fixed = sorted(order[:-1])
@@ -119,7 +121,7 @@ class BoxWriter(ElementWriter):
         inside = " && ".join(f"{_COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order)))
         at = f"{_COORDINATES[moving]} = {_COORDINATES[moving]}_first + {self.place(moving, order)}"
         return BoxLoopContext(
-            tuple(places), tuple(start), f"const {schedule.signed} {at};", inside,
+            schedule.each(order), group, tuple(places), tuple(start), f"const {schedule.signed} {at};", inside,
             (*self.taken_apart(moving, used), *self.inner_offsets(used, order)),
             tuple(self.load(i, order) for i in loads),
         )  # fmt: skip
@@ -243,14 +245,14 @@ class BoxWriter(ElementWriter):
     def pack(self, access: int) -> str:
         """The type of a group."""
         type_, size = storage_type(self.operand(access).dtype), self.operand(access).dtype.size
-        group = self.schedule.group
+        group = self.schedule.groups[self.schedule.orders[access][0]]
         return type_ if group == 1 else f"Pack<{type_}, {group}, {min(16, group * size)}>"
 
     def load(self, access: int, order: tuple[int, ...]) -> BoxLoadContext:
         label, dtype, box = self.labels[access], self.operand(access).dtype, self.schedule.box
         shape = to_tile = ""
         group = self.element_of(access, order)
-        if self.schedule.group > 1:
+        if self.schedule.groups[order[0]] > 1:
             group = f"*reinterpret_cast<const {self.pack(access)}*>({self.address(access, order)})"
         if self.schedule.accesses[access].kind == "transposed":
             pad = padding(dtype.size)
@@ -263,7 +265,7 @@ class BoxWriter(ElementWriter):
     def in_tile(self, access: int, order: tuple[int, ...]) -> str:
         """Element ``j`` of group ``k``, in an order of sides, in shared memory."""
         places = [self.place(side, order) for side in range(len(order))]
-        if self.schedule.group > 1:
+        if self.schedule.groups[order[0]] > 1:
             places[order[0]] += " + j"
         tile = f"{self.labels[access]}_tile"
         if len(places) == 2:
@@ -292,7 +294,8 @@ class BoxWriter(ElementWriter):
             for i, (t, s) in enumerate(zip(self.step.accesses, schedule.accesses, strict=True))
             if t.reads and not t.writes and (s.kind == "linear" or (s.kind == "gather" and schedule.group == 1))
         ]
-        registers = sum(schedule.each * -(-schedule.group * self.operand(i).dtype.size // 4) for i in found)
+        each = schedule.each(range(len(schedule.box)))
+        registers = sum(each * -(-schedule.group * self.operand(i).dtype.size // 4) for i in found)
         return tuple(found) if registers <= schedule.target.tuning.elementwise.prefetch_registers else ()
 
     def argument(self, argument: Argument, early: Iterable[int]) -> str:
@@ -332,7 +335,7 @@ class BoxWriter(ElementWriter):
         text = [
             f"Boxes of {box} elements, one a block; {names.listed(self.by_kind('transposed'))} read along another side "
             f"than the output, by way of shared memory.{note}",
-            f"Launch: a block of {schedule.block} threads for each box, along the fastest dimension first.",
+            f"Launch: a block of {schedule.block} threads for each box, along {LENGTHS[schedule.walk[0]][1]} first.",
             *([] if note else [OFFSETS_32]),
             *([f"Aligned to groups of {schedule.group} elements, which move at once."] if schedule.group > 1 else []),
         ]

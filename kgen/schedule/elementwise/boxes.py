@@ -24,23 +24,25 @@ from kgen.schedule.target import SECTOR, WORD
 @dataclass(frozen=True, slots=True)
 class BoxSchedule(Schedule):
     """``sides``: how many dimensions of the space each side has, the first ones of the space.  ``box``: elements of a
-    block along each side, powers of two.  ``along``: the side along which each access runs.  ``orders``: the order of
-    the sides in which each access is read, the fastest first.
+    block along each side, powers of two.  ``groups``: elements along each side that move at once; the outputs' are
+    ``group``.  ``along``: the side along which each access runs.  ``orders``: the order of the sides in which each
+    access is read, the fastest first.  ``walk``: the order of the sides in which blocks follow each other.
     """
 
     sides: tuple[int, ...] = ()
     box: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
     along: tuple[int, ...] = ()
     orders: tuple[tuple[int, ...], ...] = ()
+    walk: tuple[int, ...] = ()
 
-    @property
-    def each(self) -> int:
-        """Groups that a thread takes."""
-        return prod(self.box) // self.block // self.group
+    def each(self, order: Sequence[int]) -> int:
+        """Groups that a thread takes in an order of sides."""
+        return prod(self.box) // self.block // self.groups[order[0]]
 
     def step(self, order: Sequence[int]) -> int:
         """How far a thread goes along the last side of an order from one of its groups to the next."""
-        return self.block * self.group // prod(self.box[side] for side in order[:-1])
+        return self.block * self.groups[order[0]] // prod(self.box[side] for side in order[:-1])
 
     def dims(self, side: int) -> range:
         """The dimensions of the space that a side has."""
@@ -86,14 +88,15 @@ def boxes(facts: Facts) -> Choice | None:
     staged = sum(size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed")
     tuning = facts.tuning.elementwise
     orders = _orders(facts, along, dims)
-    group = _group(facts, dims, along, orders)
-    box = _best_box(facts, dims, orders, group, staged)
+    groups = tuple(_group(facts, dims, along, orders, side) for side in range(len(dims)))
+    box = _best_box(facts, dims, orders, groups, staged)
     if box is None:
         return None
     schedule = BoxSchedule(
-        "boxes", tuning.block, group, len(space.shape), index_bits(space, facts.itemsizes),
+        "boxes", tuning.block, groups[0], len(space.shape), index_bits(space, facts.itemsizes),
         _accesses(facts, space, kinds, along, sides), replace(facts, space=space).coordinates, target=facts.target,
-        sides=sides, box=box, along=along, orders=orders,
+        sides=sides, box=box, groups=groups, along=along, orders=orders,
+        walk=_walk(facts, dims, box),
     )  # fmt: skip
     names = [facts.names[i] for i, kind in enumerate(kinds) if kind == "transposed"]
     size = " x ".join(map(str, box))
@@ -104,22 +107,37 @@ def boxes(facts: Facts) -> Choice | None:
 
 
 def _best_box(
-    facts: Facts, dims: Sequence[Sequence[int]], orders: Sequence[tuple[int, ...]], group: int, staged: int
+    facts: Facts, dims: Sequence[Sequence[int]], orders: Sequence[tuple[int, ...]], groups: Sequence[int], staged: int
 ) -> tuple[int, ...] | None:
-    """The box that touches the fewest sectors.  ``staged``: bytes an element of operands in shared memory.
+    """The box that touches the fewest sectors.  ``groups``: elements that move at once along each side.  ``staged``:
+    bytes an element of operands in shared memory.
 
     In every order, threads cover all sides but the last at once, so that each steps along that one.
     """
     tuning = facts.tuning.elementwise
-    once = tuning.block * group
+    least, widest = min(groups), max(groups)
+    registers = _registers(facts, orders, groups[0])
+    is_small = facts.space.numel < tuning.many_boxes * tuning.block * tuning.box_elements
+    most = tuning.box_elements // 2 if is_small else tuning.box_elements
     found = [
         box
         for each in tuning.box_groups
-        if once * each * staged * 5 // 4 <= tuning.tile_bytes and each * group <= tuning.box_elements
-        for box in _boxes(once * each, len(dims), group)
-        if all(prod(box[side] for side in order[:-1]) <= once for order in orders)
+        if widest <= each * least <= most and each * least * registers <= tuning.prefetch_registers
+        if tuning.block * each * least * staged * 5 // 4 <= tuning.tile_bytes
+        for box in _boxes(tuning.block * each * least, len(dims), widest)
+        if all(prod(box[side] for side in order[:-1]) <= tuning.block * groups[order[0]] for order in orders)
     ]
     return min(found, key=partial(_sectors, facts, dims), default=None)
+
+
+def _registers(facts: Facts, orders: Sequence[tuple[int, ...]], group: int) -> float:
+    """Registers for each element of what is read in the order of the outputs, and loaded ahead of the barrier."""
+    ahead = [
+        facts.itemsizes[i]
+        for i, order in enumerate(orders)
+        if order[0] == 0 and facts.step.accesses[i].reads and facts.step_along(i, 0) != 0
+    ]
+    return sum(max(size / WORD, 1 / group) for size in ahead)
 
 
 def _directions(facts: Facts) -> tuple[int, ...]:
@@ -222,14 +240,35 @@ def _boxes(elements: int, sides: int, least: int) -> Iterator[tuple[int, ...]]:
         side *= 2
 
 
-def _group(facts: Facts, dims: Sequence[Sequence[int]], along: Sequence[int], orders: Sequence[tuple[int, ...]]) -> int:
-    """Elements that move at once: those of a word in the narrowest operand, if all operands are aligned to that."""
+def _walk(facts: Facts, dims: Sequence[Sequence[int]], box: Sequence[int]) -> tuple[int, ...]:
+    """The side with the fewest boxes first: sectors that boxes share are then still in the cache."""
+    shape = coarse(facts.space).shape
+    counts = [prod(shape[d] for d in side) // b for side, b in zip(dims, box, strict=True)]
+    return tuple(sorted(range(len(box)), key=counts.__getitem__))
+
+
+def _group(
+    facts: Facts,
+    dims: Sequence[Sequence[int]],
+    along: Sequence[int],
+    orders: Sequence[tuple[int, ...]],
+    side: int,
+) -> int:
+    """Elements along a side that move at once: at most those of a word in the narrowest operand, and as many as all
+    operands that are read along this side are aligned to.
+    """
     moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
-    group = max(1, WORD // min(facts.itemsizes[i] for i in moved))
-    whole = all(prod(facts.space.shape[d] for d in side) % group == 0 for side in dims)
-    if facts.coordinates or not whole or any(order[0] != own for order, own in zip(orders, along, strict=True)):
+    most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
+    mine = [i for i in moved if orders[i][0] == side]
+    if facts.coordinates or any(along[i] != side for i in mine):
         return 1
-    return group if all(_moves_by(facts, i, dims[along[i]], group) for i in moved) else 1
+    return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, dims[side], n)), 1)
+
+
+def _all_move_by(facts: Facts, accesses: Sequence[int], side: Sequence[int], group: int) -> bool:
+    """Whether a side is whole groups, by which accesses move."""
+    whole = prod(facts.space.shape[d] for d in side) % group == 0
+    return whole and all(_moves_by(facts, i, side, group) for i in accesses)
 
 
 def _moves_by(facts: Facts, access: int, side: Sequence[int], group: int) -> bool:

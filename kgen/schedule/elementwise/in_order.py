@@ -16,6 +16,8 @@ def in_order(facts: Facts) -> str:
     tuning, width = facts.tuning.elementwise, facts.space.shape[0]
     if not has_whole_rows(facts) and not _shifts_long_rows(facts):
         choice = flat(facts)
+        if choice is not None and width % facts.group == 0 and facts.group > 1:
+            return "rows"  # short, but dense outputs are aligned to whole groups
         # Offsets of 64 bits cost less where they are computed once for each group of a row.
         if choice is not None and (choice.schedule.index_bits == 32 or width < tuning.shortest_shifted_row):
             return "flat"

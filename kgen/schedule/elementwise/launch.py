@@ -83,7 +83,8 @@ def boxes_rule(schedule: BoxSchedule, labels: Labels) -> Rule:
         Field(schedule.signed, name, (length,), f"elements along {what}", is_array=False)
         for (name, what), length in zip(LENGTHS, lengths, strict=False)
     ]
-    work = [*map(ceil_div, lengths, schedule.box), *(extent(d) for d in schedule.rest)]
+    boxes = list(map(ceil_div, lengths, schedule.box))
+    work = [*(boxes[side] for side in schedule.walk), *(extent(d) for d in schedule.rest)]
     fields += divisor_fields(work[:-1], is_64bit, "of boxes, then of the other dimensions")
     for (name, _), side in zip(LENGTHS, range(len(schedule.sides)), strict=False):
         of = f"of the dimensions along the {name}"

@@ -50,7 +50,8 @@ def beyond(block: int, group: int) -> int:
 def _linear(facts: Facts, template: str) -> Schedule:
     """The schedule: groups of dense operands, and offsets per element for strided ones."""
     sizes = [s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is LayoutKind.CONTIGUOUS]
-    block, group = facts.tuning.elementwise.block, facts.spread(group_size(sizes, facts.target))
+    group = facts.spread(group_size(sizes, facts.target), one_by_one=bool(facts.strided))
+    block = facts.tuning.elementwise.block
     kinds = [_KINDS[c] for c in facts.classes]
     numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))

@@ -23,7 +23,7 @@ def strided(facts: Facts) -> Choice:
     bits = index_bits(facts.space, facts.itemsizes)
     rank = len(facts.space.shape)
     block = facts.tuning.elementwise.strided_block
-    group = elements_a_thread(facts.itemsizes)
+    group = facts.spread(elements_a_thread(facts.itemsizes), one_by_one=True)
     schedule = Schedule("strided", block, group, rank, bits, tuple(accesses), facts.coordinates, target=facts.target)
     reason = "strided: elements are taken one by one, and found by their coordinates"
     return Choice(schedule, facts.space, (reason, index_width_reason(schedule)))

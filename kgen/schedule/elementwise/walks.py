@@ -21,6 +21,7 @@ DIVISION = {32: 5, 64: 40}
 
 #: Instructions that load or store an element that belongs to no whole group.
 _ALONE = 6
+_SHARED = frozenset({"scalar", "column"})  # kinds of accesses of which a group reads one element
 
 
 def arithmetic(facts: Facts) -> float:
@@ -31,9 +32,11 @@ def arithmetic(facts: Facts) -> float:
     )
 
 
-def _traffic(facts: Facts, space: IterationSpace, access: int, warp: Extents, requests: float) -> Traffic:
+def _traffic(
+    facts: Facts, space: IterationSpace, access: int, warp: Extents, requests: float, each: int = 1
+) -> Traffic:
     size, reads = facts.itemsizes[access], facts.step.accesses[access].reads
-    return Traffic(warp, requests, size, space.strides[access], facts.is_misaligned(access), reads)
+    return Traffic(warp, requests, size, space.strides[access], facts.is_misaligned(access), reads, each)
 
 
 def _requests(planned: AccessSchedule, size: int, group: int) -> float:
@@ -54,14 +57,14 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
     group, order, start = 1 if apart else schedule.group, range(rank), (1.0,) * rank
     warp = run(start, order, space.shape, WARP * group)
     traffic = [
-        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group))
+        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group), schedule.group if apart else 1)
         for i, t in enumerate(schedule.accesses)
     ]
     found = any(t.kind == "strided" for t in schedule.accesses)
     division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns if found else 0
     instructions = arithmetic(facts) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
     block = run(start, order, space.shape, schedule.block * group)
-    return Walk(space, block, order, traffic, instructions, 1.0, schedule.block, schedule.group if apart else 1)
+    return Walk(space, block, order, traffic, instructions, 1.0, schedule.block)
 
 
 def rows_walk(facts: Facts, choice: Choice) -> Walk:
@@ -131,22 +134,28 @@ def boxes_walk(facts: Facts, choice: Choice) -> Walk:
 
     def first(order: tuple[int, ...]) -> Extents:
         """What a warp has of a box at once, in an order of sides."""
-        left, found = float(WARP * schedule.group), [1.0] * len(dims)
+        left, found = float(WARP * schedule.groups[order[0]]), [1.0] * len(dims)
         for side in order:
             found[side] = min(left, schedule.box[side], lengths[side])
             left = max(1.0, left / found[side])
         return reach(dims, shape, found)
 
     traffic = [
-        _traffic(facts, space, i, first(order), 1 if t.kind != "gather" else schedule.group)
+        _traffic(facts, space, i, first(order), 1 if t.kind != "gather" else schedule.group, schedule.each(order))
         for i, (order, t) in enumerate(zip(schedule.orders, schedule.accesses, strict=True))
     ]
     used = prod(n / (ceil(n / b) * b) for n, b in zip(lengths, schedule.box, strict=True))
-    divided = [sum(n - 1 for s, n in enumerate(schedule.sides) if s != own) for own in {*schedule.along, 0}]
-    moved = sum(t.kind not in ("scalar", "column") for t in schedule.accesses)
     staged = sum(t.kind == "transposed" for t in schedule.accesses)
-    a_group = 2 * moved + 2 + DIVISION[schedule.index_bits] * (sum(divided) + divided[0])
-    instructions = arithmetic(facts) + a_group / schedule.group + 2 * staged + 60 / (schedule.each * schedule.group)
-    order = [d for side in dims for d in side] + list(schedule.rest)
+    instructions = arithmetic(facts) + _box_instructions(schedule) + 2 * staged
+    order = [d for side in schedule.walk for d in dims[side]] + list(schedule.rest)
     block = reach(dims, shape, schedule.box)
-    return Walk(space, block, order, traffic, instructions, used, schedule.block, schedule.each, 2, shared=2 * staged)
+    return Walk(space, block, order, traffic, instructions, used, schedule.block, 2, shared=2 * staged)
+
+
+def _box_instructions(schedule: BoxSchedule) -> float:
+    """Instructions for each element that find it, move it and begin a box."""
+    divided = [sum(n - 1 for s, n in enumerate(schedule.sides) if s != own) for own in {*schedule.along, 0}]
+    moved = [order[0] for order, t in zip(schedule.orders, schedule.accesses, strict=True) if t.kind not in _SHARED]
+    a_group = 2 + DIVISION[schedule.index_bits] * (sum(divided) + divided[0])
+    moves = sum(2 / schedule.groups[side] for side in moved)
+    return a_group / schedule.group + moves + 60 * schedule.block / prod(schedule.box)
