@@ -19,7 +19,7 @@ from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coor
 from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.sections import access_of
-from kgen.codegen.reduction.staging import staged_helpers, staging
+from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
@@ -158,7 +158,7 @@ class RowKernel:
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("rows"),
-            packs=schedule.group > 1 and any(varying_accesses(self.facts.step)),
+            packs=moves_packs(self.operands) or (schedule.group > 1 and any(varying_accesses(self.facts.step))),
             width=self.width,
             end=end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),

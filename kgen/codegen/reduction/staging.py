@@ -7,6 +7,7 @@ from kgen.codegen.reduction.context import Declared, SpacedOperand, Staged, Stag
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import RowPlaces, row_coordinates
 from kgen.schedule.reduction.schedule import WARP
+from kgen.schedule.target import WORD
 
 
 def staging(operands: Operands, places: RowPlaces) -> Staged | None:
@@ -20,7 +21,7 @@ def staging(operands: Operands, places: RowPlaces) -> Staged | None:
     moved: list[StagedOperand] = []
     for i in [*staged, *spaced]:
         reads, writes = step.accesses[i].reads and i in staged, step.accesses[i].writes
-        at_once = schedule.block * (16 // operands.operand(i).dtype.size if operands.planned(i).alignment == 16 else 1)
+        at_once = schedule.block * (1 if _moves_singly(operands, i) else 16 // operands.operand(i).dtype.size)
         each = -(-schedule.rows * schedule.resident // at_once)
         moved.append(
             StagedOperand(
@@ -86,7 +87,24 @@ def _reader(operands: Operands, access: int) -> str:
 
 def _access_type(operands: Operands, access: int) -> str:
     """The type by which rows move: 16 bytes if aligned, as words, since the compiler would unpack vectors of halves."""
-    return "uint4" if operands.planned(access).alignment == 16 else operands.type_of(access)
+    c_type, alignment = operands.type_of(access), operands.planned(access).alignment
+    if _moves_singly(operands, access):
+        return c_type
+    return "uint4" if alignment == 16 else f"Pack<{c_type}, {16 // operands.operand(access).dtype.size}, {alignment}>"
+
+
+def _moves_singly(operands: Operands, access: int) -> bool:
+    """Whether neighbouring threads take neighbouring elements of an operand that is not aligned to vectors.
+
+    Those of 4 bytes and more are taken by four, one after the other: softmax of 13 float32 304 us, singly 322.
+    """
+    return operands.planned(access).alignment < 16 and operands.operand(access).dtype.size < WORD
+
+
+def moves_packs(operands: Operands) -> bool:
+    """Whether some staged operand is not aligned, and moves by vectors of elements."""
+    staged = [i for i, t in enumerate(operands.schedule.accesses) if t.kind == "staged" and t.alignment < 16]
+    return not all(_moves_singly(operands, i) for i in staged)
 
 
 def _arrays(operands: Operands, staged: list[int]) -> tuple[dict[int, str], list[Declared]]:
@@ -108,7 +126,7 @@ def _arrays(operands: Operands, staged: list[int]) -> tuple[dict[int, str], list
         arrays[i] = names.shared(operands.labels[i])
         room = schedule.rows * schedule.resident
         if operands.planned(i).kind == "spaced":
-            at_once = schedule.block // schedule.resident
+            at_once = schedule.block // (schedule.resident if schedule.threads == 1 else WARP)
             room = -(-schedule.rows // at_once) * at_once * schedule.pitch
         declared.append(Declared(c_type, f"{arrays[i]}[{room}]"))
         if not accesses[i].writes:

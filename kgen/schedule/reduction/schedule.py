@@ -99,7 +99,7 @@ class RowSchedule(Schedule):
     @property
     def pitch(self) -> int:
         """The distance of spaced rows in shared memory, in elements: odd, so that threads find theirs in different
-        banks.  Each thread takes a whole row."""
+        banks."""
         return self.resident | 1
 
     @property

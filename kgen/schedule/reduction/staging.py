@@ -51,6 +51,11 @@ class _Lying:
         across = frozenset(i for i, varies in enumerate(facts.varies) if varies and _runs_across(space, i, sizes[i]))
         return _Lying(dense, spaced, across)
 
+    def is_mostly_across(self, facts: RowFacts) -> bool:
+        """Whether no more bytes lie along rows than across them."""
+        across, along = (sum(facts.itemsizes[i] for i in among) for among in (self.across, self.dense | self.spaced))
+        return across >= along
+
 
 def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | None:
     """How rows are staged; None where they should not be.
@@ -70,7 +75,7 @@ def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | N
         group, anchor = 2, min(lying.dense)
     count = -(-width // group)
     threads = _threads(facts, count * group)
-    if threads > 1 and lying.spaced:
+    if threads > 1 and lying.spaced and not lying.is_mostly_across(facts):
         # Threads of a warp share rows, because each would otherwise read from a line of its own.
         lying, threads = replace(lying, spaced=frozenset()), max(threads, 1 << (count.bit_length() - 1))
     if lying.across and threads > tuning.most_across:
