@@ -335,6 +335,8 @@ def test_cache(run: Run, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     facts = json.loads(run("cache", "info", "--json")[1])
     assert facts["folder"] == str(tmp_path / "kept")
     assert (facts["kernels"], facts["bytes"]) == (1, kernel["bytes"])
+    assert facts["lowering_bytes"] == sum(f.stat().st_size for f in (tmp_path / "kept" / "lowering").iterdir()) > 0
     assert "1 kernel" in run("cache", "info")[1]
     assert "removed 1 kernel" in run("cache", "clear")[1]
+    assert list((tmp_path / "kept" / "lowering").iterdir()) == []
     assert json.loads(run("cache", "list", "--json")[1]) == []
