@@ -47,11 +47,17 @@ def down_columns(facts: RowFacts) -> Choice | None:
         return _choice(facts, group, tiled_shape_of(_Columns(facts, group), run), transposed, run)
     columns, beside = _Columns(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _choice(facts, group, shape_of(columns))
+        return _choice(facts, *_narrowed(facts, group, shape_of(columns)))
     there = with_second(facts, beside[1])
     choice = _choice(there, group, chunked_shape_of(_Columns(there, group), facts.itemsizes[beside[0]]))
     taken = predict(columns_walk(there, choice), facts.tuning.costs)
     return replace(choice, costs=((choice.schedule.template, taken),))
+
+
+def _narrowed(facts: RowFacts, group: int, shape: ColumnMapping) -> tuple[int, ColumnMapping]:
+    """Fewer columns a thread and a block, of few elements.  Those of a column are added in the same order."""
+    fewer = group if shape.split else facts.narrowed(group)
+    return fewer, shape if fewer == group else replace(shape, lanes=min(shape.lanes, facts.tuning.columns.few_lanes))
 
 
 def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Sequence[int] = (), run: int = 0) -> Choice:
