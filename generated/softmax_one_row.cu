@@ -602,11 +602,8 @@ static int launch_softmax_one_row_m_buffer_reduce_long_split(const Arguments& a,
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, (kgen_max(kgen_min(kgen_ceil_div(width, 262144), 8), 1) * 1024)),
-            kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
-    const long long span =
-        kgen_ceil_div(width, (most_spans * (kgen_max(kgen_min(kgen_ceil_div(width, 262144), 8),
-            1) * 1024))) * (kgen_max(kgen_min(kgen_ceil_div(width, 262144), 8), 1) * 1024);
+        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const softmax_one_row_m_buffer_reduce_long_split_layout layout = {
@@ -627,11 +624,8 @@ static long long scratch_of_softmax_one_row_m_buffer_reduce_long_split(const Spa
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, (kgen_max(kgen_min(kgen_ceil_div(width, 262144), 8), 1) * 1024)),
-            kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
-    const long long span =
-        kgen_ceil_div(width, (most_spans * (kgen_max(kgen_min(kgen_ceil_div(width, 262144), 8),
-            1) * 1024))) * (kgen_max(kgen_min(kgen_ceil_div(width, 262144), 8), 1) * 1024);
+        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     return (kgen_ceil_div((partials * 8), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);

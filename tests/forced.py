@@ -19,14 +19,6 @@ from tests.poison import poisoned
 #: Fields of :class:`Tuning`'s tables, by table.
 Tuned = Mapping[str, Mapping[str, Any]]
 
-#: Few elements are taken as many are: tests have small arrays, whose schedules would differ from those of large ones.
-AS_MANY: Tuned = {"elementwise": {"few_threads": 0}, "staging": {"fewest_elements": 0}}
-
-
-def both(one: Tuned, other: Tuned) -> Tuned:
-    """The changes of both, of which ``other`` wins."""
-    return {name: {**one.get(name, {}), **other.get(name, {})} for name in {**one, **other}}
-
 
 def tuned(tuning: Tuning, changes: Tuned) -> Tuning:
     """``tuning`` with some numbers changed."""

@@ -21,7 +21,7 @@ Box = tuple[int, ...]  #: extents along the dimensions of a space
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class KernelTraffic:
     """``needed``: bytes that have to move; ``memory`` and ``l2``: bytes of sectors that move from memory and from L2;
     ``lines``: cycles of L1."""
 
@@ -41,7 +41,7 @@ class Traffic:
         return rates.launch + self.needed / rates.memory
 
 
-def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> Traffic:
+def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> KernelTraffic:
     """``itemsizes``: of each access, in bytes."""
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
@@ -54,7 +54,7 @@ def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int])
         kept = own <= schedule.target.tuning.traffic.kept_bytes
         memory += own if kept else _moved(space, i, size, wave, SECTOR)
         lines += _lines(schedule, space, i, size, warp)
-    return Traffic(needed, memory, l2, lines)
+    return KernelTraffic(needed, memory, l2, lines)
 
 
 def _moved(space: IterationSpace, access: int, size: int, box: Box, unit: int) -> float:

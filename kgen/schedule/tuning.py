@@ -74,11 +74,6 @@ class Rows:
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).
     several_elements: int = 16
-    #: Elements for each of ``few_threads`` up to which threads are free, so that more share a row (tanh(x) / y of 2000
-    #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows).
-    few_elements: int = 8
-    #: Threads that share a row then, at most.
-    few_sharing: int = 256
     #: Bytes of a row that a thread keeps in registers.  More bytes in flight per thread, and cheaper exchanges, are
     #: better than more threads (rows of 16384 bfloat16 0.99, 0.87 with more threads).
     kept_bytes: int = 128
@@ -110,8 +105,6 @@ class Rows:
     enough_blocks: int = 1024
     #: Groups of a row that a thread reads at once where several blocks share the row.
     in_flight: int = 8
-    #: Blocks that share a row before a thread takes several groups of it.
-    few_spans: int = 256
     #: Blocks of the whole launch where several share a row: with more blocks, the last ones finish sooner (sum of 2^28
     #: float32 1.08, 1.07 with half as many).
     split_blocks: int = 4096
@@ -128,8 +121,6 @@ class Rows:
 class Staging:
     """Short rows that are staged through shared memory."""
 
-    #: Fewer elements are read in place (a norm of 21 rows of 16 1.2 us, 2.0 staged).
-    fewest_elements: int = 1 << 17
     #: Rows of more bytes are faster without staging.
     longest: int = 448
     #: The same where other operands run across rows; and shorter rows as well.
@@ -177,8 +168,6 @@ class Columns:
 
     #: Threads per block.
     block: int = 256
-    #: Threads across columns where there are few elements (mean over 64 of 200 columns 1.95 us, 2.59 with 32).
-    few_lanes: int = 16
     #: With fewer columns than this, another family is faster.
     fewest: int = 16
     #: Bytes of neighbouring columns that a block reads at once.
@@ -196,6 +185,8 @@ class Columns:
     narrow_element: int = 2
     #: Reads in flight at most.
     most_in_flight: int = 16
+    #: The same where no other block shares its columns (means of 512 rows of bfloat16 38 us, 42 with 8).
+    most_alone: int = 4
     #: Bytes of all operands that a thread reads at once where these are whole columns.
     whole_bytes: int = 160
     #: Blocks of a launch where several share columns: as many as fit an H200 at once, with up to 80 registers a thread
@@ -218,7 +209,9 @@ class Columns:
     #: Threads across at most, where columns are not short (255 rows of 2-byte elements 25 us, 30 with twice as many).
     most_across: int = 64
     #: Groups of columns from which on blocks take chunks of them; fewer leave most of a device idle.
-    fewest_chunked: int = 1 << 14
+    fewest_chunked: int = 1 << 12
+    #: Groups of columns below which 4 threads share each in chunks, not 2 (14,025 groups 173 us, 300; 52,577 194, 155).
+    few_chunked: int = 1 << 15
     #: Elements of each column that a thread reads at once in chunks (295 rows of float32 215 us, 225 with 2).
     chunks_in_flight: int = 4
     #: Bytes of shared memory for the states of a block whose threads share columns.

@@ -8,10 +8,8 @@ import pytest
 
 from kgen import pipeline
 from kgen.compile_spec import CompileSpec
-from kgen.partition.reduction_step import ReductionStep
 from kgen.program import Program
 from kgen.schedule.reduction.schedule import RowSchedule
-from kgen.schedule.reduction.states import is_exact
 from kgen.schedule.target import HOPPER
 
 ROWS = (1, 2, 4, 16, 64, 256, 264, 265, 512, 1024, 4096)
@@ -41,7 +39,5 @@ def test_the_order_of_a_sum(name: str, width: int) -> None:
 def order(program: Program, rows: int, width: int) -> tuple[Any, ...]:
     shapes = {i.name: (rows, width) if i.name in MATRICES else (width,) for i in program.arguments}
     operands = CompileSpec("bf16", shapes).operands(program)
-    steps = pipeline.lower(program, operands, HOPPER).steps
-    summed = [s.schedule for s in steps if isinstance(s.step, ReductionStep) and not is_exact(s.step)]
-    schedules = cast("list[RowSchedule]", summed)
+    schedules = cast("tuple[RowSchedule, ...]", pipeline.lower(program, operands, HOPPER).schedules)
     return tuple((s.threads, s.vectors, s.group, s.cluster, s.split, s.reduced) for s in schedules)

@@ -109,6 +109,11 @@ CASES = (
     Case("rmsnorm_bf16", "rmsnorm", "--dtype bf16 --shape x=16384x4096,weight=4096"),
     Case("fused_add_rmsnorm", "fused_add_rmsnorm", "--dtype bf16 --shape residual=16384x4096,x=16384x4096,weight=4096"),
     Case("cosine", "cosine", "--dtype f32 --shape a=65536x256,b=65536x256"),
+    Case(
+        "cosine_chunks",
+        "cosine",
+        "--dtype f32 --shape a=2000x128x300,b=2000x128x300 --strides a=128x1x256000,b=1x2000x256000",
+    ),
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),
     Case("quantize_rows_fp8", "quantize_rows_fp8", "--dtype bf16 --shape x=16384x4096"),
     Case("batch_stats", "batch_stats", "--dtype f32 --shape image=64x256x56x56"),

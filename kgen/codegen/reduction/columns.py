@@ -272,6 +272,11 @@ class ColumnKernel:
             ]
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
+        if schedule.chunk:
+            text += [
+                f"Columns go by chunks of {schedule.chunk * schedule.group} neighbours: one for all other places, then "
+                "the next. The last one counts as whole."
+            ]
         if schedule.index_bits == 32:
             one = "a thread's" if transposes(schedule) else "one"
             text.append(f"Limits: fewer than 2^31 columns, and every place within {one}, in bytes, below 2^31.")

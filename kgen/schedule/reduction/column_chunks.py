@@ -40,12 +40,18 @@ def with_second(facts: RowFacts, dimension: int) -> RowFacts:
     return replace(facts, space=moved)
 
 
-def chunk_of(lanes: int, across: int, beside: int) -> int:
-    """Neighbouring groups that a block of ``lanes`` threads across takes, a power of two: as many bytes of the columns,
-    ``across`` of a group, as of an operand with ``beside`` bytes an element that is consecutive along the next
-    dimension.
+def chunk_of(facts: RowFacts, lanes: int, group: int) -> int:
+    """Neighbouring groups that a block of ``lanes`` threads across takes, a power of two.
+
+    A run of memory wastes about as much at its ends, whatever its elements: so chunks are as wide as there are places,
+    and wider where more operands run across columns than beside them.
     """
+    steps = [facts.step_along(i, facts.reduced) for i in facts.reads]
+    across = max(1, steps.count(1))
+    beside = max(1, sum(step not in (0, 1) for step in steps))
+    # Single columns are no multiple of a vector: their runs begin anywhere, and are better wider.
+    limit = lanes * group * across - (group > 1)
     chunk = 1
-    while 2 * chunk * chunk * across <= lanes * beside:
+    while 2 * (chunk * group) ** 2 * beside <= limit:
         chunk *= 2
     return chunk

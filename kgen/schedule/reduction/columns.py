@@ -47,17 +47,14 @@ def down_columns(facts: RowFacts) -> Choice | None:
         return _choice(facts, group, tiled_shape_of(_Columns(facts, group), run), transposed, run)
     columns, beside = _Columns(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _choice(facts, *_narrowed(facts, group, shape_of(columns)))
+        return _choice(facts, group, shape_of(columns))
     there = with_second(facts, beside[1])
-    choice = _choice(there, group, chunked_shape_of(_Columns(there, group), facts.itemsizes[beside[0]]))
+    shape = chunked_shape_of(_Columns(there, group))
+    choice = _choice(there, group, shape)
     taken = predict(columns_walk(there, choice), facts.tuning.costs)
-    return replace(choice, costs=((choice.schedule.template, taken),))
-
-
-def _narrowed(facts: RowFacts, group: int, shape: ColumnMapping) -> tuple[int, ColumnMapping]:
-    """Fewer columns a thread and a block, of few elements.  Those of a column are added in the same order."""
-    fewer = group if shape.split else facts.narrowed(group)
-    return fewer, shape if fewer == group else replace(shape, lanes=min(shape.lanes, facts.tuning.columns.few_lanes))
+    what = f"chunks: `{facts.names[beside[0]]}` is consecutive along another kept dimension"
+    reasons = (*choice.reasons, *([f"{what}: blocks take {shape.chunk * group} columns of it"] if shape.chunk else []))
+    return replace(choice, costs=((choice.schedule.template, taken),), reasons=reasons)
 
 
 def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Sequence[int] = (), run: int = 0) -> Choice:
@@ -177,7 +174,7 @@ class _Columns:
     @property
     def whole(self) -> int:
         """Elements of the longest column that a thread reads at once."""
-        return max(self.most, self.tuning.whole_bytes // self.size_down)
+        return min(self.tuning.most_in_flight, self.tuning.whole_bytes // self.size_down)
 
     @cached_property
     def lanes(self) -> int:
@@ -245,15 +242,18 @@ def shape_of(columns: _Columns) -> ColumnMapping:
         lanes, threads, split = fewer, tuning.block // fewer, False
     if threads == 1 and columns.facts.width * columns.size_down >= tuning.lone_bytes:
         lanes = min(lanes, tuning.lone_block)
-    return _mapping(columns, lanes, threads, columns.most, split=split)
+    most = columns.most if split else min(columns.most, tuning.most_alone)
+    return _mapping(columns, lanes, threads, most, split=split)
 
 
-def chunked_shape_of(columns: _Columns, beside: int) -> ColumnMapping:
-    """The thread mapping of columns in chunks.  ``beside``: as of :func:`chunk_of`."""
-    tuning, lanes = columns.tuning, columns.tuning.block
-    fits = 2 * lanes * columns.group * columns.facts.state_bytes <= tuning.shared_bytes
-    threads = 2 if fits and columns.facts.width >= 2 * tuning.fewest_each else 1
-    chunk = chunk_of(lanes, columns.size, beside)
+def chunked_shape_of(columns: _Columns) -> ColumnMapping:
+    """The thread mapping of columns in chunks."""
+    tuning, facts, lanes, threads = columns.tuning, columns.facts, columns.tuning.block, 1
+    if facts.width >= 2 * tuning.fewest_each and 2 * lanes * columns.group * facts.state_bytes <= tuning.shared_bytes:
+        threads = 2
+        if columns.groups < tuning.few_chunked and facts.width >= 4 * tuning.fewest_each:
+            lanes, threads = lanes // 2, 4
+    chunk = chunk_of(facts, lanes, columns.group)
     return _mapping(columns, lanes, threads, tuning.chunks_in_flight, chunk if chunk < columns.across else 0)
 
 

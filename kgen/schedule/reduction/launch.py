@@ -29,13 +29,13 @@ _ONE = Int(1)
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Goals where several blocks share a row.  ``each``: elements that a block takes at least.  ``blocks``: in all.
+    """Goals where several blocks share a row.  ``each``: elements that a block reads at once.  ``blocks``: in all.
 
     ``is_limit``: whether there are no more than ``blocks``, so that all start at once.  Each SM should then get as
     many, so such kernels wait until the kernel ahead of them has left all SMs.
     """
 
-    each: Expr | int
+    each: int
     blocks: int
     is_limit: bool = False
 
@@ -49,9 +49,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     reduced, rank = schedule.reduced, schedule.rank
     tuning = schedule.target.tuning.rows
     blocks = tuning.split_blocks if reduced == 1 else tuning.split_blocks_pieces
-    at_once = schedule.threads * schedule.group
-    most = minimum(ceil_div(Name("width"), at_once * tuning.few_spans), tuning.in_flight)
-    spans = _Spans(maximum(most, 1) * at_once, blocks)
+    spans = _Spans(schedule.threads * schedule.group * tuning.in_flight, blocks)
     row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
     fields = _strides(labels, range(reduced, rank))
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))

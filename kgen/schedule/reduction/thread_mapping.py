@@ -69,14 +69,6 @@ def filled(mapping: ThreadMapping, row_bytes: int, tuning: Rows = H200.rows) -> 
     return replace(mapping, block=block)
 
 
-def spread(mapping: ThreadMapping, count: int, each: int, tuning: Rows = H200.rows) -> ThreadMapping:
-    """The mapping of rows of ``count`` groups with so many threads that each has ``each`` of them, if that is more."""
-    threads = mapping.threads
-    while threads < tuning.few_sharing and threads * each < count:
-        threads *= 2
-    return one_row_mapping(threads, -(-count // threads), tuning=tuning)
-
-
 def map_few_vectors(count: int, *, as_much: bool, tuning: Rows = H200.rows) -> ThreadMapping | None:
     """The mapping of a row of ``count`` vectors; None for longer rows.  ``as_much``: as in :class:`Demand`."""
     if as_much and (pairs := threads_for_two_vectors(count)):

@@ -35,6 +35,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
             space.strides[i],
             facts.is_misaligned(i),
             facts.step.accesses[i].reads,
+            schedule.vectors,
         )
         for i, t in enumerate(schedule.accesses)
     ]
@@ -58,8 +59,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
         arithmetic(facts) + 2 * facts.rounds + loads + start / (each * group),
         min(1.0, used),
         schedule.block,
-        schedule.vectors,
-        1 + (threads > 1) * facts.rounds,
+        waits=1 + (threads > 1) * facts.rounds,
         times=height / deep,
     )
 

@@ -1,0 +1,676 @@
+// Made by kgen 0.1.0 from cosine.k. Do not edit; remake it with
+//     kgen compile cosine.k -o cosine_chunks.cu --dtype a=f32,b=f32 --shape a=2000x128x300,b=2000x128x300 --strides a=128x1x256000,b=1x2000x256000 --name cosine_chunks
+//
+//     # The cosine of the angle between each row of a and the same row of b.
+//     y = sum(a * b, axis=-1) / (norm(a, axis=-1) * norm(b, axis=-1))
+//
+// Inputs:  a: float32, b: float32
+// Outputs: y: float32
+//
+// Chosen: columns: 256 threads across groups of 4 columns, 2 threads share each group.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen: chunks: `b` is consecutive along another kept dimension: blocks take 32 columns of it.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+namespace kgen_cosine_chunks {
+
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
+template <typename T>
+struct CompensatedSum {
+    T sum, rest;
+
+    static __device__ __forceinline__ CompensatedSum identity() { return {0, 0}; }
+
+    __device__ __forceinline__ void merge(const Sum<T>& part)
+    {
+        const T total = sum + part.sum, gained = total - sum;
+        rest += (sum - (total - gained)) + (part.sum - gained);
+        sum = total;
+    }
+
+    __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
+};
+
+// Accumulates one element into sum and norm.
+static __device__ __forceinline__ void
+cosine_chunks_pass(const float a_v,
+                   const float b_v,
+                   Sum<float>& sum_acc,
+                   Sum<float>& norm_acc,
+                   Sum<float>& norm_acc2)
+{
+    sum_acc.add(a_v * b_v);
+    norm_acc.add_square(a_v);
+    norm_acc2.add_square(b_v);
+}
+
+// Where the columns lie; strides and steps in elements.
+struct cosine_chunks_columns_layout {
+    long long y_stride[1];  // of the other kept dimensions
+    long long b_stride[1];  // of the other kept dimensions
+    int height;  // elements of a column
+    unsigned int groups;  // of 4 neighbouring columns
+    int columns;
+    int a_step[1];  // down a column
+    int b_step[2];  // down a column, then across
+    unsigned int extent[2];  // of groups of columns, then of other kept dimensions
+    unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+};
+
+// 1024 columns a block: 256 threads across, 2 down each column.
+// Launch: a block of 512 threads for each 1024 columns.
+// Columns go by chunks of 32 neighbours: one for all other places, then the next. The last one counts as whole.
+// Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
+// Alignment, in bytes: 16 for y and a.
+// Columns are a multiple of 4.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(512)
+cosine_chunks_columns(const float* a_ptr,
+                      const float* b_ptr,
+                      float* __restrict__ y_ptr,
+                      const cosine_chunks_columns_layout layout)
+{
+    const int across = threadIdx.x % 256;  // among the threads across columns
+    const int down = threadIdx.x / 256;  // among the threads that share each column
+    const unsigned int number = blockIdx.x * 256u + across;  // of a group of columns
+    const unsigned int q0 = (__umulhi(number, layout.magic[0]) + number) >> layout.shift[0];
+    const int c0 = (int)(number - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
+    const int c2 = (int)q1;
+    const int column = 4 * (8 * c2 + c0);
+    const bool live = number < layout.groups && column < layout.columns;
+    float* const y_column = y_ptr + column + c1 * layout.y_stride[0];
+    const float* const a_column = a_ptr + column + c1 * layout.y_stride[0];
+    const float* const b_column = b_ptr + column * (long long)layout.b_step[1]
+                                        + c1 * layout.b_stride[0];
+    wait_for_earlier_kernels();
+
+    __shared__ Sum<float> sum_shared[2048];
+    __shared__ Sum<float> norm_shared[2048];
+    __shared__ Sum<float> norm_acc2_shared[2048];
+    Sum<float> sum_acc[4];
+    CompensatedSum<float> sum_sum[4];
+    Sum<float> norm_acc[4];
+    CompensatedSum<float> norm_sum[4];
+    Sum<float> norm_acc2[4];
+    CompensatedSum<float> norm_acc2_sum[4];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        sum_sum[j] = CompensatedSum<float>::identity();
+        norm_sum[j] = CompensatedSum<float>::identity();
+        norm_acc2_sum[j] = CompensatedSum<float>::identity();
+    }
+    if (live) {
+        int e = down;
+        for (; e + 6 < layout.height; e += 8) {
+            Pack<float, 4, 16> a_vec[4];
+            Pack<float, 4, 4> b_vec[4];
+            #pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                    a_column + (e + u * 2) * layout.a_step[0]);
+                #pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
+                }
+            }
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                auto sum_part = Sum<float>::identity();
+                auto norm_part = Sum<float>::identity();
+                auto norm_acc2_part = Sum<float>::identity();
+                #pragma unroll
+                for (int u = 0; u < 4; ++u) {
+                    cosine_chunks_pass(a_vec[u].at[j], b_vec[u].at[j], sum_part, norm_part, norm_acc2_part);
+                }
+                sum_sum[j].merge(sum_part);
+                norm_sum[j].merge(norm_part);
+                norm_acc2_sum[j].merge(norm_acc2_part);
+            }
+        }
+        if (e + 2 < layout.height) {
+            Pack<float, 4, 16> a_vec[2];
+            Pack<float, 4, 4> b_vec[2];
+            #pragma unroll
+            for (int u = 0; u < 2; ++u) {
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                    a_column + (e + u * 2) * layout.a_step[0]);
+                #pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
+                }
+            }
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                auto sum_part = Sum<float>::identity();
+                auto norm_part = Sum<float>::identity();
+                auto norm_acc2_part = Sum<float>::identity();
+                #pragma unroll
+                for (int u = 0; u < 2; ++u) {
+                    cosine_chunks_pass(a_vec[u].at[j], b_vec[u].at[j], sum_part, norm_part, norm_acc2_part);
+                }
+                sum_sum[j].merge(sum_part);
+                norm_sum[j].merge(norm_part);
+                norm_acc2_sum[j].merge(norm_acc2_part);
+            }
+            e += 4;
+        }
+        if (e < layout.height) {
+            Pack<float, 4, 16> a_vec;
+            Pack<float, 4, 4> b_vec;
+            a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+                a_column + e * layout.a_step[0]);
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                b_vec.at[j] = b_column[e * layout.b_step[0] + j * layout.b_step[1]];
+            }
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                auto sum_part = Sum<float>::identity();
+                auto norm_part = Sum<float>::identity();
+                auto norm_acc2_part = Sum<float>::identity();
+                cosine_chunks_pass(a_vec.at[j], b_vec.at[j], sum_part, norm_part, norm_acc2_part);
+                sum_sum[j].merge(sum_part);
+                norm_sum[j].merge(norm_part);
+                norm_acc2_sum[j].merge(norm_acc2_part);
+            }
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        sum_acc[j] = sum_sum[j].total();
+        norm_acc[j] = norm_sum[j].total();
+        norm_acc2[j] = norm_acc2_sum[j].total();
+    }
+
+    // Threads that share columns merge their states in shared memory; each thread merges one column at a time.
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        sum_shared[(down * 4 + j) * 256 + across] = sum_acc[j];
+        norm_shared[(down * 4 + j) * 256 + across] = norm_acc[j];
+        norm_acc2_shared[(down * 4 + j) * 256 + across] = norm_acc2[j];
+    }
+    __syncthreads();
+    #pragma unroll 1
+    for (int n = 2; n > 1; n = (n + 7) / 8) {
+        const int s = (n + 7) / 8;  // the first s states take in the other n - s
+        for (int i = threadIdx.x; i < s * 1024; i += 512) {
+            Sum<float> sum_merged = sum_shared[i];
+            Sum<float> norm_merged = norm_shared[i];
+            Sum<float> norm_acc2_merged = norm_acc2_shared[i];
+            #pragma unroll
+            for (int other = 1; other < 8; ++other) {
+                if (i + other * s * 1024 < n * 1024) {
+                    sum_merged.merge(sum_shared[i + other * s * 1024]);
+                    norm_merged.merge(norm_shared[i + other * s * 1024]);
+                    norm_acc2_merged.merge(norm_acc2_shared[i + other * s * 1024]);
+                }
+            }
+            sum_shared[i] = sum_merged;
+            norm_shared[i] = norm_merged;
+            norm_acc2_shared[i] = norm_acc2_merged;
+        }
+        __syncthreads();
+    }
+
+    if (down == 0 && live) {
+        Pack<float, 4, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const float sum_v = sum_shared[j * 256 + across].result();
+            const float norm_v = norm_shared[j * 256 + across].norm();
+            const float norm_v2 = norm_acc2_shared[j * 256 + across].norm();
+            y_vec.at[j] = sum_v / (norm_v * norm_v2);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(y_column) = y_vec;
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_cosine_chunks
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+#define KGEN_BOOL {6, 8, 1}
+#define KGEN_INT8 {0, 8, 1}
+#define KGEN_INT16 {0, 16, 1}
+#define KGEN_INT32 {0, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_UINT16 {1, 16, 1}
+#define KGEN_UINT32 {1, 32, 1}
+#define KGEN_UINT64 {1, 64, 1}
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT64 {2, 64, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+#define KGEN_FLOAT8_E5M2 {12, 8, 1}
+#define KGEN_COMPLEX64 {5, 64, 1}
+#define KGEN_COMPLEX128 {5, 128, 1}
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+namespace kgen_cosine_chunks {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 3;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+static long long kgen_shift(long long d)
+{
+    long long bits = 0;
+    for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
+    return bits;
+}
+
+static long long kgen_magic(long long d)
+{
+    const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
+    return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
+}
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
+    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
+    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
+        return status_of(KGEN_BAD_DTYPE, number);
+    }
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
+        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
+            return status_of(KGEN_TOO_LARGE, number);
+        }
+        const long long span = n > 1 ? (n - 1) * stride : 0;
+        lowest += span < 0 ? span : 0;
+        highest += span > 0 ? span : 0;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
+    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    bool done[8] = {};
+    for (long long reach = 0;;) {
+        int fastest = -1;
+        for (int i = 0; i < array.rank; ++i) {
+            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
+            if (!done[i] && array.shape[i] > 1 && is_less) {
+                fastest = i;
+            }
+        }
+        if (fastest < 0 || array.size == 0) return false;
+        if (magnitude(array.strides[fastest]) <= reach) return true;
+        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
+        done[fastest] = true;
+    }
+}
+
+// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
+static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+{
+    *first = array.address;
+    *bytes = array.itemsize;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize;
+        if (array.shape[i] > 1 && step % period != 0) {
+            const long long span = (array.shape[i] - 1) * step;
+            *first += span < 0 ? span : 0;
+            *bytes += magnitude(span);
+        }
+    }
+    return *bytes <= period;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        uintptr_t a, b;
+        long long a_bytes, b_bytes;
+        if (one.shape[i] < 2 || period == 0) continue;
+        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status;
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
+        for (int k = 0; k < count; ++k) {
+            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
+                return status_of(KGEN_OVERLAP, i + 1);
+            }
+        }
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename... Parameters, typename... Values>
+static int launch(void (*kernel)(Parameters...), long long x, long long y, int threads, bool starts_early,
+                  cudaStream_t stream, Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means.
+static const char* meaning_of(int status)
+{
+    switch (status) {
+        case KGEN_SUCCESS: return "success";
+        case KGEN_NULL_ARRAY: return "a null pointer";
+        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
+        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
+        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
+        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
+        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
+        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
+        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
+        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
+        default: return "no status of this launcher";
+    }
+}
+
+// What the kernels take.
+struct Arguments {
+    const float* a_ptr;
+    const float* b_ptr;
+    float* y_ptr;
+    cudaStream_t stream;
+};
+
+static int launch_cosine_chunks_columns(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(((8 * shape[2]) * kgen_ceil_div(shape[1], 32)), 256);
+    const cosine_chunks_columns_layout layout = {
+        {(shape[2] != 1) ? strides[0][2] : 0},
+        {(shape[2] != 1) ? strides[2][2] : 0},
+        (int)width,
+        (unsigned int)((8 * shape[2]) * kgen_ceil_div(shape[1], 32)),
+        (int)shape[1],
+        {(int)((shape[0] > 1) ? strides[1][0] : 0)},
+        {(int)((shape[0] > 1) ? strides[2][0] : 0), (int)((shape[1] > 1) ? strides[2][1] : 0)},
+        {8, (unsigned int)shape[2]},
+        {(unsigned int)kgen_magic(8), (unsigned int)kgen_magic(shape[2])},
+        {(unsigned int)kgen_shift(8), (unsigned int)kgen_shift(shape[2])},
+    };
+    return launch(cosine_chunks_columns, row_blocks, 1, 512, true, a.stream,
+                  a.a_ptr, a.b_ptr, a.y_ptr, layout);
+}
+
+const Operand OPERANDS[] = {
+    {KGEN_FLOAT32, 3, false},  // a
+    {KGEN_FLOAT32, 3, false},  // b
+    {KGEN_FLOAT32, 2, true},  // y
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// Checks that the arrays have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const Array* arrays, Choice* choices)
+{
+    int status = KGEN_SUCCESS;
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {2000, 128, 300}, {128, 1, 256000});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {2000, 128, 300}, {1, 2000, 256000});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {2000, 128}, {128, 1});
+    if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        arrays[2].address % 16 == 0) {
+        choices[0].launch = launch_cosine_chunks_columns;
+        choices[0].space = {3, {300, 128, 2000}, {{0, 1, 128}, {256000, 1, 128}, {256000, 2000, 1}}};
+        return KGEN_SUCCESS;
+    }
+    return KGEN_NOT_COVERED;
+}
+
+}  // namespace kgen_cosine_chunks
+
+extern "C" int cosine_chunks_launch(const kgen_array* a_array,
+                                    const kgen_array* b_array,
+                                    const kgen_array* y_array,
+                                    void* /* workspace */,
+                                    size_t /* workspace_bytes */,
+                                    cudaStream_t stream)
+{
+    using namespace kgen_cosine_chunks;
+    const kgen_array* const given[] = {a_array, b_array, y_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    if (status != KGEN_SUCCESS) return status;
+    const Arguments a = {
+        reinterpret_cast<const float*>(arrays[0].address),
+        reinterpret_cast<const float*>(arrays[1].address),
+        reinterpret_cast<float*>(arrays[2].address),
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    return status;
+}
+
+extern "C" int cosine_chunks_workspace_size(const kgen_array* /* a_array */,
+                                            const kgen_array* /* b_array */,
+                                            const kgen_array* /* y_array */,
+                                            size_t* bytes)
+{
+    *bytes = 0;
+    return KGEN_SUCCESS;
+}
+
+extern "C" const char* cosine_chunks_error_string(int status)
+{
+    using namespace kgen_cosine_chunks;
+    static const char* const names[] = {"a", "b", "y"};
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > 3) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
+    return text;
+}
+
+#endif
