@@ -10,7 +10,6 @@ from typing import Any
 
 from kgen.diagnostics import Reporter
 from kgen.source import Source, Span
-from kgen.syntax import hints
 from kgen.syntax.builder import Builder
 from kgen.syntax.lexer import END, MAX_NESTING, Statement, Token, statements
 from kgen.syntax.tables import Tables, load
@@ -46,6 +45,8 @@ def _parse(source: Source, start: int, end: int, reporter: Reporter) -> Tree:
         if node is not None:
             nodes.append(node)
         else:
+            from kgen.syntax import hints
+
             broken.update(hints.bound_names(statement.tokens))
     return Tree(tuple(nodes), frozenset(broken))
 
@@ -65,9 +66,13 @@ class _Parser:
     def statement(self, statement: Statement) -> Node | None:
         """The node of one statement, or None when it was reported."""
         if statement.unclosed is not None:
+            from kgen.syntax import hints
+
             hints.explain_unclosed(self.reporter, statement)
             return None
         if statement.too_deep is not None:
+            from kgen.syntax import hints
+
             hints.explain_too_deep(self.reporter, statement.too_deep, MAX_NESTING)
             return None
         return self._run(statement.tokens)
@@ -83,6 +88,8 @@ class _Parser:
             while True:
                 action = actions[states[-1]].get(kind)
                 if action is None:
+                    from kgen.syntax import hints
+
                     expected, after = frozenset(actions[states[-1]]), frozenset(actions[shifted])
                     hints.explain(self.reporter, tokens, i, expected, after)
                     return None

@@ -33,7 +33,7 @@ import kgen
 x = np.arange(24, dtype=np.float32).reshape(4, 6)
 kernel = kgen.jit(sys.argv[1], device="cpu")
 first = kernel(x).tolist()
-stages = "jinja2", "kgen.pipeline", "kgen.check", "kgen.families", "kgen.codegen.emit"
+stages = "jinja2", "kgen.pipeline", "kgen.check", "kgen.families", "kgen.codegen.emit", "kgen.syntax.hints"
 loaded = [m for m in stages if m in sys.modules]
 print(json.dumps([first, loaded, kernel(x).tolist(), kernel(x[:, ::2]).tolist(), kernel(x[:2]).tolist()]))
 """
