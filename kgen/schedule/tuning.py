@@ -45,7 +45,7 @@ class Elementwise:
     box_groups: tuple[int, ...] = (16, 8, 4, 2)
     #: Elements of a box for each thread, at most.
     box_elements: int = 16
-    #: Half as many where there would be fewer boxes than this.
+    #: Half as many where all operands move element by element, or where there would be fewer boxes than this.
     many_boxes: int = 2048
     #: What it costs to begin a box, in elements.
     block_cost: int = 256

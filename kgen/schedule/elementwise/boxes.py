@@ -118,7 +118,7 @@ def _best_box(
     least, widest = min(groups), max(groups)
     registers = _registers(facts, orders, groups[0])
     is_small = facts.space.numel < tuning.many_boxes * tuning.block * tuning.box_elements
-    most = tuning.box_elements // 2 if is_small else tuning.box_elements
+    most = tuning.box_elements // 2 if is_small or widest == 1 else tuning.box_elements
     found = [
         box
         for each in tuning.box_groups
