@@ -17,11 +17,14 @@ Reference = Callable[..., Any]
 
 def _liger(torch: Any) -> Mapping[str, Callable[..., Any]]:
     norms, layers = import_module("liger_kernel.ops.rms_norm"), import_module("liger_kernel.ops.layer_norm")
+    sums, products = import_module("liger_kernel.ops.fused_add_rms_norm"), import_module("liger_kernel.ops.swiglu")
     shares = import_module("liger_kernel.ops.softmax")
     return {
         "softmax": lambda x: shares.LigerSoftmaxFunction.apply(x),
         "rmsnorm": lambda x, w: norms.LigerRMSNormFunction.apply(x, w, 1e-6),
         "layernorm": lambda x, w, b: layers.LigerLayerNormFunction.apply(x, w, b, 1e-5),
+        "add_rmsnorm": lambda x, r, w: sums.LigerFusedAddRMSNormFunction.apply(x, r, w, 1e-6)[::-1],
+        "silu_mul": lambda g, u: products.LigerSiLUMulFunction.apply(g, u),
     }
 
 
@@ -39,15 +42,21 @@ def _quack(torch: Any) -> Mapping[str, Callable[..., Any]]:
         "softmax": shares.softmax_fwd,
         "rmsnorm": lambda x, w: norms.rmsnorm(x, w, eps=1e-6),
         "layernorm": layernorm,
+        "add_rmsnorm": lambda x, r, w: norms.rmsnorm_fwd(x, w, residual=r, eps=1e-6)[1::-1],
     }
 
 
 _LIBRARIES = {"liger": (_liger, "liger_kernel.ops.softmax"), "quack": (_quack, "quack.softmax")}
 
 
+def functions_of(torch: Any, name: str) -> Mapping[str, Callable[..., Any]]:
+    """A library's kernels by workload."""
+    return _LIBRARIES[name][0](torch)
+
+
 def _peer(name: str) -> Callable[[Any, Workload, Reference, dict[str, Any]], Run | None]:
     def peer(torch: Any, workload: Workload, reference: Reference, args: dict[str, Any]) -> Run | None:
-        function = _LIBRARIES[name][0](torch).get(workload.name.partition("_")[0])
+        function = functions_of(torch, name).get(workload.name.partition("_")[0])
         given = list(args.values())
         if function is None or workload.name.endswith("f32") or workload.kind == "across memory":
             return None

@@ -21,6 +21,11 @@ class Point:
     bytes: int
     seconds: dict[str, float]
 
+    def __str__(self) -> str:
+        times = ", ".join(f"{name} {seconds * 1e6:.2f}" for name, seconds in self.seconds.items())
+        gain = "" if self.gain is None else f"{self.gain:.2f} "
+        return f"{gain}{self.workload} {self.width}, T = {self.tokens}: {times} us"
+
     @property
     def best_peer(self) -> float | None:
         peers = [s for name, s in self.seconds.items() if name not in ("kgen", "copy")]
@@ -50,15 +55,13 @@ class Report:
         key = (point.workload, point.width, point.tokens)
         self.points = [p for p in self.points if (p.workload, p.width, p.tokens) != key] + [point]
 
-    def write(self, folder: Path) -> str:
-        """Writes all files; returns the Markdown."""
+    def write(self, folder: Path) -> None:
+        """Writes the points as JSON and Markdown."""
+        folder.mkdir(parents=True, exist_ok=True)
         self.points.sort(key=lambda p: (p.workload, p.width, p.tokens))
         facts = {"head": self.head, "points": [asdict(p) for p in self.points]}
         (folder / "serving.json").write_text(json.dumps(facts, indent=1) + "\n")
-        text = self.markdown()
-        (folder / "serving.md").write_text(text)
-        plot(self.points, folder / "serving.png")
-        return text
+        (folder / "serving.md").write_text(self.markdown())
 
     def markdown(self) -> str:
         lines = ["# Kernels of a language model's layers, over the number of tokens", "", self.head, ""]
