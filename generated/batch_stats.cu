@@ -8,8 +8,8 @@
 // Inputs:  image: float32
 // Outputs: mu: float32, sigma2: float32
 //
-// Chosen: rows: 256 threads share a row and walk it once.
-// Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen: rows: 512 threads share a row and walk it once.
+// Chosen: split: rows are long, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -137,14 +137,14 @@ struct batch_stats_reduce_long_split_layout {
     unsigned int place_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
-// Rows of any length, each shared by several blocks: 256 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 256 threads; `span`: any multiple of 4.
+// Rows of any length, each shared by several blocks: 512 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 512 threads; `span`: any multiple of 4.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for image.
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(512)
 batch_stats_reduce_long_split(const float* image_ptr,
                               float* __restrict__ mu_ptr,
                               float* __restrict__ sigma2_ptr,
@@ -159,10 +159,10 @@ batch_stats_reduce_long_split(const float* image_ptr,
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
-    __shared__ Moments<float> var_warp_partials[8];
+    __shared__ Moments<float> var_warp_partials[16];
     auto var_acc = Moments<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * thread; i < last; i += 1024) {
+    for (int i = first + 4 * thread; i < last; i += 2048) {
         const unsigned int s0 = (__umulhi(i, layout.place_magic[0]) + i) >> layout.place_shift[0];
         const int r0 = (int)(i - s0 * layout.place_extent[0]);
         const int r1 = (int)s0;
@@ -182,9 +182,9 @@ batch_stats_reduce_long_split(const float* image_ptr,
         var_warp_partials[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    var_acc = var_warp_partials[threadIdx.x % 8];
+    var_acc = var_warp_partials[threadIdx.x % 16];
     #pragma unroll
-    for (int d = 4; d > 0; d /= 2) {
+    for (int d = 8; d > 0; d /= 2) {
         var_acc.merge(var_acc.shuffle_xor(d));
     }
 
@@ -201,7 +201,7 @@ batch_stats_reduce_long_split(const float* image_ptr,
         return;
     }
     var_acc = Moments<float>::identity();
-    for (unsigned int b = thread; b < gridDim.y; b += 256) {
+    for (unsigned int b = thread; b < gridDim.y; b += 512) {
         var_acc.merge(var_block_partials[row * gridDim.y + b]);
     }
     #pragma unroll
@@ -212,9 +212,9 @@ batch_stats_reduce_long_split(const float* image_ptr,
         var_warp_partials[threadIdx.x / 32] = var_acc;
     }
     __syncthreads();
-    var_acc = var_warp_partials[threadIdx.x % 8];
+    var_acc = var_warp_partials[threadIdx.x % 16];
     #pragma unroll
-    for (int d = 4; d > 0; d /= 2) {
+    for (int d = 8; d > 0; d /= 2) {
         var_acc.merge(var_acc.shuffle_xor(d));
     }
     const float mean_v = var_acc.mean_or_nan();
@@ -562,9 +562,8 @@ static int launch_batch_stats_reduce_long_split(const Arguments& a, const Space&
     const long long rows = shape[2];
     const long long width = shape[0] * shape[1];
     const long long row_blocks = rows;
-    const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(2048, kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 2048), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const batch_stats_reduce_long_split_layout layout = {
@@ -580,7 +579,7 @@ static int launch_batch_stats_reduce_long_split(const Arguments& a, const Space&
     const Scratch scratch1 = {a.scratch};
     const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 12), 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
-    return launch(batch_stats_reduce_long_split, row_blocks, spans, 256, true, a.stream,
+    return launch(batch_stats_reduce_long_split, row_blocks, spans, 512, true, a.stream,
                   a.image_ptr, a.mu_ptr, a.sigma2_ptr, scratch1, scratch2, layout);
 }
 
@@ -590,9 +589,8 @@ static long long scratch_of_batch_stats_reduce_long_split(const Space& space)
     const long long rows = shape[2];
     const long long width = shape[0] * shape[1];
     const long long row_blocks = rows;
-    const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(2048, kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 2048), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     return (kgen_ceil_div((partials * 12), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);

@@ -9,7 +9,7 @@
 // Outputs: loss: float32
 //
 // Chosen: rows: 256 threads share a row and walk it once.
-// Chosen: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen: split: rows are long, so several blocks share each; the last one merges their results.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -499,8 +499,7 @@ static int launch_mse_reduce_long_split(const Arguments& a, const Space& space)
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 8192), 4096), 1);
     const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
@@ -521,8 +520,7 @@ static long long scratch_of_mse_reduce_long_split(const Space& space)
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 8192), 4096), 1);
     const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;

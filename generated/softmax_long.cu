@@ -335,76 +335,8 @@ softmax_long_reduce_long(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_peeled2_layout {
-    int width;  // elements of a row
-};
-
-// Rows of any length, read again for each round of reductions: 512 threads a row.
-// Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
-// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
-// No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long_peeled2(const __nv_bfloat16* x_ptr,
-                                 __nv_bfloat16* __restrict__ y_ptr,
-                                 const softmax_long_reduce_long_peeled2_layout layout)
-{
-    const int thread = threadIdx.x;
-    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_ptr) / 2 % 8), layout.width);
-    const int end = layout.width - (layout.width - head) % 8;
-    const int edges = head + layout.width - end;
-    const int e = thread < head ? thread : end + thread - head;
-    wait_for_earlier_kernels();
-
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (int i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        float exp_sum_part[8];
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part[j]);
-        }
-        exp_sum_acc.add(exp_sum_part);
-    }
-    if (thread < edges) {
-        const __nv_bfloat16 x_in = x_ptr[e];
-        float exp_sum_part[1];
-        softmax_long_pass(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
-    }
-    exp_sum_acc.merge_lanes<32>();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
-    }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
-    const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
-
-    #pragma unroll 4
-    for (int i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    }
-    if (thread < edges) {
-        const __nv_bfloat16 x_in = x_ptr[e];
-        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_ptr[e]);
-    }
-    let_next_kernel_start();
-}
-
-// Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_long_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
     long long width;  // elements of a row
 };
 
@@ -417,127 +349,6 @@ extern "C" __global__ void __launch_bounds__(512)
 softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
                                       __nv_bfloat16* __restrict__ y_ptr,
                                       const softmax_long_reduce_long_peeled_64bit_layout layout)
-{
-    const int thread = threadIdx.x;
-    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_ptr) / 2 % 8), layout.width);
-    const long long end = layout.width - (layout.width - head) % 8;
-    const long long edges = head + layout.width - end;
-    const long long e = thread < head ? thread : end + thread - head;
-    wait_for_earlier_kernels();
-
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (long long i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        float exp_sum_part[8];
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part[j]);
-        }
-        exp_sum_acc.add(exp_sum_part);
-    }
-    if (thread < edges) {
-        const __nv_bfloat16 x_in = x_ptr[e];
-        float exp_sum_part[1];
-        softmax_long_pass(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
-    }
-    exp_sum_acc.merge_lanes<32>();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
-    }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
-    const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
-
-    #pragma unroll 4
-    for (long long i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    }
-    if (thread < edges) {
-        const __nv_bfloat16 x_in = x_ptr[e];
-        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_ptr[e]);
-    }
-    let_next_kernel_start();
-}
-
-// Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long2_layout {
-    long long y_stride[1];  // of y and x
-    int width;  // elements of a row
-    int y_step[1];  // along a row
-    int x_step[1];  // along a row
-};
-
-// Rows of any length, read again for each round of reductions: 512 threads a row.
-// Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
-// No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long2(const __nv_bfloat16* x_ptr,
-                          __nv_bfloat16* __restrict__ y_ptr,
-                          const softmax_long_reduce_long2_layout layout)
-{
-    const int thread = threadIdx.x;
-    const unsigned int row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    wait_for_earlier_kernels();
-
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (int i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
-        float exp_sum_part[1];
-        softmax_long_pass2(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
-    }
-    exp_sum_acc.merge_lanes<32>();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
-    }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
-    const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
-
-    #pragma unroll 4
-    for (int i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
-        softmax_long_element2(x_in, m_v, exp_sum_reciprocal, y_row[i * layout.y_step[0]]);
-    }
-    let_next_kernel_start();
-}
-
-// Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_peeled_64bit2_layout {
-    long long y_stride[1];  // of y and x
-    long long width;  // elements of a row
-};
-
-// Rows of any length, read again for each round of reductions: 512 threads a row. Indices are 64-bit.
-// Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 blocks.
-// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
-// No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long_peeled_64bit2(const __nv_bfloat16* x_ptr,
-                                       __nv_bfloat16* __restrict__ y_ptr,
-                                       const softmax_long_reduce_long_peeled_64bit2_layout layout)
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
@@ -592,6 +403,57 @@ softmax_long_reduce_long_peeled_64bit2(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_long2_layout {
+    long long y_stride[1];  // of y and x
+    int width;  // elements of a row
+    int y_step[1];  // along a row
+    int x_step[1];  // along a row
+};
+
+// Rows of any length, read again for each round of reductions: 512 threads a row.
+// Launch: a block of 512 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(512)
+softmax_long_reduce_long2(const __nv_bfloat16* x_ptr,
+                          __nv_bfloat16* __restrict__ y_ptr,
+                          const softmax_long_reduce_long2_layout layout)
+{
+    const int thread = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
+    auto exp_sum_acc = LogSum<float>::identity();
+    #pragma unroll 4
+    for (int i = thread; i < layout.width; i += 512) {
+        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
+        float exp_sum_part[1];
+        softmax_long_pass2(x_in, exp_sum_part[0]);
+        exp_sum_acc.add(exp_sum_part);
+    }
+    exp_sum_acc.merge_lanes<32>();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll 4
+    for (int i = thread; i < layout.width; i += 512) {
+        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
+        softmax_long_element2(x_in, m_v, exp_sum_reciprocal, y_row[i * layout.y_step[0]]);
     }
     let_next_kernel_start();
 }
@@ -960,26 +822,15 @@ static int launch_softmax_long_reduce_long(const Arguments& a, const Space& spac
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_long_peeled2(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const long long rows = shape[1];
-    const long long width = shape[0];
-    const long long row_blocks = rows;
-    const softmax_long_reduce_long_peeled2_layout layout = {
-        (int)width,
-    };
-    return launch(softmax_long_reduce_long_peeled2, row_blocks, 1, 512, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
-}
-
 static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
+    const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_long_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
         width,
     };
     return launch(softmax_long_reduce_long_peeled_64bit, row_blocks, 1, 512, true, a.stream,
@@ -1000,21 +851,6 @@ static int launch_softmax_long_reduce_long2(const Arguments& a, const Space& spa
         {(int)((shape[0] > 1) ? strides[1][0] : 0)},
     };
     return launch(softmax_long_reduce_long2, row_blocks, 1, 512, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
-}
-
-static int launch_softmax_long_reduce_long_peeled_64bit2(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long rows = shape[1];
-    const long long width = shape[0];
-    const long long row_blocks = rows;
-    const softmax_long_reduce_long_peeled_64bit2_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        width,
-    };
-    return launch(softmax_long_reduce_long_peeled_64bit2, row_blocks, 1, 512, true, a.stream,
                   a.x_ptr, a.y_ptr, layout);
 }
 
@@ -1059,9 +895,9 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
         n0 <= 2147483647 &&
+        n1 * 2 <= 2147483647 &&
         n1 >= 2 &&
-        n1 <= 2147418111 &&
-        n1 * 2 <= 2147483647) {
+        n1 <= 2147418111) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
@@ -1076,21 +912,21 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 == 1 &&
+        n1 * 2 <= 2147483647 &&
         n1 >= 2 &&
-        n1 <= 2147418111 &&
-        n1 * 2 <= 2147483647) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled2;
-        choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
+        n1 <= 2147418111) {
+        choices[0].launch = launch_softmax_long_reduce_long_peeled;
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 == 1 &&
-        n1 >= 2 &&
+        n1 >= 65537 &&
         n1 <= 2147418111 &&
         n1 * 2 >= 2147483648) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
@@ -1098,7 +934,7 @@ static int decide(const Array* arrays, Choice* choices)
         n0 == 1 &&
         n1 >= 2147418112) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (n0 >= 2 &&
@@ -1113,10 +949,10 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
         n0 <= 2147483647 &&
-        n1 >= 2 &&
+        n1 >= 65537 &&
         n1 <= 2147418111 &&
         n1 * 2 >= 2147483648) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit2;
+        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
@@ -1125,7 +961,7 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483647 &&
         n1 >= 2147418112) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit2;
+        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
@@ -1138,8 +974,9 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 >= 2147483648 &&
-        n1 >= 2) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit2;
+        n1 >= 2 &&
+        n1 <= 65536) {
+        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }

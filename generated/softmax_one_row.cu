@@ -9,11 +9,11 @@
 // Inputs:  x: float32
 // Outputs: y: float32
 //
-// Chosen for kernel 1: rows: 256 threads share a row and walk it once.
-// Chosen for kernel 1: split: too few rows to keep a device busy, so several blocks share each; the last one merges their results.
+// Chosen for kernel 1: rows: 512 threads share a row and walk it once.
+// Chosen for kernel 1: split: rows are long, so several blocks share each; the last one merges their results.
 // Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen for kernel 1: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen for kernel 1: order: writes `m_buffer` and `exp_sum_buffer` for kernel 2: one kernel for the whole chain is slower: rows are few, or not consecutive in memory.
+// Chosen for kernel 1: order: writes `m_buffer` and `exp_sum_buffer` for kernel 2: one kernel for the whole chain is slower: rows are too long for it, or not consecutive in memory.
 // Chosen for kernel 2: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen for kernel 2: 32-bit indices: every element number is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -168,18 +168,20 @@ softmax_one_row_m_buffer_pass(const float x_v, float& exp_sum_acc)
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_one_row_m_buffer_reduce_long_split_layout {
+    long long m_buffer_stride[1];  // of m_buffer and exp_sum_buffer
+    long long x_stride[1];
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
 };
 
-// Rows of any length, each shared by several blocks: 256 threads a row and block.
-// Launch: (rows, ceil(width / span)) blocks of 256 threads; `span`: any multiple of 4.
+// Rows of any length, each shared by several blocks: 512 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 512 threads; `span`: any multiple of 4.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for x.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap m_buffer and exp_sum_buffer in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(512)
 softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
                                            float* __restrict__ m_buffer_ptr,
                                            float* __restrict__ exp_sum_buffer_ptr,
@@ -189,15 +191,16 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
+    const float* const x_row = x_ptr + row * layout.x_stride[0];
     const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
 
-    __shared__ LogSum<float> exp_sum_warp_partials[8];
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
     #pragma unroll 4
-    for (int i = first + 4 * thread; i < last; i += 1024) {
-        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
+    for (int i = first + 4 * thread; i < last; i += 2048) {
+        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_row + i);
         float exp_sum_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -210,8 +213,8 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
         exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
-    exp_sum_acc.merge_lanes<8>();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
 
     // The last block of this row to arrive merges the partials of all, always in the same order.
     __shared__ bool is_last;
@@ -226,7 +229,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
         return;
     }
     exp_sum_acc = LogSum<float>::identity();
-    for (unsigned int b = thread; b < gridDim.y; b += 256) {
+    for (unsigned int b = thread; b < gridDim.y; b += 512) {
         exp_sum_acc.merge(exp_sum_block_partials[row * gridDim.y + b]);
     }
     exp_sum_acc.merge_lanes<32>();
@@ -234,14 +237,14 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
         exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
-    exp_sum_acc.merge_lanes<8>();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
 
     if (thread == 0) {
-        m_buffer_ptr[0] = m_v;
-        exp_sum_buffer_ptr[0] = exp_sum_v;
+        m_buffer_ptr[row * layout.m_buffer_stride[0]] = m_v;
+        exp_sum_buffer_ptr[row * layout.m_buffer_stride[0]] = exp_sum_v;
     }
     let_next_kernel_start();
 }
@@ -598,22 +601,24 @@ struct Arguments {
 static int launch_softmax_one_row_m_buffer_reduce_long_split(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
+    const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 4096), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const softmax_one_row_m_buffer_reduce_long_split_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        {(shape[1] != 1) ? strides[2][1] : 0},
         (int)width,
         (int)span,
     };
     const Scratch scratch1 = {a.scratch};
     const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 8), 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
-    return launch(softmax_one_row_m_buffer_reduce_long_split, row_blocks, spans, 256, true, a.stream,
+    return launch(softmax_one_row_m_buffer_reduce_long_split, row_blocks, spans, 512, true, a.stream,
                   a.x_ptr, a.m_buffer_ptr, a.exp_sum_buffer_ptr, scratch1, scratch2, layout);
 }
 
@@ -623,9 +628,8 @@ static long long scratch_of_softmax_one_row_m_buffer_reduce_long_split(const Spa
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 8192), kgen_ceil_div(4096, kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 4096), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     return (kgen_ceil_div((partials * 8), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
@@ -661,7 +665,7 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0) {
         choices[0].launch = launch_softmax_one_row_m_buffer_reduce_long_split;
-        choices[0].space = {2, {100000000, 1}, {{0, 1}, {0, 1}, {1, 1}}};
+        choices[0].space = {2, {100000000, 1}, {{0, 1}, {0, 1}, {1, 100000000}}};
         choices[0].scratch_bytes = scratch_of_softmax_one_row_m_buffer_reduce_long_split(choices[0].space);
         choices[1].launch = launch_softmax_one_row_y_contiguous;
         choices[1].space = {1, {100000000}, {{1}, {1}, {0}, {0}}};

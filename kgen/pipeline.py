@@ -48,6 +48,7 @@ from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import prefers_online, prefers_split
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
+from kgen.schedule.reduction.single_row import beside_another, of_one_row
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.traffic import traffic
@@ -205,7 +206,11 @@ def schedule(
 
     ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are.
     """
-    return choose(facts_of(step, placed, target, bounded=bounded, along=along))
+    if not isinstance(step, ReductionStep):
+        return choose(facts_of(step, placed, target, bounded=bounded, along=along))
+    space = beside_another(step, placed.space, placed.reduced)
+    choice = choose(facts_of(step, replace(placed, space=space), target, bounded=bounded, along=along))
+    return choice if space is placed.space else replace(choice, space=of_one_row(choice.space, placed.reduced))
 
 
 def kernel_order_reasons(specialised: Specialised) -> tuple[tuple[str, ...], ...]:

@@ -30,7 +30,7 @@ def cut(kernel: Graph, *, chained: bool = True) -> tuple[tuple[Operand, ...], tu
     """The operands with buffers added, and the steps in the order in which they have to run.
 
     ``chained``: whether one kernel may reduce a row and then use the result to reduce or write the whole row again.
-    Then one block (or cluster) has to take the whole row, which leaves the device idle where rows are few and long.
+    Then one block (or cluster) has to take the whole row, and to read long ones several times.
     """
     tracer = Tracer(kernel, chain_cuts(kernel), chained=chained)
     loads, stores = (

@@ -56,7 +56,7 @@ def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> st
     if isinstance(reader, ReductionStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
         return "a kernel reduces only one set of axes"
     if not chained:
-        return "one kernel for the whole chain is slower: rows are few, or not consecutive in memory"
+        return "one kernel for the whole chain is slower: rows are too long for it, or not consecutive in memory"
     updated = {t.operand for t in reader.accesses if t.writes and step.graph.operands[t.operand].role == "inout"}
     if any(t.operand in updated for t in step.accesses):
         return "it is computed before its own inputs are updated"

@@ -62,7 +62,7 @@ class Rows:
     #: Elements of a row that a thread keeps in registers: enough for several loads in flight, and for exchanges
     #: between threads to be a small part of the work.
     elements: int = 32
-    #: The same where less is written than read: fewer lanes idle in rows of five or six times a power of two (sums of
+    #: The same where no rows are written: fewer lanes idle in rows of five or six times a power of two (sums of
     #: 640 bfloat16 1.11, 1.03 with 32; of 1152 1.13, 0.93).
     read_elements: int = 48
     #: Or this many bytes, where elements are so small that these are more (sums of 4096 int8 1.03, 0.96 with 32 bytes).
@@ -96,17 +96,24 @@ class Rows:
     #: The same for rows that are read once: more blocks on an SM, of which some read while others merge (variances of
     #: 26650 elements 248 us, 275 with 512 threads, 272 with 128).
     walk_threads: int = 256
+    #: Twice as many walk longer rows (sums of 264 rows of 40000 bfloat16 6.5 us, 7.6 with 256; of one row 2.0, 2.7).
+    longest_walk: int = 1 << 15
     #: The same where several blocks share a row (sum of silu of 13.6 million int32 26 us, 34 with 1024 threads; norm of
     #: 57.6 million, three operands 250 and 269).
     split_threads: int = 256
     #: Elements of the longest row that stays in L1.
     longest_cached: int = 1 << 16
-    #: Blocks that keep a device busy: several waves of several blocks on each of about 130 SMs.
-    enough_blocks: int = 1024
-    #: Groups of a row that a thread reads at once where several blocks share the row.
-    in_flight: int = 8
-    #: Blocks of the whole launch where several share a row: with more blocks, the last ones finish sooner (sum of 2^28
-    #: float32 1.08, 1.07 with half as many).
+    #: Longer rows are shared by several blocks, where only one result of each is written.
+    longest_of_one_block: int = 1 << 16
+    #: Groups that a thread takes at least where everything is reduced to one result: as many as it reads at once.
+    span_groups_alone: int = 8
+    #: The same where there may be many rows, and threads of a block: the smaller the spans, the longer it takes to
+    #: merge their results, but the sooner a single row is done (sums of 2048 rows of 1,000,000 float32 1813 us, of one
+    #: 3.9; with twice the groups 1791 and 4.7; with twice the threads 1828 and 4.6).
+    span_groups: int = 16
+    span_threads: int = 512
+    #: Blocks that share a row at most: with more, the last ones finish sooner (sum of 2^28 float32 1.08, 1.07 with half
+    #: as many).
     split_blocks: int = 4096
     #: The same for rows of several dimensions, where a span takes longer to start (1.04, 1.03 with twice as many).
     split_blocks_pieces: int = 2048
@@ -310,9 +317,8 @@ class Chains:
 
     #: In longer rows, rounds of reductions are merged online if possible.  In shorter ones, an exchange costs little.
     max_separate_rounds_row: int = 4096
-    #: A kernel for a whole chain has one block (or cluster) per row, so it needs at least so many rows.
-    min_fused_rows: int = 64
-    #: Or rows of at most so many elements: one block finishes them before another kernel could start.
+    #: A kernel for a whole chain has one block (or cluster) per row.  It finishes rows of at most so many elements
+    #: before another kernel could start; longer ones have to fit its registers.
     max_one_block_row: int = 1 << 16
 
 

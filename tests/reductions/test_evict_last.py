@@ -77,12 +77,3 @@ def test_not_in_place() -> None:
     """What is read is written as well: the same lines would be to leave early and late."""
     x = kgen.spec((LARGE // 4096, 4096), "f32")
     assert "evict_last" not in kgen.jit("inout x\nx = x - max(x, axis=-1, keepdims=true)").source(x=x, arch="sm_90")
-
-
-@pytest.mark.parametrize(("width", "small", "large"), [(2048, 128, 64), (8192, 256, 128), (16384, 256, 256)])
-def test_more_in_flight(width: int, small: int, large: int) -> None:
-    """Where two operands are shared by all rows, a thread has up to 64 elements."""
-    for rows, threads in ((64, small), ((1 << 29) // width, large)):
-        specs: dict[str, Any] = {n: kgen.spec((rows, width) if n == "x" else (width,), "bf16") for n in "xwb"}
-        (step,) = kgen.jit(LAYERNORM).explain(**specs, arch="sm_90").steps
-        assert step.schedule["threads"] == threads

@@ -17,7 +17,8 @@ SOFTMAX = "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e /
     ("text", "shape", "kernels"),
     [
         (SOFTMAX, (4096, 1024), ["reduce_regs1024"]),
-        (SOFTMAX, (4096, 200_000), ["reduce_long"]),
+        (SOFTMAX, (4096, 50_000), ["reduce_long"]),
+        (SOFTMAX, (4096, 100_000), ["reduce_long_split", "rows_2d"]),
         (SOFTMAX, (1, 10_000_000), ["reduce_long_split", "contiguous"]),
         ("let d = x - mean(x, axis=-1, keepdims=true)\nout = d / std(d, axis=-1, keepdims=true)", (99, 64), 1),
         ("y = x * 2\ns = sum(y, axis=-1)", (512, 512), 1),

@@ -47,7 +47,7 @@ def test_many_rows(shape: tuple[int, int], turn: int | None) -> None:
         ((4096, 16), (16, 1), "reduce_regs16_staged"),
         ((4096, 32), (32, 1), "reduce_regs32"),
         ((4096, 7), (8, 1), "reduce_regs7"),
-        ((4096, 200_001), (200_001, 1), "reduce_long_peeled"),
+        ((4096, 200_001), (200_001, 1), "reduce_long_peeled_split"),
     ],
 )
 def test_kernels(shape: tuple[int, ...], strides: tuple[int, ...], kernel: str) -> None:

@@ -24,7 +24,7 @@ def source(text: str, width: int, dtype: str) -> str:
     return found[found.index("one element") :]
 
 
-@pytest.mark.parametrize("width", [7, 256, 1001, 8192, 100_000])
+@pytest.mark.parametrize("width", [7, 256, 1001, 8192, 50_000])
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_halves_are_raised(width: int, dtype: str) -> None:
     """In rows of every kind."""

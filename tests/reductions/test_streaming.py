@@ -52,8 +52,6 @@ def test_narrow_elements_of_short_rows(width: int, want: set[str], dtype: str) -
         ("out = sum(x, axis=-1)", {"x": ((1 << 24, 7), "f32")}, set()),  # by way of shared memory
         ("out = sum(x, axis=-1)", {"x": ((32768, 4097), "f32")}, {"x"}),  # from where each row is aligned
         ("out = x / sum(x, axis=-1, keepdims=true)", {"x": ((32768, 4096), "f32")}, set()),  # written as well
-        # Read again for each round.
-        ("let m = max(x, axis=-1, keepdims=true)\nout = prod(x - m, axis=-1)", {"x": ((64, 1 << 21), "f32")}, set()),
     ],
 )
 def test_which(text: str, specs: dict[str, tuple[tuple[int, ...], str]], want: set[str]) -> None:

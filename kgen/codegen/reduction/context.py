@@ -281,7 +281,8 @@ class RowsContext(IndexTypes):
 
     ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
     ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
-    are).  ``entries``: the number of states that warps exchange, of all blocks of the cluster.
+    are).  ``entries``: the number of states that warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how
+    many lanes of each warp merge them, a power of two.
     """
 
     template: str
@@ -308,6 +309,7 @@ class RowsContext(IndexTypes):
     checks_last: bool
     loads_check_all: bool
     entries: int
+    exchange_lanes: int
     needs_row: bool
     row_coordinates: tuple[str, ...]
     place_coordinates: tuple[str, ...]

@@ -50,6 +50,11 @@ def resident_accesses(schedule: RowSchedule) -> set[int]:
     return others - {*shared}
 
 
+def _exchange_lanes(entries: int) -> int:
+    """The lanes of each warp that merge what so many warps left: a power of two."""
+    return min(1 << (entries - 1).bit_length(), WARP)
+
+
 def start_of_group(schedule: RowSchedule, v: str) -> str:
     """The index of the first element of a thread's group ``v``, counted from the row's first group."""
     threads, group = schedule.row_threads, schedule.group
@@ -167,6 +172,7 @@ class RowKernel:
             checks_last=self.fills,
             loads_check_all=self.loads_first,
             entries=schedule.row_threads // WARP,
+            exchange_lanes=_exchange_lanes(schedule.row_threads // WARP),
             needs_row=schedule.split or uses.row,
             row_coordinates=row_coordinates(schedule, uses.kept, "row"),
             place_coordinates=place_coordinates(schedule, uses.anywhere),

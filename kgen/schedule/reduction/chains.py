@@ -9,7 +9,10 @@ from kgen.layout.iterator import IterationSpace, OperandLayout
 from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_columns import resident_mapping
+from kgen.schedule.reduction.rows import mapping_of
 from kgen.schedule.reduction.schedule import is_plain
+from kgen.schedule.reduction.single_row import beside_another
+from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.step_layout import Array, view
 from kgen.schedule.target import PORTABLE, Target
 
@@ -19,25 +22,27 @@ def prefers_split(
 ) -> bool:
     """Whether a chain of rounds is faster when split into several kernels.
 
-    It is where one block per row would leave most of the device idle, and where rows are columns in memory that a block
-    cannot keep in registers.
+    It is for long rows that neither a block nor a cluster can keep in registers, however many there are, and where rows
+    are columns in memory that a block cannot keep in registers.
     """
     if is_plain(step):
         return False
     tuning = target.tuning.chains
     sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
     rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
-    if rows < tuning.min_fused_rows and width > tuning.max_one_block_row:
-        return True
-    if width * rows <= tuning.max_one_block_row:
+    if width * rows <= tuning.max_one_block_row or width <= target.tuning.rows.elements:
         return False
     given = [arrays[t.operand] for t in step.accesses]
-    if width <= target.tuning.rows.elements or not _kept_axis_is_fastest(step, sizes, given):
+    by_columns = _kept_axis_is_fastest(step, sizes, given)
+    if not by_columns and width <= tuning.max_one_block_row:
         return False
     space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
-    return resident_mapping(RowFacts(step, space, itemsizes, addresses, (), target, reduced=reduced)) is None
+    facts = RowFacts(step, beside_another(step, space, reduced), itemsizes, addresses, (), target, reduced=reduced)
+    if by_columns:
+        return resident_mapping(facts) is None
+    return not mapping_of(facts, RowTraversal(facts)).vectors
 
 
 def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
@@ -57,7 +62,7 @@ def _space(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array |
     first = next(x for x in known if x is not None and x.shape == shape)
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
     # An array that varies along every axis is whole.
-    moving = [all(n == 1 or axis in t.axes for axis, n in enumerate(shape)) for t in step.accesses]
+    moving = [len(t.axes) == len(shape) and None not in t.axes for t in step.accesses]
     return step.space(shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
 
 

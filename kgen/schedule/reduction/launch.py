@@ -29,10 +29,11 @@ _ONE = Int(1)
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Goals where several blocks share a row.  ``each``: elements that a block reads at once.  ``blocks``: in all.
+    """Goals where several blocks share a row.  ``each``: elements of a block, at least.  ``blocks``: for a row at
+    most, however many rows there are, so that its bits do not depend on that.
 
-    ``is_limit``: whether there are no more than ``blocks``, so that all start at once.  Each SM should then get as
-    many, so such kernels wait until the kernel ahead of them has left all SMs.
+    ``is_limit``: for columns: there are no more than ``blocks`` in all, so that all start at once.  Each SM should
+    then get as many, so such kernels wait until the kernel ahead of them has left all SMs.
     """
 
     each: int
@@ -41,7 +42,7 @@ class _Spans:
 
     def of_each(self, row_blocks: Expr) -> Expr:
         """Blocks along y, where so many lie along x."""
-        return ceil_div(Int(self.blocks) - row_blocks + 1 if self.is_limit else self.blocks, row_blocks)
+        return ceil_div(Int(self.blocks) - row_blocks + 1, row_blocks) if self.is_limit else Int(self.blocks)
 
 
 def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
@@ -49,7 +50,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     reduced, rank = schedule.reduced, schedule.rank
     tuning = schedule.target.tuning.rows
     blocks = tuning.split_blocks if reduced == 1 else tuning.split_blocks_pieces
-    spans = _Spans(schedule.threads * schedule.group * tuning.in_flight, blocks)
+    spans = _Spans(schedule.threads * schedule.group * schedule.span_groups, blocks)
     row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
     fields = _strides(labels, range(reduced, rank))
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))

@@ -74,7 +74,8 @@ def transposed_reasons(schedule: RowSchedule, names: Sequence[str]) -> tuple[str
 
 def common_reasons(schedule: RowSchedule) -> tuple[str, ...]:
     """The reasons that rows and columns have in common."""
-    split = "split: too few rows to keep a device busy, so several blocks share each; the last one merges their results"
+    why = "too few rows to keep a device busy" if schedule.is_column else "rows are long"
+    split = f"split: {why}, so several blocks share each; the last one merges their results"
     bits = "32-bit indices: every place within a row, in bytes, is below 2^31"
     if schedule.index_bits == 64:
         bits = "64-bit indices: the bytes of a row, or the number of rows, may exceed 2^31"

@@ -15,6 +15,7 @@ from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_e
 from kgen.schedule.reduction.persistent import choose_shared_operand
 from kgen.schedule.reduction.reasons import row_reasons
 from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.reduction.thread_mapping import Demand, ThreadMapping, filled, map_few_vectors, map_row
 from kgen.schedule.reduction.traversal import RowTraversal
@@ -89,17 +90,7 @@ class _Rows:
 
     @cached_property
     def mapping(self) -> ThreadMapping:
-        """The thread mapping of rows.
-
-        Large inputs with several shared operands get half the threads, and so more loads in flight per exchange:
-        layernorm of 2048 bfloat16 1.03 of a copy, 1.00 without; of 8192 1.02, 0.95 without.
-        """
-        shared, group = mapping_of(self.facts, self.traversal), self.traversal.group
-        kept = 2 * shared.vectors * group * self.kept_bytes
-        roomy = shared.cluster == 1 and 0 < kept <= self.facts.tuning.rows.kept_bytes
-        if self.is_large and self.traversal.weights > 1 and shared.threads > WARP and roomy:
-            return shared.halved(-(-self.facts.width // group))
-        return shared
+        return mapping_of(self.facts, self.traversal)
 
     @cached_property
     def bits(self) -> Literal[32, 64]:
@@ -121,6 +112,12 @@ class _Rows:
     def is_split(self) -> bool:
         """Whether several blocks share a row."""
         return not self.mapping.vectors and _may_split(self.facts)
+
+    @property
+    def span_groups(self) -> int:
+        """Groups of a span that each thread takes at least; the number of rows does not matter."""
+        tuning = self.facts.tuning.rows
+        return tuning.span_groups if may_have_rows(self.facts.step) else tuning.span_groups_alone
 
     @property
     def prefetches(self) -> bool:
@@ -160,6 +157,7 @@ class _Rows:
             vectors=one.vectors,
             reduced=facts.reduced,
             split=self.is_split,
+            span_groups=self.span_groups if self.is_split else 0,
             cluster=one.cluster,
             rows_per_thread=one.rows_per_thread,
             shared_operand=self.shared_operand,
@@ -181,7 +179,8 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= read
     found: ThreadMapping | None = None
     if facts.along and traversal.has_whole_vectors and traversal.anchor is None:
-        found = map_few_vectors(width // group, as_much=as_much, tuning=tuning)
+        weighted = bool(facts.written) and traversal.weights > 0
+        found = map_few_vectors(width // group, in_pairs=as_much or weighted, tuning=tuning)
     if found is None:
         grouped = width if traversal.anchor is None else width // group * group
         largest = 1 if facts.is_plain else facts.target.cluster
@@ -194,6 +193,7 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
                 _singles(facts, traversal),
                 largest,
                 facts.along,
+                bool(facts.written),
                 as_much,
                 several=len(traversal.own) > 1 and facts.bytes_written >= kept,
                 plain=facts.is_plain,
@@ -201,13 +201,21 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
             )
         )
     if not found.vectors and _may_split(facts):
-        return ThreadMapping(tuning.split_threads, 0, block=tuning.split_threads)
+        return _of_spans(facts)
     return filled(found, width * (kept + facts.bytes_written), tuning)
 
 
+def _of_spans(facts: RowFacts) -> ThreadMapping:
+    """The threads of each block, where several share a row."""
+    tuning = facts.tuning.rows
+    threads = tuning.span_threads if may_have_rows(facts.step) else tuning.split_threads
+    return ThreadMapping(threads, 0, block=threads)
+
+
 def _may_split(facts: RowFacts) -> bool:
-    """Whether there are so few rows that several blocks should share each that is walked."""
-    return facts.bounded and facts.is_plain and facts.rows < facts.tuning.rows.enough_blocks
+    """Whether several blocks should share each row that is walked, however many rows there are."""
+    long = facts.width > facts.tuning.rows.longest_of_one_block or not may_have_rows(facts.step)
+    return facts.along and facts.is_plain and long
 
 
 def _singles(facts: RowFacts, traversal: RowTraversal) -> int:

@@ -25,9 +25,10 @@ class RowSchedule(Schedule):
     """``threads``: threads of a block that share a row.  ``vectors``: groups that each of them keeps in registers; 0
     where the row is read again for each round of reductions.  ``reduced``: how many of the first dimensions of the
     space are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
-    it; the last to finish merges their partials.  ``cluster``: how many blocks of a cluster share a row, which they
-    keep in registers, and exchange through shared memory.  ``rows_per_thread``: how many rows a thread takes, one
-    after the other.  ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
+    it; the last to finish merges their partials.  ``span_groups``: groups of a span that each thread takes at least, in
+    row kernels.  ``cluster``: how many blocks of a cluster share a row, which they keep in registers, and exchange
+    through shared memory.  ``rows_per_thread``: how many rows a thread takes, one after the other.
+    ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
     ``prefetches``: whether row operands are loaded with a row's own elements, ahead of the first round, not where they
     are used.  ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
     ``dense``: accesses whose rows have several dimensions, without gaps between them.
@@ -44,6 +45,7 @@ class RowSchedule(Schedule):
     vectors: int = 0
     reduced: int = 1
     split: bool = False
+    span_groups: int = 0
     cluster: int = 1
     rows_per_thread: int = 1
     loops: bool = False

@@ -19,19 +19,16 @@ class ThreadMapping:
     block: int = H200.rows.short_block
     rows_per_thread: int = 1
 
-    def halved(self, count: int) -> ThreadMapping:
-        """The mapping with half the threads, for rows of ``count`` groups."""
-        return one_row_mapping(self.threads // 2, -(-count // (self.threads // 2)))
-
 
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What the thread mapping of a row of ``width`` elements, in groups of ``group``, depends on.
 
     ``element``: bytes per element of all operands that are kept.  ``rounds``: rounds of reductions.  ``least``: threads
-    per row, at least.  ``largest``: blocks per cluster, at most.  ``along``: whether the width is known.  ``as_much``:
-    whether at least as much is written as read, by one operand.  ``several``: the same, by all of them, where several
-    are kept.  ``plain``: whether a kernel has one round, and writes one result for each row.
+    per row, at least.  ``largest``: blocks per cluster, at most.  ``along``: whether the width is known.  ``writes``:
+    whether elements of rows are written; ``as_much``: whether at least as much as is read, by one operand; ``several``:
+    the same, by all of them, where several are kept.  ``plain``: whether a kernel has one round, and writes one result
+    for each row.
     """
 
     width: int
@@ -41,6 +38,7 @@ class Demand:
     least: int
     largest: int
     along: bool
+    writes: bool
     as_much: bool
     several: bool = False
     plain: bool = False
@@ -69,9 +67,9 @@ def filled(mapping: ThreadMapping, row_bytes: int, tuning: Rows = H200.rows) -> 
     return replace(mapping, block=block)
 
 
-def map_few_vectors(count: int, *, as_much: bool, tuning: Rows = H200.rows) -> ThreadMapping | None:
-    """The mapping of a row of ``count`` vectors; None for longer rows.  ``as_much``: as in :class:`Demand`."""
-    if as_much and (pairs := threads_for_two_vectors(count)):
+def map_few_vectors(count: int, *, in_pairs: bool, tuning: Rows = H200.rows) -> ThreadMapping | None:
+    """The mapping of a row of ``count`` vectors; None for longer rows.  ``in_pairs``: see below."""
+    if in_pairs and (pairs := threads_for_two_vectors(count)):
         return one_row_mapping(pairs, 2, tuning=tuning)
     few = threads_for_few_vectors(count, tuning.most_sharing_few)
     return None if few is None else ThreadMapping(*few, block=tuning.short_block)
@@ -95,7 +93,8 @@ def threads_for_two_vectors(count: int) -> int | None:
     """Threads that share a row of ``count`` vectors, two each, with few idle lanes; None where none fits.
 
     For kernels that write as much as they read: with less work per thread, the load is balanced better (256 bfloat16:
-    1.03 of a copy, 1.01 with four vectors each).  Where less is written, four vectors are better (sum: 0.81, 1.06).
+    1.03 of a copy, 1.01 with four vectors each).  Where less is written, four vectors are better (sum: 0.81, 1.06); but
+    not where each of them takes another of a weight (rmsnorm of 2048 to fp8: one row 1.31 us, 1.51 with four).
     """
     return next((n for n in (16, 32, 64, 128) if 14 * n <= 8 * count <= 16 * n), None)
 
@@ -107,10 +106,24 @@ def map_row(row: Demand) -> ThreadMapping:
         return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)
     for threads, cluster, vectors in _candidates(row):
         if cluster <= row.largest and row.count <= threads * cluster * vectors:
+            if cluster == 1 and threads > WARP:
+                threads = _without_idle_warps(row, threads)
             return one_row_mapping(threads, -(-row.count // (threads * cluster)), cluster, tuning)
-    is_cached = row.width <= tuning.longest_cached and row.group > 1
+    longest = tuning.longest_walk if row.plain else tuning.longest_cached
     threads = tuning.walk_threads if row.plain else tuning.loop_threads
-    return one_row_mapping(threads * (1 if is_cached else 2), 0, tuning=tuning)
+    is_short = row.width <= longest and row.group > 1
+    return one_row_mapping(threads * (1 if is_short else 2), 0, tuning=tuning)
+
+
+def _without_idle_warps(row: Demand, threads: int) -> int:
+    """As few pairs of warps, up to ``threads``, as keep a row with the same number of groups each.
+
+    Rows of 4608 bfloat16 take 192 threads with 3 vectors each; of 256, a quarter would be idle (layernorm 73 us, 85
+    with these).  Odd numbers of warps and more vectors are slower than idle lanes (of 5120, 160 threads with 4 vectors
+    take 4% to 15% longer than 256 with 3, where rows are few).
+    """
+    each = -(-row.count // threads)
+    return -(-row.count // (each * 2 * WARP)) * 2 * WARP
 
 
 def _candidates(row: Demand) -> list[tuple[int, int, int]]:
@@ -118,7 +131,7 @@ def _candidates(row: Demand) -> list[tuple[int, int, int]]:
     tuning = row.tuning
     if row.several:
         each = row.vectors(tuning.several_elements, tuning.kept_bytes)
-    elif row.as_much:
+    elif row.writes:
         each = row.vectors(tuning.elements, tuning.kept_bytes)
     else:
         each = row.vectors(max(tuning.read_elements, tuning.read_bytes // max(row.element, 1)), tuning.kept_bytes)

@@ -129,16 +129,11 @@ class RowTraversal:
 
     @cached_property
     def own(self) -> tuple[int, ...]:
-        """The operands that are read along rows, without those that all rows share, or all elements of a group.
-
-        Of a single row, those of the most dimensions: a row alone is reduced like a row among others.
-        """
+        """The operands that are read along rows, without those that all rows share, or all elements of a group."""
         read = [i for i in self.facts.reads if i not in self.repeated] or self.facts.reads
         if any(p is not None for p in self.patterns.values()):
             return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None)
-        operands, accesses = self.facts.step.graph.operands, self.facts.step.accesses
-        ranks = {i: len(operands[accesses[i].operand].shape) for i in read}
-        return tuple(i for i in read if ranks[i] == max(ranks.values()))
+        return tuple(read)
 
     @cached_property
     def aligned(self) -> Set[int]:

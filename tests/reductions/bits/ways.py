@@ -115,7 +115,7 @@ _LED: Patches = {"kgen.schedule.reduction.traversal.choose_anchor": _anchored}
 _PEELED: Mapping[str, Any] = {"more": _LED, "shortest_peeled": 0}
 _SHIFTED: Mapping[str, Any] = {**_PEELED, "shortest_shifted": 0}
 _STAGED: Tuned = {"staging": {"longest": 1024, "longest_even": 1024, "longest_odd": 1024}}
-_SPLIT: Mapping[str, Any] = {"enough_blocks": 1 << 40, "in_flight": 1}
+_SPLIT: Mapping[str, Any] = {"longest_of_one_block": 0, "span_groups": 1, "span_groups_alone": 1}
 _ONE_STEP: Patches = {
     "kgen.codegen.reduction.rows.two_steps": _none,
     "kgen.codegen.reduction.resident_columns.two_steps": _none,
@@ -213,7 +213,7 @@ def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialise
 WAYS: tuple[Way, ...] = (
     Way("as chosen"),
     *(_rows(f"held by {n}", n, held=True) for n in (1, 2, 4, 8, 16, 32, 64, 128, 512)),
-    *(_rows(f"read again by {n}", n, held=False, enough_blocks=0) for n in (32, 256)),
+    *(_rows(f"read again by {n}", n, held=False, longest_of_one_block=1 << 40) for n in (32, 256)),
     *(_rows(f"one by one, by {n}", n, _SINGLY, held=True) for n in (1, 8, 64, 256)),
     _rows("one by one, read again", 64, _SINGLY, held=False),
     *(_rows(f"peeled, by {n}", n, held=True, **_PEELED) for n in (64, 256)),
