@@ -108,6 +108,11 @@ CASES = (
     Case("softmax_cluster", "softmax", "--dtype bf16 --shape x=2048x131072 --arch sm_90"),
     Case("rmsnorm_bf16", "rmsnorm", "--dtype bf16 --shape x=16384x4096,weight=4096"),
     Case("fused_add_rmsnorm", "fused_add_rmsnorm", "--dtype bf16 --shape residual=16384x4096,x=16384x4096,weight=4096"),
+    Case(
+        "fused_add_rmsnorm_gaps",
+        "fused_add_rmsnorm",
+        "--dtype f32 --shape residual=1000000x21,x=1000000x21,weight=21 --strides x=29x1",
+    ),
     Case("cosine", "cosine", "--dtype f32 --shape a=65536x256,b=65536x256"),
     Case(
         "cosine_chunks",

@@ -1,0 +1,604 @@
+// Made by kgen 0.1.0 from fused_add_rmsnorm.k. Do not edit; remake it with
+//     kgen compile fused_add_rmsnorm.k -o fused_add_rmsnorm_gaps.cu --dtype residual=f32,x=f32,weight=f32 --shape residual=1000000x21,x=1000000x21,weight=21 --strides x=29x1 --name fused_add_rmsnorm_gaps
+//
+//     # Adds a layer's output to the residual stream and normalises the sum, in one kernel that reads and writes each array
+//     # once.  y is computed from the sum as it is stored.
+//     inout residual
+//     input x, weight
+//     param eps = 1e-6
+//     residual = residual + x
+//     y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+//
+// Inputs:  x: float32, weight: float32, residual: float32 (updated in place), eps: float32 (by value)
+// Outputs: y: float32
+//
+// Chosen: rows: one thread takes a row of 21 elements and keeps it in registers, 21 elements each: one pass over memory.
+// Chosen: staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory.
+// Chosen: gaps: rows with gaps between them are read into shared memory one by one.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+namespace kgen_fused_add_rmsnorm_gaps {
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// Reads the rows of a block into shared memory: `count` elements, then zeros up to `size`.  Each thread issues all of
+// its Each loads before it stores the first.
+template <int Block, int Each, typename Access, typename T>
+static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = sizeof(Access) / sizeof(T);
+    if (count < size) {  // the last block
+        for (int i = threadIdx.x; i < size; i += Block) {
+            shared[i] = i < count ? rows[i] : T{};
+        }
+        return;
+    }
+    Access some[Each];
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            some[u] = *reinterpret_cast<const Access*>(rows + i);
+        }
+    }
+    #pragma unroll
+    for (int u = 0; u < Each; ++u) {
+        const int i = N * (u * Block + threadIdx.x);
+        if (i < size) {
+            *reinterpret_cast<Access*>(shared + i) = some[u];
+        }
+    }
+}
+
+// Writes the results of a block's rows from shared memory.
+template <int Block, typename Access, typename T>
+static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
+{
+    constexpr int N = sizeof(Access) / sizeof(T);
+    #pragma unroll 4
+    for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
+        *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
+    }
+    if (threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
+        const int i = count - 1 - threadIdx.x;
+        rows[i] = shared[i];
+    }
+}
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// Accumulates one element into mean.
+static __device__ __forceinline__ void
+fused_add_rmsnorm_gaps_pass(const float residual_v,
+                            const float x_v,
+                            Sum<float>& mean_acc,
+                            float& residual_kept)
+{
+    // residual = residual + x
+    const float t = residual_v + x_v;
+    // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+    mean_acc.add(t * t);
+    residual_kept = t;
+}
+
+// One element of residual and y.
+static __device__ __forceinline__ void
+fused_add_rmsnorm_gaps_element(const float weight_v,
+                               const float residual_v,
+                               const float t2,
+                               float& residual_new,
+                               float& y_v)
+{
+    // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+    y_v = residual_v * t2 * weight_v;
+    // residual = residual + x
+    residual_new = residual_v;
+}
+
+// Where the rows lie; strides and steps in elements.
+struct fused_add_rmsnorm_gaps_reduce_regs21_staged_layout {
+    long long x_stride[1];
+    int width;  // elements of a row
+    int x_step[1];  // along a row
+};
+
+// Rows of 21 elements, kept in registers: 128 rows a block, one thread a row.
+// Launch: ceil(n / 128) blocks of 128 threads, for n rows.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Contiguous rows, staged through shared memory: residual and y.
+// Rows with gaps, staged through shared memory: x.
+// Aligned to 16 bytes: residual and y.
+// No other operand may overlap residual and y in memory.
+extern "C" __global__ void __launch_bounds__(128)
+fused_add_rmsnorm_gaps_reduce_regs21_staged(float* __restrict__ residual_ptr,
+                                            const float* x_ptr,
+                                            const float* weight_ptr,
+                                            float* __restrict__ y_ptr,
+                                            const float eps_v,
+                                            const fused_add_rmsnorm_gaps_reduce_regs21_staged_layout layout,
+                                            const unsigned int n)
+{
+    alignas(16) __shared__ float residual_shared[2688];
+    alignas(16) __shared__ float x_shared[2772];
+    const unsigned int first_row = blockIdx.x * 128u;  // of this block
+    const int elements = (int)min(128u, n - first_row) * layout.width;  // of this block's rows
+    wait_for_earlier_kernels();
+    // x: neighbouring threads read neighbouring elements of a row, 6 rows at once.
+    if (threadIdx.x < 126) {
+        const int i = threadIdx.x % 21;
+        #pragma unroll
+        for (int u = 0; u < 22; ++u) {
+            const int r = threadIdx.x / 21 + 6 * u;
+            const unsigned int row = min(first_row + r, n - 1);  // the last block may have fewer rows
+            const float* const x_row = x_ptr + row * layout.x_stride[0];
+            x_shared[r * 21 + i] = x_row[i * layout.x_step[0]];
+        }
+    }
+    load_rows<128, 6, uint4>(residual_shared, residual_ptr + (long long)first_row * layout.width, elements, 128 * 21);
+    __syncthreads();
+
+    const int local_row = threadIdx.x;  // among the block's rows
+    float* const residual_row = residual_shared + local_row * 21;
+    float* const y_row = x_shared + local_row * 21;
+    const float* const x_row = x_shared + local_row * 21;
+
+    float residual_in[21];
+    float x_in[21];
+    float residual_kept[21];
+    #pragma unroll
+    for (int v = 0; v < 21; ++v) {
+        residual_in[v] = residual_row[v];
+        x_in[v] = x_row[v];
+    }
+
+    auto mean_acc = Sum<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 21; ++v) {
+        auto mean_part = Sum<float>::identity();
+        fused_add_rmsnorm_gaps_pass(residual_in[v], x_in[v], mean_part, residual_kept[v]);
+        mean_acc.merge(mean_part);
+    }
+    const float mean_v = mean_acc.mean(layout.width);
+    // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
+    const float t = mean_v + eps_v;
+    const float t2 = rsqrtf(t);
+
+    #pragma unroll
+    for (int v = 0; v < 21; ++v) {
+        const float weight_in = weight_ptr[v];
+        fused_add_rmsnorm_gaps_element(weight_in, residual_kept[v], t2, residual_row[v],
+                                       y_row[v]);
+    }
+
+    __syncthreads();
+    store_rows<128, uint4>(residual_ptr + (long long)first_row * layout.width, residual_shared, elements);
+    store_rows<128, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_fused_add_rmsnorm_gaps
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+#define KGEN_BOOL {6, 8, 1}
+#define KGEN_INT8 {0, 8, 1}
+#define KGEN_INT16 {0, 16, 1}
+#define KGEN_INT32 {0, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_UINT16 {1, 16, 1}
+#define KGEN_UINT32 {1, 32, 1}
+#define KGEN_UINT64 {1, 64, 1}
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT64 {2, 64, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+#define KGEN_FLOAT8_E5M2 {12, 8, 1}
+#define KGEN_COMPLEX64 {5, 64, 1}
+#define KGEN_COMPLEX128 {5, 128, 1}
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+namespace kgen_fused_add_rmsnorm_gaps {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 4;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
+    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
+    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
+        return status_of(KGEN_BAD_DTYPE, number);
+    }
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
+        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
+            return status_of(KGEN_TOO_LARGE, number);
+        }
+        const long long span = n > 1 ? (n - 1) * stride : 0;
+        lowest += span < 0 ? span : 0;
+        highest += span > 0 ? span : 0;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
+    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    bool done[8] = {};
+    for (long long reach = 0;;) {
+        int fastest = -1;
+        for (int i = 0; i < array.rank; ++i) {
+            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
+            if (!done[i] && array.shape[i] > 1 && is_less) {
+                fastest = i;
+            }
+        }
+        if (fastest < 0 || array.size == 0) return false;
+        if (magnitude(array.strides[fastest]) <= reach) return true;
+        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
+        done[fastest] = true;
+    }
+}
+
+// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
+static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+{
+    *first = array.address;
+    *bytes = array.itemsize;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize;
+        if (array.shape[i] > 1 && step % period != 0) {
+            const long long span = (array.shape[i] - 1) * step;
+            *first += span < 0 ? span : 0;
+            *bytes += magnitude(span);
+        }
+    }
+    return *bytes <= period;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        uintptr_t a, b;
+        long long a_bytes, b_bytes;
+        if (one.shape[i] < 2 || period == 0) continue;
+        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status;
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
+        for (int k = 0; k < count; ++k) {
+            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
+                return status_of(KGEN_OVERLAP, i + 1);
+            }
+        }
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename... Parameters, typename... Values>
+static int launch(void (*kernel)(Parameters...), long long x, long long y, int threads, bool starts_early,
+                  cudaStream_t stream, Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means.
+static const char* meaning_of(int status)
+{
+    switch (status) {
+        case KGEN_SUCCESS: return "success";
+        case KGEN_NULL_ARRAY: return "a null pointer";
+        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
+        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
+        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
+        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
+        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
+        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
+        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
+        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
+        default: return "no status of this launcher";
+    }
+}
+
+// What the kernels take.
+struct Arguments {
+    float* residual_ptr;
+    const float* x_ptr;
+    const float* weight_ptr;
+    float* y_ptr;
+    float eps_v;
+    cudaStream_t stream;
+};
+
+static int launch_fused_add_rmsnorm_gaps_reduce_regs21_staged(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 128);
+    const fused_add_rmsnorm_gaps_reduce_regs21_staged_layout layout = {
+        {(shape[1] != 1) ? strides[2][1] : 0},
+        (int)width,
+        {(int)((shape[0] > 1) ? strides[2][0] : 0)},
+    };
+    return launch(fused_add_rmsnorm_gaps_reduce_regs21_staged, row_blocks, 1, 128, true, a.stream,
+                  a.residual_ptr, a.x_ptr, a.weight_ptr, a.y_ptr, a.eps_v, layout, (unsigned int)rows);
+}
+
+const Operand OPERANDS[] = {
+    {KGEN_FLOAT32, 2, true},  // residual
+    {KGEN_FLOAT32, 2, false},  // x
+    {KGEN_FLOAT32, 1, false},  // weight
+    {KGEN_FLOAT32, 2, true},  // y
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// Checks that the arrays have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const Array* arrays, Choice* choices)
+{
+    int status = KGEN_SUCCESS;
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {1000000, 21}, {21, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {1000000, 21}, {29, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {21}, {1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {1000000, 21}, {21, 1});
+    if (status != KGEN_SUCCESS || (arrays[0].size == 0 && arrays[3].size == 0)) return status;
+    if (arrays[0].address % 16 == 0 &&
+        arrays[2].address % 16 == 0 &&
+        arrays[3].address % 16 == 0) {
+        choices[0].launch = launch_fused_add_rmsnorm_gaps_reduce_regs21_staged;
+        choices[0].space = {2, {21, 1000000}, {{1, 21}, {1, 21}, {1, 29}, {1, 0}}};
+        return KGEN_SUCCESS;
+    }
+    return KGEN_NOT_COVERED;
+}
+
+}  // namespace kgen_fused_add_rmsnorm_gaps
+
+extern "C" int fused_add_rmsnorm_gaps_launch(const kgen_array* residual_array,
+                                             const kgen_array* x_array,
+                                             const kgen_array* weight_array,
+                                             const kgen_array* y_array,
+                                             double eps_value,
+                                             void* /* workspace */,
+                                             size_t /* workspace_bytes */,
+                                             cudaStream_t stream)
+{
+    using namespace kgen_fused_add_rmsnorm_gaps;
+    const kgen_array* const given[] = {residual_array, x_array, weight_array, y_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    if (status != KGEN_SUCCESS) return status;
+    const Arguments a = {
+        reinterpret_cast<float*>(arrays[0].address),
+        reinterpret_cast<const float*>(arrays[1].address),
+        reinterpret_cast<const float*>(arrays[2].address),
+        reinterpret_cast<float*>(arrays[3].address),
+        (float)eps_value,
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    return status;
+}
+
+extern "C" int fused_add_rmsnorm_gaps_workspace_size(const kgen_array* /* residual_array */,
+                                                     const kgen_array* /* x_array */,
+                                                     const kgen_array* /* weight_array */,
+                                                     const kgen_array* /* y_array */,
+                                                     size_t* bytes)
+{
+    *bytes = 0;
+    return KGEN_SUCCESS;
+}
+
+extern "C" const char* fused_add_rmsnorm_gaps_error_string(int status)
+{
+    using namespace kgen_fused_add_rmsnorm_gaps;
+    static const char* const names[] = {"residual", "x", "weight", "y"};
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > 4) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
+    return text;
+}
+
+#endif
