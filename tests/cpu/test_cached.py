@@ -264,8 +264,9 @@ def test_a_compiler_behind_another(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # --- others at work -----------------------------------------------------------------------------------
 
 
-def test_cleared_between_finding_and_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cleared_between_finding_and_loading(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """However often: the last try is in a folder that nobody else knows."""
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
     check(9)  # the scheduler is loaded
     real = ctypes.CDLL
     tried: list[str] = []
@@ -281,8 +282,10 @@ def test_cleared_between_finding_and_loading(monkeypatch: pytest.MonkeyPatch) ->
     assert Path(tried[-1]).parent == folders.of_this_process()
 
 
-def test_cleared_while_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cleared_while_compiling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The compiler works in a folder that is no part of the cache; what it made is kept all the same."""
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
     real = compiler._run
 
     def run(command: list[str], folder: Path) -> tuple[int, str]:

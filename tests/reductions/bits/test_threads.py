@@ -76,13 +76,13 @@ ROWS = [(20, "dense"), (100, "misaligned"), (100, "columns"), (1000, "dense"), (
 @pytest.mark.parametrize(
     ("width", "layout", "half"),
     [
-        pytest.param(*where, half, marks=[] if half == number % 2 else [pytest.mark.whole])
+        pytest.param(*where, half, marks=[] if (number, half) in ((1, 1), (3, 1), (4, 0)) else [pytest.mark.whole])
         for number, where in enumerate(ROWS)
         for half in range(2)
     ],
 )
 def test_floats(width: int, layout: str, half: int) -> None:
-    """Of float32, by every schedule; by default, half of the kinds in each rows."""
+    """Of float32, by every schedule; by default, half of the kinds in rows of each layout."""
     check(rows(width), layout, KINDS[half::2])
 
 
