@@ -43,6 +43,8 @@ from .mutants import MUTANTS
 ADDRESS = "address,undefined"
 #: In which threads and blocks run: in order, reversed, shuffled.
 ORDERS = ("0", "1", "12345")
+#: Threads take several elements each, however few there are.
+SEVERAL = {"elementwise": {"few_threads": 0}}
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -170,7 +172,7 @@ def mutants() -> tuple[Batch, list[Prepared]]:
     batch = Batch(ADDRESS)
     prepared: list[Prepared] = []
     for number, planted in enumerate(MUTANTS.values()):
-        with forced(elementwise=planted.family):
+        with forced(SEVERAL, elementwise=planted.family):
             prepared += collect([planted.call], batch, first=number)
     for text, planted in zip(batch.texts, MUTANTS.values(), strict=True):
         batch.edit[text] = text.replace(planted.old, planted.new)
@@ -184,7 +186,7 @@ def mutant(name: str) -> None:
     """A planted bug; it has to be found by the sanitizer or by its result."""
     batch, prepared = mutants()
     try:
-        with running(batch), forced(elementwise=MUTANTS[name].family):
+        with running(batch), forced(SEVERAL, elementwise=MUTANTS[name].family):
             check(prepared[list(MUTANTS).index(name)])
     except AssertionError as problem:
         sys.stderr.write(f"wrong result: {problem}")
