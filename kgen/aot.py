@@ -10,10 +10,11 @@ from kgen import pipeline
 from kgen.codegen.kernels import Module
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error, shown
-from kgen.header import command_line, extents_text
+from kgen.header import command_line, extents_text, header
 from kgen.launcher.any_layout import any_layout_launcher
 from kgen.launcher.classes import extent_classes, kernels_of
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
+from kgen.launcher.header import header_text
 from kgen.launcher.shaped import shaped_launcher
 from kgen.launcher.text import launcher_text
 from kgen.lowering import Covered, Lowered
@@ -43,6 +44,14 @@ def aot_module(program: Program, base: str, options: Options, spec: CompileSpec)
     kernels = Covered(lowered.specialised, kernels_of(classes), lowered.chosen)
     module = pipeline.source(program, kernels if len(classes) > 1 else lowered, base, options, command)
     return _with(module, shaped_launcher(base, classes, module.entries))
+
+
+def aot_header(program: Program, base: str, options: Options, spec: CompileSpec) -> str:
+    """The C header of :func:`aot_module`'s launcher."""
+    lowered, explicit = aot_lower(program, spec)
+    command = command_line(program, base, options, explicit)
+    banner = header(program, lowered.specialised.graph, options, [*command, "--emit", "cu,h"], ())
+    return header_text(base, lowered, banner)
 
 
 def _with(module: Module, launcher: AnyLayoutLauncher | ShapedLauncher) -> Module:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgen.options import Options
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
-_KINDS = ("cu", *_STAGES, "ptx", "cubin")
+_KINDS = ("cu", "h", *_STAGES, "ptx", "cubin")
 _LAYOUTS = ("any", "contiguous", "strided")
 
 
@@ -94,6 +94,7 @@ def _made(
     kinds: list[str], compiled: Compiled, base: str, flags: Options, say: Callable[[str], None]
 ) -> dict[str, str | bytes]:
     """The content of each kind."""
+    from kgen.aot import aot_header
     from kgen.cli.stages import STAGES
     from kgen.runtime.backend import compile_for
 
@@ -101,6 +102,8 @@ def _made(
     for kind in kinds:
         if kind == "cu":
             made[kind] = compiled.module.text
+        elif kind == "h":
+            made[kind] = aot_header(compiled.program, base, flags, compiled.spec)
         elif kind in STAGES:
             made[kind] = STAGES[kind](compiled)
         else:

@@ -16,6 +16,11 @@ from kgen.partition.step import Step
 from kgen.records import dataclass
 
 
+def dtype_rows() -> list[tuple[str, int, int]]:
+    """The name, the DLPack code and the bits of each dtype."""
+    return [(dtype_constant(t).removeprefix("KGEN_"), t.dlpack, t.bits) for t in DTYPES]
+
+
 @dataclass(frozen=True)
 class Member:
     """A member of the kernels' arguments, and its value in C."""
@@ -79,8 +84,7 @@ class Launcher:
 
     @property
     def dtypes(self) -> list[tuple[str, int, int]]:
-        """The name, the DLPack code and the bits of each dtype."""
-        return [(dtype_constant(t).removeprefix("KGEN_"), t.dlpack, t.bits) for t in DTYPES]
+        return dtype_rows()
 
     @property
     def accesses(self) -> int:

@@ -35,10 +35,8 @@ class ArrayParameter:
         return self.of.role != "input"
 
     @property
-    def comment(self) -> str:
-        """What a header says of it."""
-        what = {"input": "read", "inout": "updated in place", "output": "written"}[self.of.role]
-        return f"{self.of.name}_array: {self.of.dtype}, {what}"
+    def use(self) -> str:
+        return {"input": "read", "inout": "updated in place", "output": "written"}[self.of.role]
 
 
 @dataclass(frozen=True)
