@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen import pipeline
 from kgen.codegen.kernels import Module
+from kgen.codegen.names import comment
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error, shown
-from kgen.header import command_line, extents_text, header
+from kgen.header import command_line, extents_text, origin_lines
 from kgen.launcher.any_layout import any_layout_launcher
 from kgen.launcher.classes import extent_classes, kernels_of
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
+from kgen.launcher.dispatch import dispatch_text, set_name
 from kgen.launcher.header import header_text
+from kgen.launcher.interface import Interface
 from kgen.launcher.shaped import shaped_launcher
 from kgen.launcher.text import launcher_text
 from kgen.lowering import Covered, Lowered
@@ -46,12 +49,53 @@ def aot_module(program: Program, base: str, options: Options, spec: CompileSpec)
     return _with(module, shaped_launcher(base, classes, module.entries))
 
 
-def aot_header(program: Program, base: str, options: Options, spec: CompileSpec) -> str:
-    """The C header of :func:`aot_module`'s launcher."""
-    lowered, explicit = aot_lower(program, spec)
-    command = command_line(program, base, options, explicit)
-    banner = header(program, lowered.specialised.graph, options, [*command, "--emit", "cu,h"], ())
-    return header_text(base, lowered, banner)
+def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> Module:
+    """One file for several sets of dtypes.  ``specs``: by the text of each set, as ``--dtypes`` has it.
+
+    Raises :class:`~kgen.KgenError`: as :func:`aot_module`, and ``bad-option`` for a set that is given twice.
+    """
+    names = _set_names(program, base, specs)
+    made = [aot_module(program, name, options, spec) for name, spec in names.items()]
+    first = next(iter(specs.values()))
+    graph = aot_lower(program, first)[0].specialised.graph
+    lines = [*origin_lines(program, _sets_command(program, base, options, specs)), ""]
+    lines.append(f"Dtypes: {'; '.join(specs)}. The text of each follows, then functions that take arrays of any.")
+    banner = "".join(f"// {comment(line)}".rstrip() + "\n" for line in lines)
+    texts = "\n".join(m.text for m in made)
+    text = f"{banner}\n{texts}{dispatch_text(base, list(names), Interface.of(base, graph))}"
+    return Module(text, tuple(e for m in made for e in m.entries), made[0].lints)
+
+
+def _set_names(program: Program, base: str, specs: Mapping[str, CompileSpec]) -> dict[str, CompileSpec]:
+    """The name of each set's launcher, and its spec."""
+    found: dict[str, CompileSpec] = {}
+    for text, spec in specs.items():
+        arguments = spec.operands(program).arguments.items()
+        name = set_name(base, {n: a.dtype for n, a in arguments if isinstance(a, ArrayOperand)})
+        if name in found:
+            raise error("bad-option", f"--dtypes has `{text.strip()}` twice", "give each set once")
+        found[name] = spec
+    return found
+
+
+def _sets_command(
+    program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec], *more: str
+) -> list[str]:
+    """The command that makes a file of several sets."""
+    first = replace(next(iter(specs.values())), dtypes=None)
+    return [*command_line(program, base, options, first), "--dtypes", "; ".join(specs), *more]
+
+
+def aot_header(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> str:
+    """The C header of a file for these sets of dtypes, of which there may be one."""
+    lowered, explicit = aot_lower(program, next(iter(specs.values())))
+    if len(specs) == 1:
+        command = [*command_line(program, base, options, explicit), "--emit", "cu,h"]
+        sets = {base: lowered}
+    else:
+        command = _sets_command(program, base, options, specs, "--emit", "cu,h")
+        sets = {name: aot_lower(program, spec)[0] for name, spec in _set_names(program, base, specs).items()}
+    return header_text(base, sets, origin_lines(program, command))
 
 
 def _with(module: Module, launcher: AnyLayoutLauncher | ShapedLauncher) -> Module:

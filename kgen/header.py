@@ -21,14 +21,18 @@ def header(
     program: Program, kernel: Graph, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
     """Lines for the file's first comment.  ``command`` is the argv that makes it again; ``chosen`` the decisions."""
-    origin = "the text below" if _is_text(program) else program.source.name
-    lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
-    lines += [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
-    lines += ["", *_signature(kernel)]
+    lines = [*origin_lines(program, command), "", *_signature(kernel)]
     lines += ["", *chosen]
     if any(op.dtype.kind >= Kind.FLOAT for op in kernel.ops):
         lines.append(_floating_point(options))
     return tuple(lines)
+
+
+def origin_lines(program: Program, command: Sequence[str]) -> list[str]:
+    """What a file is made from: the command and the program."""
+    origin = "the text below" if _is_text(program) else program.source.name
+    lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
+    return lines + [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
 
 
 def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,6 +34,7 @@ _LAYOUTS = ("any", "contiguous", "strided")
     help="the file to write, named as it stands; several kinds have suffixes of their own [default: standard output]",
 )
 @options.layout_options
+@click.option("--dtypes", metavar='"f16; bf16; f32"', help="sets of dtypes, each as --dtype takes it, for one file")
 @options.per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")
 @click.option(
     "--layout", type=click.Choice(_LAYOUTS), help="layouts that the kernels cover, without --shape [default: any]"
@@ -57,11 +58,11 @@ _LAYOUTS = ("any", "contiguous", "strided")
 def command(
     file: str | None, text: str | None, out: str | None, dtype_text: str | None, shape_text: str | None,
     strides_text: str | None, scalar_text: str | None, layout: str | None, rank: int | None, emit: str | None,
-    after: str | None,
+    after: str | None, dtypes: str | None,
     arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
-    from kgen.aot import aot_module
+    from kgen.aot import aot_header, aot_module, aot_sets
     from kgen.cli.stages import Compiled
     from kgen.compile_spec import CompileSpec
 
@@ -69,16 +70,20 @@ def command(
     kinds = _kinds(emit or ("cu" if after is None else "ir"), after)
     if shape_text is not None and not (layout is None and rank is None):
         raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
-    dtypes, scalars = options.parse_dtypes(dtype_text), options.parse_scalars(scalar_text, program)
+    scalars = options.parse_scalars(scalar_text, program)
     shapes = options.parse_shapes(shape_text, program, scalars)
     strides = options.parse_strides(strides_text, program, shapes)
     flags = options.options_of(fmad, fast)
     with terminal.working(f"compiling {base}", quiet=as_json) as say:
-        spec = CompileSpec(dtypes, shapes or {}, strides, scalars, layout or "any", 4 if rank is None else rank, arch)
-        module = aot_module(program, base, flags, spec)
+        rest = (shapes or {}, strides, scalars, layout or "any", 4 if rank is None else rank, arch)
+        specs = {name: CompileSpec(given, *rest) for name, given in _sets(dtype_text, dtypes, kinds).items()}
+        spec = next(iter(specs.values()))
+        module = aot_sets(program, base, flags, specs) if dtypes else aot_module(program, base, flags, spec)
         places = _places(kinds, arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
         made = _made(kinds, Compiled(program, spec, module, after), base, flags, say)
+        if "h" in kinds:
+            made["h"] = aot_header(program, base, flags, specs)
     written = _deliver(made, places)
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
@@ -94,7 +99,6 @@ def _made(
     kinds: list[str], compiled: Compiled, base: str, flags: Options, say: Callable[[str], None]
 ) -> dict[str, str | bytes]:
     """The content of each kind."""
-    from kgen.aot import aot_header
     from kgen.cli.stages import STAGES
     from kgen.runtime.backend import compile_for
 
@@ -103,13 +107,28 @@ def _made(
         if kind == "cu":
             made[kind] = compiled.module.text
         elif kind == "h":
-            made[kind] = aot_header(compiled.program, base, flags, compiled.spec)
+            made[kind] = ""  # the caller's
         elif kind in STAGES:
             made[kind] = STAGES[kind](compiled)
         else:
             say(f"compiling {base} to {kind}")
             made[kind] = compile_for(compiled.module.text, base, flags, kind, compiled.spec.arch)
     return made
+
+
+def _sets(dtype: str | None, dtypes: str | None, kinds: list[str]) -> dict[str, Any]:
+    """The dtypes of each set of ``--dtypes``, by its text, or those of ``--dtype``."""
+    if dtypes is None:
+        return {"": options.parse_dtypes(dtype)}
+    if dtype is not None:
+        raise error("bad-option", "--dtype says nothing beside --dtypes", "leave one of them out")
+    if not set(kinds) <= {"cu", "h"}:
+        raise error("bad-option", f"--dtypes is for --emit cu,h, and not {', '.join(kinds)}", "leave --dtypes out")
+    sets = ["".join(part.split()) for part in dtypes.split(";")]
+    if not all(sets) or len(set(sets)) < len(sets):
+        what = "has a set twice" if all(sets) else "has an empty set"
+        raise error("bad-option", f"--dtypes {what}", 'sets are separated by `;`: --dtypes "f16; bf16; x=f32,y=f16"')
+    return {text: options.parse_dtypes(text) for text in sets}
 
 
 def _kinds(emit: str, after: str | None) -> list[str]:

@@ -117,10 +117,7 @@ class Launcher:
     @property
     def sized(self) -> list[str]:
         """The parameters of the function for the size of the workspace."""
-        arrays = self.interface.array_declarations
-        if not self.has_workspace:
-            arrays = [f"{d.rpartition(' ')[0]} /* {d.rpartition(' ')[2]} */" for d in arrays]
-        return [*arrays, "size_t* bytes"]
+        return [*self.interface.array_declarations, "size_t* bytes"]
 
     @cached_property
     def members(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.templates import environment
@@ -13,39 +13,57 @@ from kgen.records import dataclass
 
 
 @dataclass(frozen=True)
-class HeaderContext:
-    """What the template sees.  ``documented``: lines about each parameter."""
+class Functions:
+    """The three functions of one launcher.  ``documented``: lines about each parameter."""
 
     base: str
-    banner: tuple[str, ...]
     documented: tuple[str, ...]
     parameters: tuple[str, ...]
     sized: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HeaderContext:
+    """What the template sees.  ``functions``: of the file's launchers."""
+
+    base: str
+    banner: tuple[str, ...]
+    functions: tuple[Functions, ...]
 
     @property
     def dtypes(self) -> list[tuple[str, int, int]]:
         return dtype_rows()
 
 
-def header_text(base: str, lowered: Lowered | Covered, banner: Sequence[str]) -> str:
-    """``banner``: the lines of the first comment."""
-    interface = Interface.of(base, lowered.specialised.graph)
-    stream = "struct CUstream_st* stream"
-    made = HeaderContext(
-        base,
-        tuple(names.comment(line).replace("*/", "* /").replace("/*", "/ *") for line in banner),
-        tuple(_documented(interface, lowered)),
-        (*interface.declarations, stream),
-        (*interface.array_declarations, "size_t* bytes"),
+def header_text(base: str, sets: Mapping[str, Lowered | Covered], banner: Sequence[str]) -> str:
+    """``sets``: what each set of dtypes is lowered to, by the name of its launcher.  ``banner``: the first comment."""
+    bases = sets if len(sets) == 1 else {base: next(iter(sets.values())), **sets}
+    functions = [_functions(name, list(sets.values()) if name == base else [one]) for name, one in bases.items()]
+    lines = (names.comment(line).replace("*/", "* /").replace("/*", "/ *") for line in banner)
+    return (
+        environment().get_template("launcher/header.h.j2").render(m=HeaderContext(base, tuple(lines), tuple(functions)))
     )
-    return environment().get_template("launcher/header.h.j2").render(m=made)
 
 
-def _documented(interface: Interface, lowered: Lowered | Covered) -> Iterator[str]:
-    for array in interface.arrays:
-        yield f"{array.argument}: {array.of.dtype}, {_shape(array, lowered)}, {array.use}"
-    for scalar in interface.scalars:
-        yield f"{', '.join(scalar.arguments)}: {scalar.of.dtype}"
+def _functions(base: str, sets: Sequence[Lowered | Covered]) -> Functions:
+    interfaces = [Interface.of(base, one.specialised.graph) for one in sets]
+    first = interfaces[0]
+    return Functions(
+        base,
+        tuple(_documented(interfaces, sets[0])),
+        (*first.declarations, "struct CUstream_st* stream"),
+        (*first.array_declarations, "size_t* bytes"),
+    )
+
+
+def _documented(interfaces: Sequence[Interface], lowered: Lowered | Covered) -> Iterator[str]:
+    """``interfaces``: of all sets, which differ in dtypes."""
+    for several in zip(*(i.arrays for i in interfaces), strict=True):
+        array = several[0]
+        dtypes = " or ".join(dict.fromkeys(a.of.dtype.name for a in several))
+        yield f"{array.argument}: {dtypes}, {_shape(array, lowered)}, {array.use}"
+    for of in zip(*(i.scalars for i in interfaces), strict=True):
+        yield f"{', '.join(of[0].arguments)}: {' or '.join(dict.fromkeys(s.of.dtype.name for s in of))}"
 
 
 def _shape(array: ArrayParameter, lowered: Lowered | Covered) -> str:

@@ -106,7 +106,11 @@ class Host:
 
 def host(text: str, spec: CompileSpec, folder: Path, base: str = "program", sanitize: str | None = None) -> Host:
     """The launcher of the file that ``kgen compile`` writes."""
-    module = aot_module(pipeline.load(text), base, Options(fmad=False), spec)
+    return loaded(aot_module(pipeline.load(text), base, Options(fmad=False), spec), folder, base, sanitize)
+
+
+def loaded(module: Module, folder: Path, base: str, sanitize: str | None = None) -> Host:
+    """A file's text, compiled and loaded."""
     names = [entry.name for entry in module.entries]
     recipe = build.recipe(module.text, names, name=f"{base}.cu", sanitize=sanitize)
     flags = (*recipe.flags, "-O0", "-D__CUDACC__", f"-I{INCLUDE}", "-fvisibility=default")

@@ -33,7 +33,7 @@ COMPILERS = [
 
 def text(name: str) -> str:
     program = pipeline.load((EXAMPLES / f"{name}.k").read_text(encoding="utf-8"), f"{name}.k")
-    return aot_header(program, name, Options(), SPECS[name])
+    return aot_header(program, name, Options(), {"": SPECS[name]})
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
@@ -81,5 +81,5 @@ def test_every_parameter_is_documented() -> None:
 
 def test_comments_of_programs_end_no_comment() -> None:
     program = pipeline.load("# a */ b /* c\nout = a + 1")
-    found = aot_header(program, "k", Options(), CompileSpec("f32"))
+    found = aot_header(program, "k", Options(), {"": CompileSpec("f32")})
     assert "# a * / b / * c" in found
