@@ -685,14 +685,20 @@ extern "C" int adam_launch(const kgen_array* g_array,
     return status;
 }
 
-extern "C" int adam_workspace_size(const kgen_array* /* g_array */,
-                                   const kgen_array* /* p_array */,
-                                   const kgen_array* /* m_array */,
-                                   const kgen_array* /* v_array */,
+extern "C" int adam_workspace_size(const kgen_array* g_array,
+                                   const kgen_array* p_array,
+                                   const kgen_array* m_array,
+                                   const kgen_array* v_array,
                                    size_t* bytes)
 {
+    using namespace kgen_adam;
+    const kgen_array* const given[] = {g_array, p_array, m_array, v_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* adam_error_string(int status)

@@ -690,14 +690,20 @@ extern "C" int adam_bf16_gradient_launch(const kgen_array* g_array,
     return status;
 }
 
-extern "C" int adam_bf16_gradient_workspace_size(const kgen_array* /* g_array */,
-                                                 const kgen_array* /* p_array */,
-                                                 const kgen_array* /* m_array */,
-                                                 const kgen_array* /* v_array */,
+extern "C" int adam_bf16_gradient_workspace_size(const kgen_array* g_array,
+                                                 const kgen_array* p_array,
+                                                 const kgen_array* m_array,
+                                                 const kgen_array* v_array,
                                                  size_t* bytes)
 {
+    using namespace kgen_adam_bf16_gradient;
+    const kgen_array* const given[] = {g_array, p_array, m_array, v_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* adam_bf16_gradient_error_string(int status)

@@ -534,13 +534,19 @@ extern "C" int argmax_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int argmax_workspace_size(const kgen_array* /* x_array */,
-                                     const kgen_array* /* at_array */,
-                                     const kgen_array* /* top_array */,
+extern "C" int argmax_workspace_size(const kgen_array* x_array,
+                                     const kgen_array* at_array,
+                                     const kgen_array* top_array,
                                      size_t* bytes)
 {
+    using namespace kgen_argmax;
+    const kgen_array* const given[] = {x_array, at_array, top_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* argmax_error_string(int status)

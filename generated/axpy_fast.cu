@@ -599,13 +599,19 @@ extern "C" int axpy_fast_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int axpy_fast_workspace_size(const kgen_array* /* x_array */,
-                                        const kgen_array* /* y_array */,
-                                        const kgen_array* /* out_array */,
+extern "C" int axpy_fast_workspace_size(const kgen_array* x_array,
+                                        const kgen_array* y_array,
+                                        const kgen_array* out_array,
                                         size_t* bytes)
 {
+    using namespace kgen_axpy_fast;
+    const kgen_array* const given[] = {x_array, y_array, out_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* axpy_fast_error_string(int status)

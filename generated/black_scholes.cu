@@ -665,15 +665,21 @@ extern "C" int black_scholes_launch(const kgen_array* spot_array,
     return status;
 }
 
-extern "C" int black_scholes_workspace_size(const kgen_array* /* spot_array */,
-                                            const kgen_array* /* strike_array */,
-                                            const kgen_array* /* years_array */,
-                                            const kgen_array* /* call_price_array */,
-                                            const kgen_array* /* put_price_array */,
+extern "C" int black_scholes_workspace_size(const kgen_array* spot_array,
+                                            const kgen_array* strike_array,
+                                            const kgen_array* years_array,
+                                            const kgen_array* call_price_array,
+                                            const kgen_array* put_price_array,
                                             size_t* bytes)
 {
+    using namespace kgen_black_scholes;
+    const kgen_array* const given[] = {spot_array, strike_array, years_array, call_price_array, put_price_array};
+    Array arrays[5];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 5, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* black_scholes_error_string(int status)

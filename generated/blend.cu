@@ -619,14 +619,20 @@ extern "C" int blend_launch(const kgen_array* over_array,
     return status;
 }
 
-extern "C" int blend_workspace_size(const kgen_array* /* over_array */,
-                                    const kgen_array* /* under_array */,
-                                    const kgen_array* /* mask_array */,
-                                    const kgen_array* /* out_array */,
+extern "C" int blend_workspace_size(const kgen_array* over_array,
+                                    const kgen_array* under_array,
+                                    const kgen_array* mask_array,
+                                    const kgen_array* out_array,
                                     size_t* bytes)
 {
+    using namespace kgen_blend;
+    const kgen_array* const given[] = {over_array, under_array, mask_array, out_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* blend_error_string(int status)

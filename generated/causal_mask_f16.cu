@@ -1050,12 +1050,18 @@ extern "C" int causal_mask_f16_launch(const kgen_array* scores_array,
     return status;
 }
 
-extern "C" int causal_mask_f16_workspace_size(const kgen_array* /* scores_array */,
-                                              const kgen_array* /* out_array */,
+extern "C" int causal_mask_f16_workspace_size(const kgen_array* scores_array,
+                                              const kgen_array* out_array,
                                               size_t* bytes)
 {
+    using namespace kgen_causal_mask_f16;
+    const kgen_array* const given[] = {scores_array, out_array};
+    Array arrays[2];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 2, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* causal_mask_f16_error_string(int status)

@@ -493,13 +493,19 @@ extern "C" int cosine_launch(const kgen_array* a_array,
     return status;
 }
 
-extern "C" int cosine_workspace_size(const kgen_array* /* a_array */,
-                                     const kgen_array* /* b_array */,
-                                     const kgen_array* /* y_array */,
+extern "C" int cosine_workspace_size(const kgen_array* a_array,
+                                     const kgen_array* b_array,
+                                     const kgen_array* y_array,
                                      size_t* bytes)
 {
+    using namespace kgen_cosine;
+    const kgen_array* const given[] = {a_array, b_array, y_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* cosine_error_string(int status)

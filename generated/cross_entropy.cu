@@ -660,14 +660,20 @@ extern "C" int cross_entropy_launch(const kgen_array* logits_array,
     return status;
 }
 
-extern "C" int cross_entropy_workspace_size(const kgen_array* /* logits_array */,
-                                            const kgen_array* /* label_array */,
-                                            const kgen_array* /* log_p_array */,
-                                            const kgen_array* /* loss_array */,
+extern "C" int cross_entropy_workspace_size(const kgen_array* logits_array,
+                                            const kgen_array* label_array,
+                                            const kgen_array* log_p_array,
+                                            const kgen_array* loss_array,
                                             size_t* bytes)
 {
+    using namespace kgen_cross_entropy;
+    const kgen_array* const given[] = {logits_array, label_array, log_p_array, loss_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* cross_entropy_error_string(int status)

@@ -595,13 +595,19 @@ extern "C" int dequantize_launch(const kgen_array* q_array,
     return status;
 }
 
-extern "C" int dequantize_workspace_size(const kgen_array* /* q_array */,
-                                         const kgen_array* /* scale_array */,
-                                         const kgen_array* /* out_array */,
+extern "C" int dequantize_workspace_size(const kgen_array* q_array,
+                                         const kgen_array* scale_array,
+                                         const kgen_array* out_array,
                                          size_t* bytes)
 {
+    using namespace kgen_dequantize;
+    const kgen_array* const given[] = {q_array, scale_array, out_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* dequantize_error_string(int status)

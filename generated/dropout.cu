@@ -499,12 +499,18 @@ extern "C" int dropout_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int dropout_workspace_size(const kgen_array* /* x_array */,
-                                      const kgen_array* /* out_array */,
+extern "C" int dropout_workspace_size(const kgen_array* x_array,
+                                      const kgen_array* out_array,
                                       size_t* bytes)
 {
+    using namespace kgen_dropout;
+    const kgen_array* const given[] = {x_array, out_array};
+    Array arrays[2];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 2, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* dropout_error_string(int status)

@@ -579,14 +579,20 @@ extern "C" int fused_add_rmsnorm_gaps_launch(const kgen_array* residual_array,
     return status;
 }
 
-extern "C" int fused_add_rmsnorm_gaps_workspace_size(const kgen_array* /* residual_array */,
-                                                     const kgen_array* /* x_array */,
-                                                     const kgen_array* /* weight_array */,
-                                                     const kgen_array* /* y_array */,
+extern "C" int fused_add_rmsnorm_gaps_workspace_size(const kgen_array* residual_array,
+                                                     const kgen_array* x_array,
+                                                     const kgen_array* weight_array,
+                                                     const kgen_array* y_array,
                                                      size_t* bytes)
 {
+    using namespace kgen_fused_add_rmsnorm_gaps;
+    const kgen_array* const given[] = {residual_array, x_array, weight_array, y_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* fused_add_rmsnorm_gaps_error_string(int status)

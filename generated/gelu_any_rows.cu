@@ -1575,13 +1575,19 @@ extern "C" int gelu_any_rows_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int gelu_any_rows_workspace_size(const kgen_array* /* x_array */,
-                                            const kgen_array* /* bias_array */,
-                                            const kgen_array* /* y_array */,
+extern "C" int gelu_any_rows_workspace_size(const kgen_array* x_array,
+                                            const kgen_array* bias_array,
+                                            const kgen_array* y_array,
                                             size_t* bytes)
 {
+    using namespace kgen_gelu_any_rows;
+    const kgen_array* const given[] = {x_array, bias_array, y_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* gelu_any_rows_error_string(int status)

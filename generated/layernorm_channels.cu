@@ -685,14 +685,20 @@ extern "C" int layernorm_channels_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int layernorm_channels_workspace_size(const kgen_array* /* x_array */,
-                                                 const kgen_array* /* weight_array */,
-                                                 const kgen_array* /* bias_array */,
-                                                 const kgen_array* /* y_array */,
+extern "C" int layernorm_channels_workspace_size(const kgen_array* x_array,
+                                                 const kgen_array* weight_array,
+                                                 const kgen_array* bias_array,
+                                                 const kgen_array* y_array,
                                                  size_t* bytes)
 {
+    using namespace kgen_layernorm_channels;
+    const kgen_array* const given[] = {x_array, weight_array, bias_array, y_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* layernorm_channels_error_string(int status)

@@ -636,13 +636,19 @@ extern "C" int mish_f32_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int mish_f32_workspace_size(const kgen_array* /* x_array */,
-                                       const kgen_array* /* y_array */,
-                                       const kgen_array* /* dy_array */,
+extern "C" int mish_f32_workspace_size(const kgen_array* x_array,
+                                       const kgen_array* y_array,
+                                       const kgen_array* dy_array,
                                        size_t* bytes)
 {
+    using namespace kgen_mish_f32;
+    const kgen_array* const given[] = {x_array, y_array, dy_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* mish_f32_error_string(int status)

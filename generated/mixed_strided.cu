@@ -1029,14 +1029,20 @@ extern "C" int mixed_strided_launch(const kgen_array* a_array,
     return status;
 }
 
-extern "C" int mixed_strided_workspace_size(const kgen_array* /* a_array */,
-                                            const kgen_array* /* b_array */,
-                                            const kgen_array* /* c_array */,
-                                            const kgen_array* /* out_array */,
+extern "C" int mixed_strided_workspace_size(const kgen_array* a_array,
+                                            const kgen_array* b_array,
+                                            const kgen_array* c_array,
+                                            const kgen_array* out_array,
                                             size_t* bytes)
 {
+    using namespace kgen_mixed_strided;
+    const kgen_array* const given[] = {a_array, b_array, c_array, out_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* mixed_strided_error_string(int status)

@@ -492,14 +492,20 @@ extern "C" int normalize_channels_last_launch(const kgen_array* image_array,
     return status;
 }
 
-extern "C" int normalize_channels_last_workspace_size(const kgen_array* /* image_array */,
-                                                      const kgen_array* /* mu_array */,
-                                                      const kgen_array* /* sigma_array */,
-                                                      const kgen_array* /* out_array */,
+extern "C" int normalize_channels_last_workspace_size(const kgen_array* image_array,
+                                                      const kgen_array* mu_array,
+                                                      const kgen_array* sigma_array,
+                                                      const kgen_array* out_array,
                                                       size_t* bytes)
 {
+    using namespace kgen_normalize_channels_last;
+    const kgen_array* const given[] = {image_array, mu_array, sigma_array, out_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* normalize_channels_last_error_string(int status)

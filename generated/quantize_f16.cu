@@ -613,13 +613,19 @@ extern "C" int quantize_f16_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int quantize_f16_workspace_size(const kgen_array* /* x_array */,
-                                           const kgen_array* /* as_int8_array */,
-                                           const kgen_array* /* as_fp8_array */,
+extern "C" int quantize_f16_workspace_size(const kgen_array* x_array,
+                                           const kgen_array* as_int8_array,
+                                           const kgen_array* as_fp8_array,
                                            size_t* bytes)
 {
+    using namespace kgen_quantize_f16;
+    const kgen_array* const given[] = {x_array, as_int8_array, as_fp8_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* quantize_f16_error_string(int status)

@@ -611,13 +611,19 @@ extern "C" int quantize_rows_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int quantize_rows_workspace_size(const kgen_array* /* x_array */,
-                                            const kgen_array* /* scale_array */,
-                                            const kgen_array* /* q_array */,
+extern "C" int quantize_rows_workspace_size(const kgen_array* x_array,
+                                            const kgen_array* scale_array,
+                                            const kgen_array* q_array,
                                             size_t* bytes)
 {
+    using namespace kgen_quantize_rows;
+    const kgen_array* const given[] = {x_array, scale_array, q_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* quantize_rows_error_string(int status)

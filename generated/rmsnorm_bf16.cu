@@ -555,13 +555,19 @@ extern "C" int rmsnorm_bf16_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int rmsnorm_bf16_workspace_size(const kgen_array* /* x_array */,
-                                           const kgen_array* /* weight_array */,
-                                           const kgen_array* /* y_array */,
+extern "C" int rmsnorm_bf16_workspace_size(const kgen_array* x_array,
+                                           const kgen_array* weight_array,
+                                           const kgen_array* y_array,
                                            size_t* bytes)
 {
+    using namespace kgen_rmsnorm_bf16;
+    const kgen_array* const given[] = {x_array, weight_array, y_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* rmsnorm_bf16_error_string(int status)

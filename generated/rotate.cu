@@ -595,13 +595,19 @@ extern "C" int rotate_launch(const kgen_array* z_array,
     return status;
 }
 
-extern "C" int rotate_workspace_size(const kgen_array* /* z_array */,
-                                     const kgen_array* /* theta_array */,
-                                     const kgen_array* /* out_array */,
+extern "C" int rotate_workspace_size(const kgen_array* z_array,
+                                     const kgen_array* theta_array,
+                                     const kgen_array* out_array,
                                      size_t* bytes)
 {
+    using namespace kgen_rotate;
+    const kgen_array* const given[] = {z_array, theta_array, out_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* rotate_error_string(int status)

@@ -599,13 +599,19 @@ extern "C" int sincos_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int sincos_workspace_size(const kgen_array* /* x_array */,
-                                     const kgen_array* /* s_array */,
-                                     const kgen_array* /* c_array */,
+extern "C" int sincos_workspace_size(const kgen_array* x_array,
+                                     const kgen_array* s_array,
+                                     const kgen_array* c_array,
                                      size_t* bytes)
 {
+    using namespace kgen_sincos;
+    const kgen_array* const given[] = {x_array, s_array, c_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* sincos_error_string(int status)

@@ -645,12 +645,18 @@ extern "C" int softmax_odd_launch(const kgen_array* x_array,
     return status;
 }
 
-extern "C" int softmax_odd_workspace_size(const kgen_array* /* x_array */,
-                                          const kgen_array* /* y_array */,
+extern "C" int softmax_odd_workspace_size(const kgen_array* x_array,
+                                          const kgen_array* y_array,
                                           size_t* bytes)
 {
+    using namespace kgen_softmax_odd;
+    const kgen_array* const given[] = {x_array, y_array};
+    Array arrays[2];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 2, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* softmax_odd_error_string(int status)

@@ -629,13 +629,19 @@ extern "C" int swiglu_f16_launch(const kgen_array* gate_array,
     return status;
 }
 
-extern "C" int swiglu_f16_workspace_size(const kgen_array* /* gate_array */,
-                                         const kgen_array* /* up_array */,
-                                         const kgen_array* /* out_array */,
+extern "C" int swiglu_f16_workspace_size(const kgen_array* gate_array,
+                                         const kgen_array* up_array,
+                                         const kgen_array* out_array,
                                          size_t* bytes)
 {
+    using namespace kgen_swiglu_f16;
+    const kgen_array* const given[] = {gate_array, up_array, out_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
     *bytes = 0;
-    return KGEN_SUCCESS;
+    return status;
 }
 
 extern "C" const char* swiglu_f16_error_string(int status)

@@ -49,6 +49,14 @@ def aot_module(program: Program, base: str, options: Options, spec: CompileSpec)
     return _with(module, shaped_launcher(base, classes, module.entries))
 
 
+def with_launcher(module: Module, base: str, lowered: Lowered, operands: Operands) -> Module:
+    """The file of one lowering, which knows all extents, with its launcher; without where arrays are not aligned."""
+    classes = extent_classes(lowered, operands)
+    if kernels_of(classes) != lowered.variants:
+        return module
+    return _with(module, shaped_launcher(base, classes, module.entries))
+
+
 def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> Module:
     """One file for several sets of dtypes.  ``specs``: by the text of each set, as ``--dtypes`` has it.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from kgen.aot import with_launcher
 from kgen.call.arguments import ArrayValue, Value, bind, describe, operands_of
 from kgen.call.engine import Engine
 from kgen.call.outputs import given_outputs
@@ -42,12 +43,13 @@ def meta(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: S
 
 
 def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, arch: str | None) -> str:
-    """The ``.cu`` text for these arrays."""
+    """The ``.cu`` text for these arrays; with a launcher, which takes aligned arrays, if it is for such."""
     operands = operands_of(_values(engine, args, named), (), shape, partial(_address, engine))
     lowered = engine.lowering(operands, target_for(arch))
     spec = _compile_spec(lowered, arch).with_explicit_dtypes(engine.program, operands.types)
     command = command_line(engine.program, engine.name, engine.options, spec)
-    return engine.module(lowered, command, _alignment_notes(lowered)).text
+    module = engine.module(lowered, command, _alignment_notes(lowered))
+    return with_launcher(module, engine.name, lowered, operands).text
 
 
 def explain(

@@ -81,11 +81,12 @@ def schedule(made: Compiled) -> str:
 
 def _schedules(made: Compiled) -> Iterator[dict[str, Any]]:
     lowered, _ = aot_lower(made.program, made.spec)
-    for number, entry in enumerate(made.module.entries):
+    for entry in made.module.entries:
         facts: dict[str, Any] = {"kernel": entry.name, "step": entry.step + 1}
         if isinstance(lowered, Lowered):
-            step = lowered.steps[number]
-            facts["reasons"] = list(step.reasons)
+            step = lowered.steps[entry.step]
+            if entry.schedule == step.schedule:  # others are for other extents than those that were assumed
+                facts["reasons"] = list(step.reasons)
             if not lowered.sizes.assumed:
                 facts["space"] = list(step.placed.space.shape)
                 facts["launch"] = {"grid": list(step.launch.grid), "block": list(step.launch.block), "n": step.launch.n}

@@ -25,21 +25,22 @@ def ahead(text: str, dtype: str, arch: str | None = None, **shapes: tuple[int | 
     return aot_module(load(text), "k", Options(), CompileSpec(dtype, shapes, arch=arch)).text
 
 
-def below_banner(text: str) -> str:
-    return re.sub(r"\A(//.*\n)+", "", text)
+def first_kernel(text: str) -> str:
+    """The first kernel of a file."""
+    return text.partition('extern "C" __global__')[2].partition("\n}\n")[0]
 
 
 @pytest.mark.parametrize("arch", [None, "sm_90"])
 @pytest.mark.parametrize("width", [1, 3, 8, 100, 256, 1001, 4096, 8192, 32768, 50257, 131072])
 @pytest.mark.parametrize(("text", "dtype"), [(SOFTMAX, "bf16"), (LAYERNORM, "bf16"), (SOFTMAX, "f32")])
 def test_any_number_of_rows(text: str, dtype: str, width: int, arch: str | None) -> None:
-    """Of any rank, in the same text; which says nothing of a number of rows that nobody stated."""
+    """Of any rank, by the same kernel first; the text says nothing of a number of rows that nobody stated."""
     rows = min(1_000_003, (1 << 25) // width | 1)  # so few bytes that L2 may keep the results
     weights: dict[str, Any] = {"w": (width,), "b": (width,)} if text is LAYERNORM else {}
     wanted = ahead(text, dtype, arch, x=(rows, width), **weights)
     for shape in ((None, width), (3, None, width)):
         found = ahead(text, dtype, arch, x=shape, **weights)
-        assert below_banner(found) == below_banner(wanted)
+        assert first_kernel(found) == first_kernel(wanted)
         assert not any(str(n) in line for n in ASSUMED_EXTENTS for line in found.splitlines() if "Chosen" in line)
 
 
@@ -49,7 +50,8 @@ def test_explained(shape: tuple[int | None, ...], arch: str | None) -> None:
     """What is explained is what is compiled."""
     found = aot_explain(load(SOFTMAX), "k", CompileSpec("bf16", {"x": shape}, arch=arch))
     text = ahead(SOFTMAX, "bf16", arch, x=shape)
-    assert re.findall(r"^k_(reduce_\w+)\(", text, re.MULTILINE) == [step.kernel for step in found.steps]
+    kernels = re.findall(r"^k_(reduce_\w+)\(", text, re.MULTILINE)  # further ones are for other extents
+    assert kernels[: len(found.steps)] == [step.kernel for step in found.steps]
     assert len(found.assumed) == (None in shape)
 
 
