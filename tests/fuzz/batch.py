@@ -76,7 +76,10 @@ def nameless(text: str, name: str) -> str:
 
 
 def joined(texts: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """One text: the headers first, then each program, in namespaces with numbers, as several may have one name."""
+    """One text: the headers first, then each program without its launcher, in namespaces with numbers, as several may
+    have one name.
+    """
+    texts = [(text.partition("\n// --- Host code")[0], kernels) for text, kernels in texts]
     headers = dict.fromkeys(h for text, _ in texts for h in _INCLUDE.findall(text))
     parts = [*headers]
     for number, (text, kernels) in enumerate(texts):
