@@ -27,7 +27,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import family_times
-from benchmarks.random_peers import arrays_of, compile_ahead, compiled, same
+from benchmarks.random_peers import arrays_of, compile_ahead, compiled, same, translated
 from benchmarks.random_programs import KINDS, RandomProgram, program
 
 RESULTS = Path(__file__).parent / "results"
@@ -66,15 +66,16 @@ def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | st
     """The row of a program, or why there is none."""
     import kgen
 
-    function = compiled(torch, one, mode)
-    if isinstance(function, str):
-        return function
+    plain = translated(one)
+    if isinstance(plain, str):
+        return plain
+    function = compiled(torch, plain, mode)
     arrays = arrays_of(torch, one)
     kernel = kgen.jit(one.text, name="random")
     got, want = kernel(**arrays), function(*arrays.values())
     got = got if isinstance(got, tuple) else (got,)
-    if not all(same(torch, g, w) for g, w in zip(got, want, strict=True)):
-        return "WRONG"
+    if not _agree(torch, got, want):
+        return "torch.compile is not PyTorch" if _agree(torch, got, plain(*arrays.values())) else "WRONG"
     if {w.untyped_storage().data_ptr() for w in want} & {a.untyped_storage().data_ptr() for a in arrays.values()}:
         return "PyTorch gives an input back"
     total = one.bytes + sum(g.numel() * g.element_size() for g in got)
@@ -87,6 +88,10 @@ def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | st
     kernels = " ".join(step.kernel for step in kernel.explain(**arrays).steps)
     times = {name: median(values) for name, values in taken.items()}
     return Row(one.seed, one.kind, one.layout, str(one), kernels, total, times["kgen"], times["compile"])
+
+
+def _agree(torch: Any, got: tuple[Any, ...], want: tuple[Any, ...]) -> bool:
+    return all(same(torch, g, w) for g, w in zip(got, want, strict=True))
 
 
 def beside_compile(torch: Any, options: argparse.Namespace) -> None:

@@ -5,13 +5,15 @@ Where PyTorch has no op of that meaning, there is no function (:class:`Inexpress
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kgen import pipeline
-from kgen.dtypes import BY_NAME, DType
-from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Reduction, Shape, from_bits
+from kgen.argument_types import ScalarArg, WeakArg
+from kgen.dtypes import BY_NAME, DType, Kind
+from kgen.ir.graph import CastMode, Dim, Graph, IndexMap, Op, Reduction, Shape, from_bits
 from kgen.operands import ArrayOperand, Operands
+from kgen.program import Program
 
 #: Elementwise ops as Python expressions over their arguments.
 _ROWS = {
@@ -20,6 +22,7 @@ _ROWS = {
     "mul_rn": "{0} * {1}", "floordiv": "torch.div({0}, {1}, rounding_mode='floor')", "mod": "torch.remainder({0}, {1})",
     "min": "torch.minimum({0}, {1})", "max": "torch.maximum({0}, {1})", "pow": "torch.pow({0}, {1})",
     "and": "{0} & {1}", "or": "{0} | {1}", "xor": "{0} ^ {1}", "not": "~{0}",
+    "real": "torch.real({0})", "imag": "torch.imag({0})", "complex": "torch.complex({0}, {1})",
     "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}",
     "ne": "{0} != {1}", "where": "torch.where({0}, {1}, {2})",
     "normcdf": "torch.special.ndtr({0})", "normcdfinv": "torch.special.ndtri({0})", "erfcx": "torch.special.erfcx({0})",
@@ -45,7 +48,10 @@ _REDUCTIONS = {
     "count_nonzero": "torch.sum({0} != 0, {1}, keepdim={2})",
     "norm": "torch.linalg.vector_norm({0}, dim={1}, keepdim={2})",
     "logsumexp": "torch.logsumexp({0}, {1}, keepdim={2})",
+    "argmin": "torch.argmin({0}, {1[0]}, keepdim={2})", "argmax": "torch.argmax({0}, {1[0]}, keepdim={2})",
+    "prod": "torch.prod({0}, {1[0]}, keepdim={2})",
 }  # fmt: skip
+_OF_ONE_AXIS = ("argmin", "argmax", "prod")  # in PyTorch
 
 
 class Inexpressible(Exception):
@@ -53,12 +59,17 @@ class Inexpressible(Exception):
 
 
 def function(text: str, operands: Mapping[str, ArrayOperand]) -> Callable[..., Any]:
-    """The program as a function of its inputs in order.  Raises :class:`Inexpressible`."""
+    """The program as a function of ``operands`` in their order; params have their defaults.
+
+    Raises :class:`Inexpressible`.
+    """
     import torch
 
-    kernel = pipeline.ir_after(pipeline.load(text), Operands(dict(operands), {}), "check")
+    program = pipeline.load(text)
+    scalars = {p.name: WeakArg(Kind.FLOAT) if p.dtype is None else ScalarArg(p.dtype) for p in program.parameters}
+    kernel = pipeline.ir_after(program, Operands({**operands, **scalars}, {}), "check")
     known: dict[str, Any] = {"torch": torch}
-    exec(source(kernel), known)
+    exec(source(program, kernel, list(operands)), known)
     found: Callable[..., Any] = known["program"]
     return found
 
@@ -67,12 +78,13 @@ def operand(dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> Arr
     return ArrayOperand(BY_NAME[dtype], shape, strides, 16)
 
 
-def source(kernel: Graph) -> str:
+def source(program: Program, kernel: Graph, inputs: Sequence[str]) -> str:
     """The text of the function.  Raises :class:`Inexpressible`."""
-    inputs = [o.name for o in kernel.operands if o.role == "input"]
-    if kernel.scalars or len(inputs) + sum(o.role == "output" for o in kernel.operands) < len(kernel.operands):
-        raise Inexpressible("params or updates")
+    if len(inputs) + sum(o.role == "output" for o in kernel.operands) < len(kernel.operands):
+        raise Inexpressible("updates")
+    defaults = {p.name: p.default for p in program.parameters}
     lines = [f"def program({', '.join(f'{n}_' for n in inputs)}):"]
+    lines += [f"    s{n} = {_number(kernel, repr(defaults[s.name]), s.dtype)}" for n, s in enumerate(kernel.scalars)]
     stored: dict[int, str] = {}
     for number, op in enumerate(kernel.ops):
         values = [f"v{i}" for i in op.args]
@@ -85,19 +97,47 @@ def source(kernel: Graph) -> str:
     return "\n".join([*lines, f"    return ({results},)", ""])
 
 
+def _extent(kernel: Graph, dim: Dim) -> str:
+    """The extent of a dimension, as an expression."""
+    found = ((o.name, o.shape.index(dim)) for o in kernel.operands if o.role == "input" and dim in o.shape)
+    return "1" if dim == 1 else next(f"{name}_.shape[{axis}]" for name, axis in found)
+
+
+def _number(kernel: Graph, value: str, dtype: DType) -> str:
+    """A tensor without axes, where the first input is."""
+    first = next(o.name for o in kernel.operands if o.role == "input")
+    return f"torch.full((), {value}, dtype={_dtype(dtype)}, device={first}_.device)"
+
+
+def _coordinates(kernel: Graph, op: Op, axis: int) -> str:
+    """The coordinates along an axis that is counted from the right."""
+    extents = [_extent(kernel, dim) for dim in op.shape]
+    first = next(o.name for o in kernel.operands if o.role == "input")
+    along = f"torch.arange({extents[axis]}, dtype={_dtype(op.dtype)}, device={first}_.device)"
+    return f"{along}.reshape(-1{', 1' * (-axis - 1)}).expand({', '.join(extents)})"
+
+
 def _dtype(dtype: DType) -> str:
     return f"torch.{dtype.name}"
 
 
-def _plain(axes: tuple[int | None, ...]) -> None:
-    if axes != tuple(range(len(axes))):
-        raise Inexpressible("an operand with its axes in another order")
+def _loaded(kernel: Graph, operand: int, axes: tuple[int | None, ...]) -> str:
+    """The operand with its axes in the order of the access."""
+    whole = kernel.operands[operand]
+    walked = [axis for axis in axes if axis is not None]
+    unwalked = [axis for axis in range(len(whole.shape)) if axis not in walked]  # of one element
+    order = unwalked + walked
+    value = f"{whole.name}_" if order == sorted(order) else f"{whole.name}_.permute({order})"
+    inserted = [i for i, axis in enumerate(axes) if axis is None]
+    return value + "[0]" * len(unwalked) + "".join(f".unsqueeze({i})" for i in inserted)
 
 
 def _stored(kernel: Graph, op: Op, value: str) -> str:
     assert isinstance(op.attr, IndexMap)
-    _plain(op.attr.axes)
-    if kernel.ops[op.args[0]].shape != op.shape:
+    if op.attr.axes != tuple(range(len(op.attr.axes))):
+        raise Inexpressible("an output with its axes in another order")
+    stored = kernel.ops[op.args[0]]
+    if stored.shape != op.shape or stored.name in ("const", "scalar", "size"):
         raise Inexpressible("an output that is broadcast")
     return f"{value}.to({_dtype(kernel.operands[op.attr.operand].dtype)})"
 
@@ -107,21 +147,37 @@ def _value(kernel: Graph, op: Op, values: list[str]) -> str:
         return _ROWS[op.name].format(*values)
     match op.name, op.attr:
         case "load", IndexMap(operand, axes):
-            _plain(axes)
-            return f"{kernel.operands[operand].name}_"
+            return _loaded(kernel, operand, axes)
+        case "scalar", int(number):
+            return f"s{number}"
+        case "index", int(axis):
+            return _coordinates(kernel, op, axis)
+        case "size", str(dim):
+            return _number(kernel, _extent(kernel, dim), op.dtype)
+        case "shl" | "shr", _:
+            return _shifted(op, *values)
         case "const", int(bits):
             value = from_bits(bits, op.dtype)
-            return f"float('{value}')" if isinstance(value, float) else repr(value)
+            return _number(kernel, f"float('{value}')" if isinstance(value, float) else repr(value), op.dtype)
         case "powi", int(power):
             return f"{values[0]} ** {power}"
         case "cast", CastMode(rounding, saturate):
             return _cast(kernel.ops[op.args[0]].dtype, op.dtype, rounding, saturate, values[0])
         case "reduce", Reduction(kind, axes, keepdims, correction):
-            return _reduced(op, values[0], kind, axes, keepdims, correction)
+            counted = kernel.ops[op.args[0]].dtype.is_bool and kind in ("argmin", "argmax")
+            return _reduced(op, values[0] + counted * ".to(torch.uint8)", kind, axes, keepdims, correction)
         case "expand", _:
             return _expanded(kernel.ops[op.args[0]].shape, op.shape, values[0])
         case _:
             raise Inexpressible(op.name)
+
+
+def _shifted(op: Op, value: str, amount: str) -> str:
+    """Amounts beyond the width shift everything out."""
+    bits, beyond = op.dtype.bits, f"{value} >> {op.dtype.bits - 1}" if op.dtype.signed else f"torch.zeros_like({value})"
+    beyond, sign = (f"torch.zeros_like({value})", "<<") if op.name == "shl" else (beyond, ">>")
+    inside = f"({amount} >= 0) & ({amount} < {bits})"
+    return f"torch.where({inside}, {value} {sign} torch.where({inside}, {amount}, 0), {beyond})"
 
 
 def _cast(source: DType, target: DType, rounding: str, saturate: bool, value: str) -> str:
@@ -130,19 +186,32 @@ def _cast(source: DType, target: DType, rounding: str, saturate: bool, value: st
             value = f"torch.round({value})"
         elif rounding != "rz":
             raise Inexpressible(f"rounding {rounding}")
-        if saturate:
-            value = f"torch.clamp({value}, {target.int_min}, {target.int_max})"
-    elif saturate or rounding not in ("rne", "rz"):
-        raise Inexpressible("saturation or rounding between floats")
+    elif target.is_float and rounding != "rne":
+        raise Inexpressible(f"rounding {rounding}")
+    elif target.is_fp8 and not target.infinity and not saturate:
+        raise Inexpressible(f"{target} that overflows to NaN")
+    if saturate and target.is_int and source.is_int:
+        value = f"torch.clamp({value}, {max(source.int_min, target.int_min)}, {min(source.int_max, target.int_max)})"
+    elif saturate and target.is_int and source.is_float:
+        value = f"torch.clamp({value}, {target.int_min}, {target.int_max})"
+    elif saturate and target.is_float and source.is_float:
+        value = f"torch.clamp({value}, {-target.largest!r}, {target.largest!r})"
     return f"{value}.to({_dtype(target)})"
 
 
 def _reduced(op: Op, value: str, kind: str, axes: tuple[int, ...], keepdims: bool, correction: float) -> str:
-    if kind in ("argmin", "argmax") and len(axes) == 1:
-        return f"torch.{kind}({value}, {axes[0]}, keepdim={keepdims})"
+    """PyTorch takes no axes for all axes; here they are none, so that each element is reduced alone."""
     if kind not in _REDUCTIONS:
         raise Inexpressible(kind)
-    return _REDUCTIONS[kind].format(value, axes, keepdims, correction) + f".to({_dtype(op.dtype)})"
+    if not axes:
+        value, axes, keepdims = f"{value}.unsqueeze(-1)", (-1,), False
+    inserted: tuple[int, ...] = ()
+    if kind in _OF_ONE_AXIS and len(axes) > 1:
+        last = tuple(range(-len(axes), 0))
+        value, inserted = f"{value}.movedim({axes}, {last}).flatten({-len(axes)})", axes if keepdims else ()
+        axes, keepdims = (-1,), False
+    found = _REDUCTIONS[kind].format(value, axes, keepdims, correction) + f".to({_dtype(op.dtype)})"
+    return found + "".join(f".unsqueeze({axis})" for axis in inserted)
 
 
 def _expanded(before: Shape, after: Shape, value: str) -> str:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kgen
@@ -13,6 +14,10 @@ from benchmarks import cub, family_times, peers, random_programs, torch_programs
 from benchmarks.elementwise import ALL as WORKLOADS
 from benchmarks.report import Results, Row, small_table
 from kgen import pipeline
+from tests.fuzz import generate, reductions
+from tests.fuzz.arrays import Recipe, build
+from tests.fuzz.oracle import reference
+from tests.fuzz.program import Arguments
 
 
 def row(name: str, share: float, target: float | None = 1.0, **rivals: float) -> Row:
@@ -90,7 +95,45 @@ def test_random_programs_in_torch() -> None:
     (want,) = torch_programs.function(text, kinds)(a, b)
     assert torch.allclose(kgen.jit(text, device="cpu")(a, b), want, rtol=1e-5)
     with pytest.raises(torch_programs.Inexpressible):
-        torch_programs.function("out = a << 3", {"a": torch_programs.operand("int32", (4,), (1,))})
+        torch_programs.function("out = clz(a)", {"a": torch_programs.operand("int32", (4,), (1,))})
+
+
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_programs_of_fuzzers_in_torch(first: int) -> None:
+    """Their translations are what the oracle gives, where PyTorch has the ops for such dtypes."""
+    torch = pytest.importorskip("torch")
+    compared = 0
+    for seed in range(first, first + 20):
+        shape = (3, 5, 4)[: 1 + seed % 3]
+        one, call = reductions.generate(seed, shape), generate.generate(seed, exact=True, shape=shape)
+        plain = one.sort == "plain" and not (one.updated or one.params)
+        compared += plain and in_torch(torch, one.text, one.arrays())
+        if not (call.params or call.inout) and all(isinstance(r, Recipe) for r in call.inputs.values()):
+            compared += in_torch(torch, call.text, {n: build(r) for n, r in call.inputs.items()})
+    assert compared > 5
+
+
+def in_torch(torch: Any, text: str, arrays: dict[str, Any]) -> bool:
+    """Whether PyTorch can run a program; fails where its results are not the oracle's."""
+    arrays = {n: a.astype(a.dtype.newbyteorder("=")) for n, a in arrays.items()}
+    operands = {n: torch_programs.operand(str(a.dtype), a.shape, ()) for n, a in arrays.items()}
+    tensors = [
+        torch.frombuffer(bytearray(a.tobytes()), dtype=getattr(torch, str(a.dtype))).reshape(a.shape)
+        for a in arrays.values()
+    ]
+    try:
+        found = torch_programs.function(text, operands)(*tensors)
+    except (torch_programs.Inexpressible, kgen.KgenError, NotImplementedError, RuntimeError, IndexError):
+        return False
+    program = pipeline.load(text)
+    inputs = {i.name: arrays[i.name] for i in program.arguments}
+    wanted = reference(program, Arguments(inputs, {}, None, None)).expected.values()
+    for got, want in zip(found, wanted, strict=True):
+        wide = torch.complex128 if got.is_complex() else torch.float64
+        expected = want.value.astype(np.complex128 if got.is_complex() else np.float64)
+        assert got.shape == expected.shape, text
+        assert np.allclose(got.to(wide), expected, rtol=2e-2, atol=2e-2, equal_nan=True), text
+    return True
 
 
 def test_rank_correlation() -> None:
