@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from kgen import families
+from kgen import families, pipeline
 from kgen.partition.step import Step
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.step_layout import Placed
@@ -19,10 +19,21 @@ from tests.poison import poisoned
 #: Fields of :class:`Tuning`'s tables, by table.
 Tuned = Mapping[str, Mapping[str, Any]]
 
+#: Few elements are taken as many are: tests have small arrays, whose schedules would differ from those of large ones.
+AS_MANY: Tuned = {"elementwise": {"few_threads": 0}, "staging": {"fewest_elements": 0}}
+
+
+def both(one: Tuned, other: Tuned) -> Tuned:
+    """The changes of both, of which ``other`` wins."""
+    return {name: {**one.get(name, {}), **other.get(name, {})} for name in {**one, **other}}
+
 
 def tuned(tuning: Tuning, changes: Tuned) -> Tuning:
     """``tuning`` with some numbers changed."""
     return replace(tuning, **{name: replace(getattr(tuning, name), **fields) for name, fields in changes.items()})
+
+
+_schedule = pipeline.schedule
 
 
 @contextmanager
@@ -41,12 +52,16 @@ def forced(
         step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
     ) -> Choice:
         table = tables.setdefault(id(target.tuning), tuned(target.tuning, changes or {}))
-        facts = families.facts_of(step, placed, replace(target, tuning=table, **limits), bounded=bounded, along=along)
+        changed = replace(target, tuning=table, **limits)
+        return _schedule(step, placed, changed, bounded=bounded, along=along)
+
+    def choose(facts: Facts) -> Choice:
         if elementwise is not None and type(facts) is Facts:
             choice = families.BY_NAME[elementwise].choose(facts)
             if choice is not None:
                 return choice
         return families.choose(facts, among)
 
-    with mock.patch("kgen.pipeline.schedule", schedule), poisoned():
+    patched = mock.patch.multiple("kgen.pipeline", schedule=schedule, choose=choose)
+    with patched, poisoned():
         yield

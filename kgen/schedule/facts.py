@@ -66,13 +66,16 @@ class Facts:
     def spread(self, group: int, *, one_by_one: bool = False) -> int:
         """Elements per thread in groups of at most ``group``: fewer where elements take long and threads are few.
 
-        Then the device has room for more threads, and what a thread computes for one element after the other counts.
         ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
         takes_long = one_by_one or any(op.name == "div" or any(OPS[op.name].ulp) for op in self.step.graph.ops)
-        if not self.bounded or not takes_long:
-            return group
-        while group > 1 and self.space.numel <= self.tuning.elementwise.few_threads * (group // 2):
+        return self.narrowed(group) if takes_long else group
+
+    def narrowed(self, group: int) -> int:
+        """``group``, or less where threads are few: the device has room for more, and what a thread does for one
+        element after the other counts.
+        """
+        while self.bounded and group > 1 and self.space.numel <= self.tuning.elementwise.few_threads * (group // 2):
             group //= 2
         return group
 

@@ -249,7 +249,7 @@ NEW_LAYOUTS: dict[str, tuple[str, Callable[[int], tuple[Any, ...]]]] = {
     "transposed alone": ("out = a + 1", lambda n: (dense(n + 40, n + 90, 3).transpose(2, 0, 1),)),
     "rows": ("out = sum(a, axis=-1)", lambda n: (dense(n + 70, 1024),)),
     "parts of rows": ("out = a / sum(a, axis=-1, keepdims=true)", lambda n: (dense(n + 70, 1040 + 4 * n)[:, :1024],)),
-    "columns": ("out = sum(a, axis=0)", lambda n: (dense(n + 1000, 200),)),
+    "columns": ("out = sum(a, axis=0)", lambda n: (dense(n + 1100, 200),)),
     "one row": ("out = sum(a)", lambda n: (dense(100 * n + 100000),)),
 }
 

@@ -47,7 +47,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
         return _choice(facts, group, tiled_shape_of(_Columns(facts, group), run), transposed, run)
     columns, beside = _Columns(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _choice(facts, group, shape_of(columns))
+        return _choice(facts, *_narrowed(facts, group, shape_of(columns)))
     there = with_second(facts, beside[1])
     shape = chunked_shape_of(_Columns(there, group))
     choice = _choice(there, group, shape)
@@ -55,6 +55,12 @@ def down_columns(facts: RowFacts) -> Choice | None:
     what = f"chunks: `{facts.names[beside[0]]}` is consecutive along another kept dimension"
     reasons = (*choice.reasons, *([f"{what}: blocks take {shape.chunk * group} columns of it"] if shape.chunk else []))
     return replace(choice, costs=((choice.schedule.template, taken),), reasons=reasons)
+
+
+def _narrowed(facts: RowFacts, group: int, shape: ColumnMapping) -> tuple[int, ColumnMapping]:
+    """Fewer columns a thread and a block, of few elements.  Those of a column are added in the same order."""
+    fewer = group if shape.split else facts.narrowed(group)
+    return fewer, shape if fewer == group else replace(shape, lanes=min(shape.lanes, facts.tuning.columns.few_lanes))
 
 
 def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Sequence[int] = (), run: int = 0) -> Choice:

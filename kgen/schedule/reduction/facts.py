@@ -12,7 +12,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.facts import Facts
 from kgen.schedule.reduction.schedule import is_plain, is_small, varying_accesses
-from kgen.schedule.reduction.states import state_bytes
+from kgen.schedule.reduction.states import is_exact, state_bytes
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,19 @@ class RowFacts(Facts):
     def state_bytes(self) -> int:
         """Bytes of the states of all reductions in one thread, at most."""
         return state_bytes(self.step)
+
+    @cached_property
+    def each(self) -> int | None:
+        """Elements for each thread where there are so few that what one thread does after the other takes most of the
+        time; None where there are many, or where results depend on who takes which elements.
+        """
+        few = self.tuning.elementwise.few_threads * self.tuning.rows.few_elements
+        if not self.bounded or self.space.numel > few or not is_exact(self.step):
+            return None
+        tuning, each = self.tuning, 1
+        while self.space.numel > tuning.elementwise.few_threads * each or self.width > tuning.rows.few_sharing * each:
+            each *= 2
+        return each
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:

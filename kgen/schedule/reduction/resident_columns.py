@@ -95,6 +95,7 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     found = resident_mapping(facts) if facts.along else None
     if found is None:
         return None
+    found = replace(found, group=facts.narrowed(found.group))  # elements are added in the same order
     reads = [i for i in facts.varying(facts.reads) if facts.step.accesses[i].reads]
     accesses = column_accesses(facts, found.group)
     read, written = (facts.space.numel * size for size in (facts.bytes_of(reads), facts.bytes_written))

@@ -17,7 +17,15 @@ from kgen.schedule.reduction.reasons import row_reasons
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.streaming import streaming_accesses
-from kgen.schedule.reduction.thread_mapping import Demand, ThreadMapping, filled, map_few_vectors, map_row
+from kgen.schedule.reduction.thread_mapping import (
+    Demand,
+    ThreadMapping,
+    filled,
+    map_few_vectors,
+    map_row,
+    one_row_mapping,
+    spread,
+)
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
@@ -64,7 +72,9 @@ def _in_neighbours_of(facts: RowFacts, access: int) -> Choice:
 def _in_order(facts: RowFacts) -> Choice:
     schedule = _Rows(facts, RowTraversal(facts)).schedule()
     width = facts.width if facts.along else None
-    return Choice(schedule, facts.space, row_reasons(schedule, facts.step, width, plain=facts.is_plain))
+    reasons = row_reasons(schedule, facts.step, width, plain=facts.is_plain)
+    few = ("few elements: more threads share them, since results are the same",) if facts.each is not None else ()
+    return Choice(schedule, facts.space, (*reasons, *few))
 
 
 @dataclass(frozen=True)
@@ -173,36 +183,45 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     flat, group, width, tuning = traversal.flat, traversal.group, facts.width, facts.tuning.rows
     if flat is not None:
         return ThreadMapping(flat.threads, flat.vectors, 1, flat.block, flat.rows_per_thread)
+    if traversal.short is not None:
+        return one_row_mapping(traversal.short.threads, traversal.short.vectors, tuning=tuning)
+    found = _mapping_by_length(facts, traversal)
+    if not found.vectors and _may_split(facts):
+        return _of_spans(facts)
+    if facts.each is not None and found.vectors and found.cluster == 1 and traversal.anchor is None:
+        return spread(found, max(1, -(-width // group)), max(1, facts.each // group), tuning)
+    return filled(found, width * (facts.bytes_of(traversal.own) + facts.bytes_written), tuning)
+
+
+def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
+    group, width, tuning = traversal.group, facts.width, facts.tuning.rows
     kept = facts.bytes_of(traversal.own)
     # What several rows share is read from memory once.
     read = facts.bytes_of(facts.varying(traversal.own)) or kept
     as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= read
-    found: ThreadMapping | None = None
     if facts.along and traversal.has_whole_vectors and traversal.anchor is None:
         weighted = bool(facts.written) and traversal.weights > 0
         found = map_few_vectors(width // group, in_pairs=as_much or weighted, tuning=tuning)
-    if found is None:
-        grouped = width if traversal.anchor is None else width // group * group
-        largest = 1 if facts.is_plain else facts.target.cluster
-        found = map_row(
-            Demand(
-                grouped,
-                group,
-                kept,
-                facts.rounds,
-                _singles(facts, traversal),
-                largest,
-                facts.along,
-                bool(facts.written),
-                as_much,
-                several=len(traversal.own) > 1 and facts.bytes_written >= kept,
-                plain=facts.is_plain,
-                tuning=tuning,
-            )
+        if found is not None:
+            return found
+    grouped = width if traversal.anchor is None else width // group * group
+    largest = 1 if facts.is_plain else facts.target.cluster
+    return map_row(
+        Demand(
+            grouped,
+            group,
+            kept,
+            facts.rounds,
+            _singles(facts, traversal),
+            largest,
+            facts.along,
+            bool(facts.written),
+            as_much,
+            several=len(traversal.own) > 1 and facts.bytes_written >= kept,
+            plain=facts.is_plain,
+            tuning=tuning,
         )
-    if not found.vectors and _may_split(facts):
-        return _of_spans(facts)
-    return filled(found, width * (kept + facts.bytes_written), tuning)
+    )
 
 
 def _of_spans(facts: RowFacts) -> ThreadMapping:

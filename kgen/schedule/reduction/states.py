@@ -9,6 +9,9 @@ from kgen.partition.reduction_step import ReductionStep
 #: Integers whose means and variances are of exact sums.
 BYTES = (INT8, UINT8)
 
+#: Kinds whose result is the same in whatever order elements are merged; so are sums and products of integers.
+_EXACT = frozenset({"min", "max", "argmin", "argmax", "any", "all", "count_nonzero"})
+
 #: (kind, other kind) -> the member of the first one's state that is the result of the other, for the same elements.
 KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
 
@@ -39,6 +42,17 @@ def source_of(step: ReductionStep, op: Op) -> DType:
     value = ops[op.args[0]]
     source = ops[value.args[0]].dtype if kind in ("mean", "var", "std") and value.name == "cast" else value.dtype
     return source if source in BYTES else value.dtype
+
+
+def is_exact(step: ReductionStep) -> bool:
+    """Whether results are the same in whatever order elements are merged."""
+    return all(_is_exact(step, op) for op in step.graph.ops if isinstance(op.attr, Reduction))
+
+
+def _is_exact(step: ReductionStep, op: Op) -> bool:
+    kind = op.attr.kind if isinstance(op.attr, Reduction) else ""
+    whole = op.dtype.is_int or (kind in ("mean", "var", "std") and source_of(step, op) in BYTES)
+    return kind in _EXACT or whole
 
 
 def state_bytes(step: ReductionStep) -> int:

@@ -62,7 +62,8 @@ class RowTraversal:
         """
         varying = self.facts.varying(self.facts.reads)
         helps = self.consecutive and (not varying or any(i in self.consecutive for i in varying))
-        return max(1, self.facts.target.vector_bytes // self.largest) if helps else 1
+        most = self.facts.target.vector_bytes if self.facts.each is None else self.facts.each * self.largest
+        return max(1, min(most, self.facts.target.vector_bytes) // self.largest) if helps else 1
 
     @cached_property
     def has_whole_vectors(self) -> bool:
@@ -70,10 +71,16 @@ class RowTraversal:
         return self.vector > 1 and self.facts.width % self.vector == 0 and self.facts.reduced == 1
 
     @cached_property
-    def flat(self) -> StagedRows | None:
-        """How rows are staged through shared memory, None where they are not."""
-        may = self.facts.along and self.facts.reduced == 1
+    def short(self) -> StagedRows | None:
+        """How rows would be staged through shared memory, None where that does not pay."""
+        may = self.facts.along and self.facts.reduced == 1 and self.facts.each is None
         return stage(self.facts, self.consecutive, self.vector) if may else None
+
+    @cached_property
+    def flat(self) -> StagedRows | None:
+        """How rows are staged, None where they are not: few rows are read in place."""
+        few = self.facts.bounded and self.facts.space.numel <= self.facts.tuning.staging.fewest_elements
+        return None if few and self.short is not None and self.short.anchor is None else self.short
 
     @property
     def staged(self) -> Set[int]:

@@ -28,7 +28,7 @@ from kgen.schedule.reduction.orders import copies
 from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal
-from tests.forced import Tuned, forced
+from tests.forced import AS_MANY, Tuned, both, forced
 from tests.fuzz.batch import Batch, Collected, collecting, running
 
 #: Elements of a row that a thread keeps at most, where that is forced: what compiles in reasonable time.
@@ -39,19 +39,22 @@ Patches = Mapping[str, object]  #: where something is looked up, and what is fou
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """``arch``: on which devices only there is such a way.  ``tuning`` and ``only``: as :func:`tests.forced.forced`."""
+    """``arch``: on which devices only there is such a way.  ``tuning`` and ``only``: as :func:`tests.forced.forced`.
+
+    ``few``: whether few elements are taken otherwise than many.
+    """
 
     name: str
     patches: Patches = field(default_factory=dict)
     arch: int = 0
     tuning: Tuned = field(default_factory=dict)
     only: tuple[str, ...] = ()
+    few: bool = False
 
     @contextmanager
     def taken(self) -> Iterator[None]:
         with ExitStack() as stack:
-            if self.tuning or self.only:
-                stack.enter_context(forced(self.tuning, self.only))
+            stack.enter_context(forced(self.tuning if self.few else both(AS_MANY, self.tuning), self.only))
             for place, value in self.patches.items():
                 stack.enter_context(mock.patch(place, value))
             yield
@@ -211,7 +214,8 @@ def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialise
 
 
 WAYS: tuple[Way, ...] = (
-    Way("as chosen"),
+    Way("as chosen", few=True),
+    Way("as many"),
     *(_rows(f"held by {n}", n, held=True) for n in (1, 2, 4, 8, 16, 32, 64, 128, 512)),
     *(_rows(f"read again by {n}", n, held=False, longest_of_one_block=1 << 40) for n in (32, 256)),
     *(_rows(f"one by one, by {n}", n, _SINGLY, held=True) for n in (1, 8, 64, 256)),

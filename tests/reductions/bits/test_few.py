@@ -1,0 +1,30 @@
+"""Few rows are shared by more threads, and read in other ways; their bits are those of rows among many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .test_schedules import laid
+from .ways import run_every_way
+
+SUMS = "m = mean(x, axis={0})\nn = norm(tanh(x), axis={0})"
+CHAIN = "let e = exp(x - max(x, axis={0}, keepdims=true))\nout = e / sum(e, axis={0}, keepdims=true)"
+ORDER_FREE = "s = max(abs(x), axis={0}, keepdims=true) / 127\nq = cast<i8, sat, rne>(x / s)\np = argmin(x, axis={0})"
+PROGRAMS = (SUMS, CHAIN, ORDER_FREE)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("layout", ["dense", "misaligned", "columns"])
+def test_few_rows(layout: str, dtype: str) -> None:
+    """By the schedule for few, and by that for many; of some programs at some widths they are the same."""
+    programs = []
+    for width in (7, 16, 40, 130):
+        view, axis = laid(np.random.default_rng(width).standard_normal((24, width)).astype(dtype), layout)
+        programs += [(text.format(axis), {"x": view}) for text in PROGRAMS]
+    ways = run_every_way(programs, only=("as chosen", "as many"))
+    for (text, _), runs in zip(programs, ways, strict=True):
+        for name, *results in zip(runs[0].kernel.outputs, *(run.results for run in runs), strict=True):
+            bits = {result.tobytes() for result in results}
+            assert len(bits) == 1, f"{text}: {name}"
+    assert sum(len(runs) == 2 for runs in ways) >= 4
