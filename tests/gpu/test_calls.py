@@ -231,7 +231,7 @@ def test_past_two_to_the_31() -> None:
 
 def test_explain_names_the_reasons() -> None:
     """``explain`` says for every operand how it is read, and what limited it."""
-    x, y = (torch.zeros(1024, 2048, device="cuda") for _ in range(2))
+    x, y = (torch.zeros(4096, 4096, device="cuda") for _ in range(2))
     text = str(kgen.jit("out = a * b").explain(x, y.T.contiguous().T))
     assert "tiled: `b` is consecutive along another dimension" in text
     assert re.search(r"transposed: transposed through shared memory;.* makes the kernel work by tiles of 64 x 64", text)

@@ -26,7 +26,7 @@ KERNELS = {
     "odd rows": ("out = logsumexp(z, axis=1)\np = prod(z, axis=1)", (3, 1001), ["reduce_regs1024_peeled"]),
     "long rows": (f"out = z - logsumexp(z, {KEEP}) + prod(z, {KEEP})", (3, 60_000), ["reduce_long"]),
     "shared rows": ("out = prod(z, axis=1)\nl = logsumexp(z, axis=1)", (2, 200_000), ["reduce_long_split"]),
-    "columns": ("out = prod(z, axis=1)\nl = logsumexp(z, axis=1)", (5, 64, 40), ["columns"]),
+    "columns": ("out = prod(z, axis=1)\nl = logsumexp(z, axis=1)", (500, 16, 40), ["columns"]),
     "shared columns": ("out = logsumexp(z, axis=0)\np = prod(z, axis=0)", (20_000, 16), ["columns_split"]),
     "two kernels": ("out = z / prod(z, axis=0)", (3000, 100), ["columns_split", "rows_2d"]),
     "all": ("out = logsumexp(conj(z))\np = prod(z * z)", (70, 41), None),
