@@ -121,7 +121,7 @@ def test_a_changed_template_beats_its_compiled_form(installed: Path) -> None:
     """Editing a template of an installed kgen takes effect."""
     template = installed / "kgen" / "_data" / "templates" / "module.cu.j2"
     template.write_text(template.read_text() + "// edited\n")
-    assert use(installed)[3].endswith("// edited\n")
+    assert "// edited\n" in use(installed)[3]
 
 
 def test_what_the_wheel_holds(built: Path) -> None:

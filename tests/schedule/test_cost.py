@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 import kgen
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.cost import Traffic, coarse, pieces
+from kgen.schedule.elementwise.boxes import tile_shape
 
 SECTOR = 32
 
@@ -48,3 +51,14 @@ def test_explain_prints_the_times_of_all_families() -> None:
     assert found.steps[0].schedule["template"] == costs[0][0]
     assert "predicted time: " in str(found)
     assert "predicted time: " not in str(kgen.jit("out = a + 1").explain(kgen.spec(shape, "f32")))
+
+
+def test_padded_boxes_fit_shared_memory() -> None:
+    """Short lines of narrow elements are padded to twice their length: 49,344 bytes are too many for ptxas."""
+    assert tile_shape((4, 64, 16), 1) == (16, 516)
+    assert tile_shape((4, 64, 16), 8) == (16, 321)
+    a = kgen.spec((950, 3, 65, 64), "f64", strides=(12480, 1, 3, 195))
+    b = kgen.spec((950, 3, 65, 64), "f64", strides=(4160, 3952000, 1, 65))
+    (step,) = kgen.jit("out: f32 = max(a, b) + min(b, c)").explain(a, b, kgen.spec(b.shape, "i8")).steps
+    box = step.schedule["box"]
+    assert sum(size * prod(tile_shape(box, size)) for size in (8, 1)) <= 48 << 10

@@ -27,7 +27,7 @@ from kgen.codegen.layouts import (
 )
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
-from kgen.schedule.elementwise.boxes import BoxSchedule, padding
+from kgen.schedule.elementwise.boxes import BoxSchedule, padding, tile_shape
 from kgen.schedule.elementwise.launch import LENGTHS
 
 #: For each side, the names of an element's coordinate and of its place in the box.
@@ -255,9 +255,7 @@ class BoxWriter(ElementWriter):
         if self.schedule.groups[order[0]] > 1:
             group = f"*reinterpret_cast<const {self.pack(access)}*>({self.address(access, order)})"
         if self.schedule.accesses[access].kind == "transposed":
-            pad = padding(dtype.size)
-            pitch = box[0] + pad
-            shape = f"[{box[1]}][{pitch}]" if len(box) == 2 else f"[{box[2]}][{box[1] * pitch + pad}]"
+            shape = "[{}][{}]".format(*tile_shape(box, dtype.size))
             to_tile = self.in_tile(access, order)
         tile = f"{label}_tile{shape}"
         return BoxLoadContext(storage_type(dtype), self.pack(access), f"{label}_in", group, tile, to_tile)

@@ -76,6 +76,13 @@ def padding(itemsize: int) -> int:
     return max(1, WORD // itemsize)
 
 
+def tile_shape(box: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """Rows of a box in shared memory, and elements a row: all sides but the last, each line of them padded."""
+    pad = padding(itemsize)
+    pitch = box[0] + pad
+    return (box[1], pitch) if len(box) == 2 else (box[2], box[1] * pitch + pad)
+
+
 def boxes(facts: Facts) -> Choice | None:
     """Some inputs run along other dimensions than the outputs: they go through boxes in shared memory."""
     along = _directions(facts)
@@ -85,7 +92,7 @@ def boxes(facts: Facts) -> Choice | None:
     space = _reordered(facts.space, [d for side in dims for d in side])
     sides = tuple(map(len, dims))
     kinds = [_kind(facts, i, side) for i, side in enumerate(along)]
-    staged = sum(size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed")
+    staged = [size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed"]
     tuning = facts.tuning.elementwise
     orders = _orders(facts, along, dims)
     groups = tuple(_group(facts, dims, along, orders, side) for side in range(len(dims)))
@@ -107,10 +114,14 @@ def boxes(facts: Facts) -> Choice | None:
 
 
 def _best_box(
-    facts: Facts, dims: Sequence[Sequence[int]], orders: Sequence[tuple[int, ...]], groups: Sequence[int], staged: int
+    facts: Facts,
+    dims: Sequence[Sequence[int]],
+    orders: Sequence[tuple[int, ...]],
+    groups: Sequence[int],
+    staged: Sequence[int],
 ) -> tuple[int, ...] | None:
     """The box that touches the fewest sectors.  ``groups``: elements that move at once along each side.  ``staged``:
-    bytes an element of operands in shared memory.
+    bytes an element of each operand in shared memory.
 
     In every order, threads cover all sides but the last at once, so that each steps along that one.
     """
@@ -123,8 +134,8 @@ def _best_box(
         box
         for each in tuning.box_groups
         if widest <= each * least <= most and each * least * registers <= tuning.prefetch_registers
-        if tuning.block * each * least * staged * 5 // 4 <= tuning.tile_bytes
         for box in _boxes(tuning.block * each * least, len(dims), widest)
+        if sum(prod(tile_shape(box, size)) * size for size in staged) <= tuning.tile_bytes
         if all(prod(box[side] for side in order[:-1]) <= tuning.block * groups[order[0]] for order in orders)
     ]
     return min(found, key=partial(_sectors, facts, dims), default=None)
