@@ -1,4 +1,4 @@
-// Loads above stay above.  NVVM would move each down to its first use, where it waits for the divisions before it.
+// No load moves below this point.  NVVM would move each to its first use, where it waits for the divisions before it.
 static __device__ __forceinline__ void keep_loads_above()
 {
 #if defined(__CUDA_ARCH__)
