@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,10 +13,6 @@ from kgen.cli import options, terminal
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
 from kgen.spec import counted
-
-if TYPE_CHECKING:
-    from kgen.cli.stages import Compiled
-    from kgen.options import Options
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
 _KINDS = ("cu", "h", *_STAGES, "ptx", "cubin")
@@ -54,81 +49,30 @@ _LAYOUTS = ("any", "contiguous", "strided")
 @click.option("--name", metavar="NAME", help="base name of the kernels [default: the file's]")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
-# many: click passes each option as a parameter
 def command(
-    file: str | None, text: str | None, out: str | None, dtype_text: str | None, shape_text: str | None,
-    strides_text: str | None, scalar_text: str | None, layout: str | None, rank: int | None, emit: str | None,
-    after: str | None, dtypes: str | None,
-    arch: str | None, name: str | None, fmad: str, fast: bool, as_json: bool,
+    file: str | None, text: str | None, out: str | None, emit: str | None, after: str | None, name: str | None,
+    as_json: bool, **request: Any,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
-    from kgen.aot import aot_header, aot_module, aot_sets
-    from kgen.cli.stages import Compiled
-    from kgen.compile_spec import CompileSpec
+    from kgen.cli.request import Request, contents, prepare
 
     program, base = options.read(file, text, name)
     kinds = _kinds(emit or ("cu" if after is None else "ir"), after)
-    if shape_text is not None and not (layout is None and rank is None):
-        raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
-    scalars = options.parse_scalars(scalar_text, program)
-    shapes = options.parse_shapes(shape_text, program, scalars)
-    strides = options.parse_strides(strides_text, program, shapes)
-    flags = options.options_of(fmad, fast)
     with terminal.working(f"compiling {base}", quiet=as_json) as say:
-        rest = (shapes or {}, strides, scalars, layout or "any", 4 if rank is None else rank, arch)
-        specs = {name: CompileSpec(given, *rest) for name, given in _sets(dtype_text, dtypes, kinds).items()}
-        spec = next(iter(specs.values()))
-        module = aot_sets(program, base, flags, specs) if dtypes else aot_module(program, base, flags, spec)
-        places = _places(kinds, arch, out, as_json)  # only now: what is wrong with the program comes first
+        made = prepare(program, base, Request(**request), kinds)
+        places = _places(kinds, made.spec.arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
-        made = _made(kinds, Compiled(program, spec, module, after), base, flags, say)
-        if "h" in kinds:
-            made["h"] = aot_header(program, base, flags, specs)
-    written = _deliver(made, places)
+        content = contents(made, kinds, after, say)
+    written = _deliver(content, places)
+    entries, lints = made.module.entries, made.module.lints
     if as_json:
-        kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in module.entries]
-        lints = [d.render() for d in module.lints]
-        click.echo(json.dumps({"written": written, "kernels": kernels, "lints": lints}, indent=2))
+        kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in entries]
+        said = {"written": written, "kernels": kernels, "lints": [d.render() for d in lints]}
+        click.echo(json.dumps(said, indent=2))
         return
-    terminal.show(module.lints)
+    terminal.show(lints)
     if written:
-        terminal.say(f"wrote {', '.join(written)}: {counted(len(module.entries), 'kernel')}", err=True)
-
-
-def _made(
-    kinds: list[str], compiled: Compiled, base: str, flags: Options, say: Callable[[str], None]
-) -> dict[str, str | bytes]:
-    """The content of each kind."""
-    from kgen.cli.stages import STAGES
-    from kgen.runtime.backend import compile_for
-
-    made: dict[str, str | bytes] = {}
-    for kind in kinds:
-        if kind == "cu":
-            made[kind] = compiled.module.text
-        elif kind == "h":
-            made[kind] = ""  # the caller's
-        elif kind in STAGES:
-            made[kind] = STAGES[kind](compiled)
-        else:
-            say(f"compiling {base} to {kind}")
-            made[kind] = compile_for(compiled.module.text, base, flags, kind, compiled.spec.arch)
-    return made
-
-
-def _sets(dtype: str | None, dtypes: str | None, kinds: list[str]) -> dict[str, Any]:
-    """The dtypes of each set of ``--dtypes``, by its text, or those of ``--dtype``."""
-    if dtypes is None:
-        return {"": options.parse_dtypes(dtype)}
-    if dtype is not None:
-        raise error("bad-option", "--dtype says nothing beside --dtypes", "leave one of them out")
-    if not set(kinds) <= {"cu", "h"}:
-        raise error("bad-option", f"--dtypes is for --emit cu,h, and not {', '.join(kinds)}", "leave --dtypes out")
-    sets = ["".join(part.split()) for part in dtypes.split(";")]
-    if not all(sets) or len(set(sets)) < len(sets):
-        what = "has a set twice" if all(sets) else "has an empty set"
-        raise error("bad-option", f"--dtypes {what}", 'sets are separated by `;`: --dtypes "f16; bf16; x=f32,y=f16"')
-    return {text: options.parse_dtypes(text) for text in sets}
+        terminal.say(f"wrote {', '.join(written)}: {counted(len(entries), 'kernel')}", err=True)
 
 
 def _kinds(emit: str, after: str | None) -> list[str]:

@@ -182,7 +182,7 @@ def test_a_bug_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: Any, **named: Any) -> None:
         raise AssertionError("\x1b[2Jof kgen's own")
 
-    monkeypatch.setattr("kgen.aot.aot_module", broken)
+    monkeypatch.setattr("kgen.cli.request.aot_module", broken)
     status, out, err = run("compile", "-c", "out = a")
     assert (status, out) == (70, "")
     assert "Traceback" in err
