@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kgen.options import Options
     from kgen.program import Program
 
+_MOST_LINES = 40  #: of a program that is in a file of its own
+
 
 def header(
     program: Program, kernel: Graph, options: Options, command: Sequence[str], chosen: Sequence[str]
@@ -32,7 +34,9 @@ def origin_lines(program: Program, command: Sequence[str]) -> list[str]:
     """What a file is made from: the command and the program."""
     origin = "the text below" if _is_text(program) else program.source.name
     lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
-    return lines + [f"    {line}" if line.strip() else "" for line in program.source.text.strip("\n").split("\n")[:40]]
+    quoted = program.source.text.strip("\n").split("\n")
+    shown = quoted if _is_text(program) else quoted[:_MOST_LINES]  # a text is nowhere else
+    return lines + [f"    {line}" if line.strip() else "" for line in shown]
 
 
 def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:

@@ -51,7 +51,7 @@ LAYERS = [
     "check passes layout",
     "partition",
     "schedule",
-    "codegen options.py operands.py compile_spec.py header.py",
+    "codegen options.py operands.py compile_spec.py header.py snapshots.py",
     "families",
     "lowering.py",
     "pipeline.py",
@@ -60,7 +60,7 @@ LAYERS = [
     "aot.py call",
     "jit.py",
     "torch.py",
-    "cli",
+    "cli pytest_plugin.py",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``kgen compile | run | explain | cache | doctor``.
+"""The command line: ``kgen compile | check | run | explain | cache | doctor``.
 
 Subcommands are imported when they are called, for a fast start.
 """
@@ -21,12 +21,13 @@ from typing import TextIO
 import click
 
 from kgen.cli import terminal
-from kgen.diagnostics import Diagnostic, KgenError, error
+from kgen.diagnostics import KgenError, error
 from kgen.lints import LintWarning
 from kgen.version import VERSION
 
 _COMMANDS = {
     "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, the text of a stage); needs no GPU",
+    "check": "generated files against what their programs give today: a diff, and --update",
     "run": "run a program on .npy and .npz files, on the GPU or the CPU, whatever is here",
     "explain": "what was decided for a program: types, kernels, and why",
     "cache": "the compiled kernels on disk: info, list, clear",
@@ -105,7 +106,7 @@ def _run() -> int:
 def _report(problem: KgenError) -> int:
     with suppress(OSError):  # standard error may be closed
         if "--json" in sys.argv:
-            click.echo(json.dumps({"errors": [_facts(d) for d in problem.diagnostics]}, indent=2))
+            click.echo(json.dumps({"errors": [terminal.facts(d) for d in problem.diagnostics]}, indent=2))
         else:
             terminal.show(problem.diagnostics)
     return 1
@@ -160,15 +161,3 @@ def _ended_by_sigterm() -> Iterator[None]:
 def _terminate(number: int, frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)
-
-
-def _facts(diagnostic: Diagnostic) -> dict[str, object]:
-    """One diagnostic as JSON; ``line`` and ``column`` count from 1, as in the printed text."""
-    facts: dict[str, object] = {"code": diagnostic.code, "message": diagnostic.message, "hint": diagnostic.hint}
-    if diagnostic.source is not None:
-        facts["file"] = diagnostic.source.name
-        if diagnostic.at is not None:
-            line = diagnostic.source.line_of(diagnostic.at.start)
-            column = diagnostic.at.start - diagnostic.source.line_start(line) + 1
-            facts |= {"line": line, "column": column}
-    return facts

@@ -37,6 +37,12 @@ _EXPLANATION = (
     (r"(?P<bad>SPILLS|LOCAL MEMORY)", {"bad": "bold red"}),
     *_DIAGNOSTIC,
 )
+_DIFF = (
+    (r"(?m)^(?P<file>(?:---|\+\+\+) .*)", {"file": "bold"}),
+    (r"(?m)^(?P<place>@@.*)", {"place": "cyan"}),
+    (r"(?m)^(?P<removed>-(?!--).*)", {"removed": "red"}),
+    (r"(?m)^(?P<added>\+(?!\+\+).*)", {"added": "green"}),
+)
 
 
 def show(diagnostics: Sequence[Diagnostic]) -> None:
@@ -48,6 +54,23 @@ def show(diagnostics: Sequence[Diagnostic]) -> None:
 def show_explanation(text: str) -> None:
     """On standard output."""
     _write(text, _EXPLANATION, err=False)
+
+
+def show_difference(text: str) -> None:
+    """A unified diff, on standard output."""
+    _write(printable(text.removesuffix("\n")), _DIFF, err=False)
+
+
+def facts(diagnostic: Diagnostic) -> dict[str, object]:
+    """One diagnostic as JSON; ``line`` and ``column`` count from 1, as in the printed text."""
+    facts: dict[str, object] = {"code": diagnostic.code, "message": diagnostic.message, "hint": diagnostic.hint}
+    if diagnostic.source is not None:
+        facts["file"] = diagnostic.source.name
+        if diagnostic.at is not None:
+            line = diagnostic.source.line_of(diagnostic.at.start)
+            column = diagnostic.at.start - diagnostic.source.line_start(line) + 1
+            facts |= {"line": line, "column": column}
+    return facts
 
 
 def say(text: str, *, err: bool = False) -> None:
