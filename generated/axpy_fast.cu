@@ -471,9 +471,9 @@ static bool may_start_early()
 }
 
 // Queues a kernel on a grid of `x` by `y` blocks.
-template <typename... Parameters, typename... Values>
-static int launch(void (*kernel)(Parameters...), long long x, long long y, int threads, bool starts_early,
-                  cudaStream_t stream, Values... values)
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
 {
     if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
     cudaLaunchAttribute attribute = {};

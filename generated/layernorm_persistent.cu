@@ -713,8 +713,8 @@ static int check_workspace(void* workspace, size_t bytes, size_t needed)
 }
 
 // How many clusters of a kernel fit the device at a time.
-template <typename... Parameters>
-static long long clusters_that_fit(void (*kernel)(Parameters...), int blocks, int threads)
+template <typename Kernel>
+static long long clusters_that_fit(Kernel& kernel, int blocks, int threads)
 {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
@@ -739,9 +739,9 @@ static bool may_start_early()
 }
 
 // Queues a kernel on a grid of `x` by `y` blocks.
-template <typename... Parameters, typename... Values>
-static int launch(void (*kernel)(Parameters...), long long x, long long y, int threads, bool starts_early,
-                  cudaStream_t stream, Values... values)
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
 {
     if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
     cudaLaunchAttribute attribute = {};

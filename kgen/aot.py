@@ -17,9 +17,10 @@ from kgen.launcher.classes import extent_classes, kernels_of
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
 from kgen.launcher.dispatch import dispatch_text, set_name
 from kgen.launcher.header import header_text
+from kgen.launcher.images import declared_text
 from kgen.launcher.interface import Interface
 from kgen.launcher.shaped import shaped_launcher
-from kgen.launcher.text import launcher_text
+from kgen.launcher.text import guarded, launcher_text
 from kgen.lowering import Covered, Lowered
 from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
@@ -31,6 +32,8 @@ from kgen.spec import as_shape
 
 if TYPE_CHECKING:
     from kgen.explain import Explanation
+
+_DOES = "checks the arrays of a call, decides among the kernels above, and launches them."
 
 
 def aot_module(program: Program, base: str, options: Options, spec: CompileSpec) -> Module:
@@ -70,8 +73,10 @@ def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, 
     lines.append(f"Dtypes: {'; '.join(specs)}. The text of each follows, then functions that take arrays of any.")
     banner = "".join(f"// {comment(line)}".rstrip() + "\n" for line in lines)
     texts = "\n".join(m.text for m in made)
-    text = f"{banner}\n{texts}{dispatch_text(base, list(names), Interface.of(base, graph))}"
-    return Module(text, tuple(e for m in made for e in m.entries), made[0].lints)
+    dispatch = dispatch_text(base, list(names), Interface.of(base, graph))
+    text = f"{banner}\n{texts}{guarded(dispatch, 'takes arrays of any of the sets of dtypes.')}"
+    host = "".join(m.host for m in made) + dispatch
+    return Module(text, tuple(e for m in made for e in m.entries), made[0].lints, host)
 
 
 def _set_names(program: Program, base: str, specs: Mapping[str, CompileSpec]) -> dict[str, CompileSpec]:
@@ -107,7 +112,9 @@ def aot_header(program: Program, base: str, options: Options, specs: Mapping[str
 
 
 def _with(module: Module, launcher: AnyLayoutLauncher | ShapedLauncher) -> Module:
-    return replace(module, text=module.text + launcher_text(launcher))
+    launches = launcher_text(launcher)
+    text = module.text + guarded(launches, _DOES)
+    return replace(module, text=text, host=declared_text(launcher.base, launcher.entries, launcher.steps) + launches)
 
 
 def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, CompileSpec]:

@@ -57,7 +57,8 @@ def emit(
         functions.headers += written.headers
         functions.helpers += written.helpers
         kernels.append(written)
-        entries.append(Entry(name, number, schedule, tuple(written.parameters.known), rule))
+        parameters = written.parameters
+        entries.append(Entry(name, number, schedule, tuple(parameters.known), rule, tuple(parameters.declarations)))
     lines = [*banner, *_order(steps, entries)]
     return Module(_rendered(lines, names.namespace(base), functions, kernels), tuple(entries))
 

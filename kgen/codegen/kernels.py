@@ -31,13 +31,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kernel of a module: its name and what a launcher needs."""
+    """A kernel of a module: its name and what a launcher needs.  ``declarations``: of its parameters, in CUDA C++."""
 
     name: str
     step: int
     schedule: Schedule
     parameters: tuple[Parameter, ...]
     rule: Rule
+    declarations: tuple[str, ...]
 
     @property
     def scratch(self) -> tuple[Expr, ...]:
@@ -53,8 +54,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A generated file: its text, its kernels, and notes for the reader of the program."""
+    """A generated file: its text, its kernels, and notes for the reader of the program.
+
+    ``host``: for files made ahead of time, the host half for compilers that do not know CUDA, which
+    :func:`kgen.launcher.images.host_text` completes.
+    """
 
     text: str
     entries: tuple[Entry, ...]
     lints: tuple[Diagnostic, ...] = ()
+    host: str = ""

@@ -16,8 +16,14 @@ _COLUMNS = 116  #: of a line
 _FILES = ("arrays", "merge", "layout", "scratch", "clusters", "launch", "messages")
 
 
+def guarded(host: str, what: str) -> str:
+    """Host code as it follows kernels in a file, for CUDA's compilers alone.  ``what``: what it does."""
+    parts = {"host": host.rstrip("\n"), "purpose": what}
+    return environment().get_template("launcher/guarded.cu.j2").render(m=parts)
+
+
 def launcher_text(launcher: AnyLayoutLauncher | ShapedLauncher) -> str:
-    """The host code that follows the kernels in a file."""
+    """The host code of a file."""
     rendered = environment().get_template(launcher.template).render(m=launcher).rstrip("\n")
     code = "\n".join(map(_wrapped, rendered.split("\n"))) + "\n"
     parts = {"code": code, "helpers": _needed(code + "\n".join(launcher.members)), "headers": launcher.headers}

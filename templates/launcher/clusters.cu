@@ -1,6 +1,6 @@
 // How many clusters of a kernel fit the device at a time.
-template <typename... Parameters>
-static long long clusters_that_fit(void (*kernel)(Parameters...), int blocks, int threads)
+template <typename Kernel>
+static long long clusters_that_fit(Kernel& kernel, int blocks, int threads)
 {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeClusterDimension;

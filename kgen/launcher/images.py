@@ -1,0 +1,93 @@
+"""The host half of a file for compilers that do not know CUDA: it finds its kernels in images compiled before.
+
+An image is a CUBIN for one compute capability, or PTX.  The launcher stays as it is: kernels are objects that it calls
+by the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kgen import resources
+from kgen.codegen import names
+from kgen.codegen.c_types import headers_of
+from kgen.codegen.kernels import Entry
+from kgen.codegen.templates import environment
+from kgen.partition.step import Step
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """``file``: the path of its bytes.  ``major`` and ``minor``: the compute capability that it is compiled for."""
+
+    symbol: str
+    file: str
+    major: int
+    minor: int
+    is_ptx: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A kernel as the host half sees it.  ``members``: of its layout struct."""
+
+    name: str
+    parameters: tuple[str, ...]
+    layout: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Declarations:
+    namespace: str
+    headers: tuple[str, ...]
+    kernels: tuple[_Declared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    base: str
+    images: tuple[Image, ...]
+    host: str
+
+    @property
+    def functions(self) -> str:
+        """Those that find kernels in images."""
+        return resources.text("templates", "launcher/images.cu").rstrip("\n")
+
+
+def declared_text(base: str, entries: Sequence[Entry], steps: Sequence[Step]) -> str:
+    """The kernels and the structs that they take, for the host code of one set of dtypes."""
+    made = _Declarations(names.namespace(base), tuple(_headers(steps)), tuple(map(_declared, entries)))
+    return environment().get_template("launcher/declared.cu.j2").render(m=made)
+
+
+def host_text(base: str, host: str, images: Sequence[Image]) -> str:
+    """A C++ file.  ``host``: the declared kernels and the launchers.
+
+    ``images``: PTX before CUBINs, and older architectures before newer ones.
+    """
+    made = _File(base, tuple(images), host)
+    return environment().get_template("launcher/images.cu.j2").render(m=made)
+
+
+def _headers(steps: Sequence[Step]) -> list[str]:
+    """The headers that declare the types of arrays and scalars."""
+    dtypes = [o.dtype for s in steps for o in s.graph.operands] + [v.dtype for s in steps for v in s.graph.scalars]
+    return sorted({header for dtype in dtypes for header in headers_of(dtype)})
+
+
+def _declared(entry: Entry) -> _Declared:
+    takes_layout = any(p.kind == "layout" for p in entry.parameters)
+    members = tuple(field.declaration for field in entry.rule.struct) if takes_layout else ()
+    return _Declared(entry.name, tuple(_parameters(entry)), f"{entry.name}_layout" if takes_layout else "", members)
+
+
+def _parameters(entry: Entry) -> Iterator[str]:
+    """Declarations as in the kernel, but for types that only device code has."""
+    for parameter, declaration in zip(entry.parameters, entry.declarations, strict=True):
+        if parameter.kind == "scratch":
+            yield f"void* {declaration.rpartition(' ')[2]}"
+        else:
+            yield declaration

@@ -1,0 +1,81 @@
+static std::atomic<cudaLibrary_t> libraries[IMAGES];
+
+// The number of the image for the current device, or -1.
+static int image_for_device()
+{
+    int device = 0, major = 0, minor = 0, found = -1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    for (int i = 0; i < IMAGES; ++i) {
+        const bool is_binary_compatible = images[i].major == major && images[i].minor <= minor;
+        const bool is_later = images[i].major < major || is_binary_compatible;
+        if (images[i].is_ptx ? is_later : is_binary_compatible) found = i;
+    }
+    return found;
+}
+
+// Loads an image at its first use.  Of several threads, one keeps what it loaded.
+static cudaError_t load(int image, cudaLibrary_t* found)
+{
+    *found = libraries[image].load();
+    if (*found != nullptr) return cudaSuccess;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // a graph that is being captured has no part in it
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    cudaLibrary_t loaded = nullptr;
+    const cudaError_t status =
+        cudaLibraryLoadData(&loaded, images[image].data, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    if (status != cudaSuccess) return status;
+    if (libraries[image].compare_exchange_strong(*found, loaded)) {
+        *found = loaded;
+        return cudaSuccess;
+    }
+    return cudaLibraryUnload(loaded);
+}
+
+// A kernel by its name, and its handle in each image once it is known.
+template <typename Function>
+struct Kernel {
+    const char* name;
+    std::atomic<cudaKernel_t> handles[IMAGES];
+};
+
+static cudaError_t find(const char* name, std::atomic<cudaKernel_t>* handles, cudaKernel_t* found)
+{
+    const int image = image_for_device();
+    if (image < 0) return cudaErrorNoKernelImageForDevice;
+    *found = handles[image].load();
+    if (*found != nullptr) return cudaSuccess;
+    cudaLibrary_t library = nullptr;
+    cudaError_t status = load(image, &library);
+    if (status == cudaSuccess) status = cudaLibraryGetKernel(found, library, name);
+    if (status == cudaSuccess) handles[image].store(*found);
+    return status;
+}
+
+// The functions of CUDA's C++ interface that launchers call.
+
+template <typename... Parameters, typename... Values>
+static cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, Kernel<void(Parameters...)>& kernel,
+                                      Values... values)
+{
+    cudaKernel_t found = nullptr;
+    const cudaError_t status = find(kernel.name, kernel.handles, &found);
+    if (status != cudaSuccess) return status;
+    const auto launch = [&](Parameters... converted) {
+        void* pointers[] = {static_cast<void*>(&converted)...};
+        return cudaLaunchKernelExC(config, reinterpret_cast<const void*>(found), pointers);
+    };
+    return launch(values...);
+}
+
+template <typename Function>
+static cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel<Function>& kernel,
+                                                  const cudaLaunchConfig_t* config)
+{
+    cudaKernel_t found = nullptr;
+    const cudaError_t status = find(kernel.name, kernel.handles, &found);
+    if (status != cudaSuccess) return status;
+    return ::cudaOccupancyMaxActiveClusters(clusters, reinterpret_cast<const void*>(found), config);
+}
