@@ -31,7 +31,7 @@ from kgen.dtypes import (
 )
 from kgen.jit import Kernel, jit
 from kgen.lints import LintWarning
-from kgen.spec import Spec, spec
+from kgen.spec import OpenSpec, Spec, spec
 from kgen.version import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ __all__ = [
     "Kernel",
     "KgenError",
     "LintWarning",
+    "OpenSpec",
     "Spec",
     "__version__",
     "bfloat16",

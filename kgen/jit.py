@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.explain import Explanation
     from kgen.options import Options
     from kgen.program import Program
-    from kgen.spec import Shape, Spec
+    from kgen.spec import OpenShape, Shape, Spec
 
 _ARCH = re.compile(r"(sm|compute)_[0-9]{2,3}[af]?")
 _PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: a path; a program has a `=`
@@ -240,16 +240,17 @@ class Kernel:
         dtypes: DType | str | dict[str, Any] | None = None,
         layout: str = "any",
         rank: int = 4,
-        shape: Shape | None = None,
+        shape: Shape | OpenShape | None = None,
         arch: str | None = None,
         **named: Any,
     ) -> str:
         """The standalone ``.cu`` text: for these arrays, or for ``dtypes`` and a ``layout`` class when none are given.
 
-        ``dtypes``: one dtype for all inputs, or a dict by name (default float32).  ``layout``: ``"any"``,
-        ``"contiguous"`` or ``"strided"``.  ``rank``: how many dimensions, after merging, strided kernels cover.
-        ``arch`` such as ``"sm_90"``: the oldest architecture that the text has to run on (default: any); what runs here
-        is made for the GPU that is here.
+        Arrays may be specs, also with open extents: ``kgen.spec(("?", 8), "f32")``.  The text is what ``kgen compile``
+        writes for the same shapes.  ``dtypes``: one dtype for all inputs, or a dict by name (default float32).
+        ``layout``: ``"any"``, ``"contiguous"`` or ``"strided"``.  ``rank``: how many dimensions, after merging, strided
+        kernels cover.  ``arch`` such as ``"sm_90"``: the oldest architecture that the text has to run on (default:
+        any); what runs here is made for the GPU that is here.
         """
         _check_arch(arch)
         if args or named or shape is not None:
@@ -283,7 +284,9 @@ class Kernel:
         return inspection.explain(self._engine, args, named, shape, out, arch)
 
     @public
-    def cubin(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> bytes:
+    def cubin(
+        self, /, *args: Any, arch: str | None = None, shape: Shape | OpenShape | None = None, **named: Any
+    ) -> bytes:
         """The machine code for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         _check_arch(arch)
         from kgen.call import inspection
@@ -291,7 +294,7 @@ class Kernel:
         return inspection.compiled(self._engine, args, named, shape, "cubin", arch)
 
     @public
-    def ptx(self, /, *args: Any, arch: str | None = None, shape: Shape | None = None, **named: Any) -> str:
+    def ptx(self, /, *args: Any, arch: str | None = None, shape: Shape | OpenShape | None = None, **named: Any) -> str:
         """The PTX text for these arrays; ``arch`` such as ``"sm_90"`` (default: the GPU that is here)."""
         _check_arch(arch)
         from kgen.call import inspection

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias, overload
 
-from kgen.diagnostics import error, public, shown
+from kgen.diagnostics import KgenError, error, public, shown
 from kgen.dtypes import BY_NAME, DType
 from kgen.records import dataclass
 
 Shape = int | Sequence[int]  #: extents as callers pass them: one, or a sequence
+OpenShape: TypeAlias = Literal["?"] | Sequence[int | Literal["?"]]  #: some extents are open
+MAX_DIMENSIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +31,67 @@ class Spec:
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]"
 
 
+@dataclass(frozen=True, slots=True)
+class OpenSpec:
+    """The metadata of arrays that differ in some extents, which are None here: what a file is made for.
+
+    ``strides`` are in elements; None is C order.
+    """
+
+    shape: tuple[int | None, ...]
+    dtype: DType
+    strides: tuple[int, ...] | None
+
+    def __str__(self) -> str:
+        return f"{self.dtype.short}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"
+
+
+@overload
+def spec(  # type: ignore[overload-overlap]  # integers alone are also an OpenShape
+    shape: Shape, dtype: object, strides: Sequence[int] | None = None
+) -> Spec: ...
+@overload
+def spec(shape: OpenShape, dtype: object, strides: Sequence[int] | None = None) -> OpenSpec: ...
 @public
-def spec(shape: Shape, dtype: object, strides: Sequence[int] | None = None) -> Spec:
+def spec(shape: Shape | OpenShape, dtype: object, strides: Sequence[int] | None = None) -> Spec | OpenSpec:
     """The metadata of an array.
 
-    ``shape``: extents, at most 64 of them.  ``dtype``: a :class:`~kgen.dtypes.DType`, a name (``"bf16"``), or any
-    library's dtype object.  ``strides``: in elements; C order when None.
+    ``shape``: extents, at most 64 of them.  ``"?"`` is any extent, for :meth:`~kgen.Kernel.source`, ``cubin`` and
+    ``ptx``.  ``dtype``: a :class:`~kgen.dtypes.DType`, a name (``"bf16"``), or any library's dtype object.
+    ``strides``: in elements; C order when None.
 
     Raises :class:`~kgen.KgenError` for a negative extent, an unknown dtype, or strides of another length.
     """
-    extents = as_shape(shape)
-    steps = c_strides(extents) if strides is None else _integers(strides)
-    if steps is None:
+    extents = as_open_shape(shape) if is_open(shape) else as_shape(shape)
+    steps = None if strides is None else _integers(strides)
+    if strides is not None and steps is None:
         raise error(
             "bad-strides", f"strides are integers, not {shown(strides)}", "give one integer per dimension, in elements"
         )
-    if len(steps) != len(extents):
+    if steps is not None and len(steps) != len(extents):
         raise error(
             "bad-strides",
             f"{counted(len(steps), 'stride')} for {counted(len(extents), 'dimension')}",
             "give one stride per dimension, in elements",
         )
-    return Spec(extents, as_dtype(dtype), steps)
+    known = [n for n in extents if n is not None]
+    if len(known) < len(extents):
+        return OpenSpec(extents, as_dtype(dtype), steps)
+    return Spec(tuple(known), as_dtype(dtype), c_strides(known) if steps is None else steps)
+
+
+def is_open(shape: object) -> bool:
+    """Whether a shape has an open extent."""
+    return isinstance(shape, str | tuple | list) and any(isinstance(n, str) and n == "?" for n in shape)
+
+
+def as_open_shape(shape: object) -> tuple[int | None, ...]:
+    """Extents of a shape that :func:`is_open`: None for each ``"?"``.  Raises as :func:`as_shape`."""
+    assert isinstance(shape, str | tuple | list)
+    known = iter(as_shape([n for n in shape if n != "?"]))
+    if len(shape) > MAX_DIMENSIONS:
+        raise _too_many(len(shape))
+    return tuple(None if n == "?" else next(known) for n in shape)
 
 
 def as_shape(shape: object) -> tuple[int, ...]:
@@ -63,11 +105,15 @@ def as_shape(shape: object) -> tuple[int, ...]:
         raise error("bad-shape", f"a shape consists of integers, not {shown(shape)}", "such as 4 or (4, 3)")
     if any(n < 0 for n in extents):
         raise error("bad-shape", f"a shape has a negative extent: {shown(extents)}", "extents are 0 or more")
-    if len(extents) > 64:
-        raise error("bad-shape", f"{len(extents)} dimensions; at most 64 are supported")
+    if len(extents) > MAX_DIMENSIONS:
+        raise _too_many(len(extents))
     if 0 not in extents and math.prod(extents) >= 2**63:
         raise error("bad-shape", f"the shape {shown(extents)} has too many elements", "at most 2^63 - 1")
     return extents
+
+
+def _too_many(dimensions: int) -> KgenError:
+    return error("bad-shape", f"{dimensions} dimensions; at most {MAX_DIMENSIONS} are supported")
 
 
 def _integers(values: object) -> tuple[int, ...] | None:

@@ -17,7 +17,7 @@ from kgen.operands import ArrayOperand, Operands
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.runtime.scalars import kind_of_value
-from kgen.spec import Shape, Spec, as_shape
+from kgen.spec import OpenSpec, Shape, Spec, as_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,9 @@ def describe(program: Program, bound: Mapping[str, Any]) -> dict[str, Value]:
 def _argument(name: str, value: Any, inout: bool) -> Value:
     if isinstance(value, Spec):
         return ArrayValue(name, value, value, None, None)
+    if isinstance(value, OpenSpec):
+        hint = "give every extent; source(), cubin() and ptx() take `?`"
+        raise error("not-an-array", f"`{name}` is {value}, whose open extents belong to no array", hint)
     kind = kind_of_value(value)
     if kind is not None:
         if inout:
@@ -244,9 +247,7 @@ def _program_shape(
     """The shape of a program without array arguments: ``shape=``, or that of an array given with ``out=``."""
     if any(isinstance(v, ArrayValue) for v in values.values()):
         if shape is not None:
-            raise error(
-                "bad-call", "shape= is for programs without array arguments", "the shape follows from the arrays"
-            )
+            raise shape_beside_arrays()
         return ()
     if shape is not None:
         return as_shape(shape)
@@ -256,3 +257,7 @@ def _program_shape(
     raise error(
         "shape-needed", "no argument is an array, so nothing gives the output's shape", "pass shape=(...) or out="
     )
+
+
+def shape_beside_arrays() -> KgenError:
+    return error("bad-call", "shape= is for programs without array arguments", "the shape follows from the arrays")

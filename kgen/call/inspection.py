@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kgen.aot import with_launcher
-from kgen.call.arguments import ArrayValue, Value, bind, describe, operands_of
+from kgen.aot import aot_module, with_launcher
+from kgen.argument_types import WeakArg
+from kgen.call.arguments import ArrayValue, ScalarValue, Value, bind, describe, operands_of, shape_beside_arrays
 from kgen.call.engine import Engine
 from kgen.call.outputs import given_outputs
 from kgen.compile_spec import CompileSpec
@@ -17,7 +18,7 @@ from kgen.lowering import Lowered
 from kgen.runtime.backend import arch_here, arch_to_explain, compile_for, usage_for
 from kgen.runtime.cuda.architectures import target_for
 from kgen.runtime.cuda.driver import probe
-from kgen.spec import Shape, Spec, c_strides
+from kgen.spec import OpenSpec, Shape, Spec, as_open_shape, c_strides, is_open
 
 
 def lower_call(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None = None) -> Lowered:
@@ -42,14 +43,45 @@ def meta(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: S
     return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
 
 
-def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, arch: str | None) -> str:
+def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Any, arch: str | None) -> str:
     """The ``.cu`` text for these arrays; with a launcher, which takes aligned arrays, if it is for such."""
-    operands = operands_of(_values(engine, args, named), (), shape, partial(_address, engine))
+    given = bind(engine.program, args, named)
+    if is_open(shape) or any(isinstance(value, OpenSpec) for value in given.values()):
+        return aot_module(engine.program, engine.name, engine.options, _open(engine, given, shape, arch)).text
+    operands = operands_of(describe(engine.program, given), (), shape, partial(_address, engine))
     lowered = engine.lowering(operands, target_for(arch))
     spec = _compile_spec(lowered, arch).with_explicit_dtypes(engine.program, operands.types)
     command = command_line(engine.program, engine.name, engine.options, spec)
     module = engine.module(lowered, command, _alignment_notes(lowered))
     return with_launcher(module, engine.name, lowered, operands).text
+
+
+def _open(engine: Engine, given: Mapping[str, Any], shape: object, arch: str | None) -> CompileSpec:
+    """What the command line says of arguments with open extents."""
+    # Dtypes are known, so any shape stands for an open one.
+    closed = {n: Spec((), v.dtype, ()) if isinstance(v, OpenSpec) else v for n, v in given.items()}
+    values = describe(engine.program, closed)
+    arrays = {
+        n: given[n] if isinstance(given[n], OpenSpec) else v.spec
+        for n, v in values.items()
+        if isinstance(v, ArrayValue)
+    }
+    if arrays and shape is not None:
+        raise shape_beside_arrays()
+    return CompileSpec(
+        dtypes={n: a.dtype for n, a in arrays.items()},
+        shapes={n: a.shape for n, a in arrays.items()} or {"": as_open_shape(shape)},
+        strides={n: a.strides for n, a in arrays.items() if a.strides not in (None, _c_order(a.shape))},
+        scalars={
+            n: v.type.kind for n, v in values.items() if isinstance(v, ScalarValue) and isinstance(v.type, WeakArg)
+        },
+        arch=arch,
+    )
+
+
+def _c_order(shape: Sequence[int | None]) -> tuple[int, ...] | None:
+    known = [n for n in shape if n is not None]
+    return c_strides(known) if len(known) == len(shape) else None
 
 
 def explain(
@@ -64,7 +96,7 @@ def explain(
 
 
 def compiled(
-    engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, kind: str, arch: str | None
+    engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Any, kind: str, arch: str | None
 ) -> bytes:
     """``ptx`` or ``cubin``."""
     arch = arch_here() if arch is None else arch
