@@ -56,25 +56,20 @@ def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape:
     return with_launcher(module, engine.name, lowered, operands).text
 
 
+# branches: one for each field
 def _open(engine: Engine, given: Mapping[str, Any], shape: object, arch: str | None) -> CompileSpec:
     """What the command line says of arguments with open extents."""
+    opened = {n: v for n, v in given.items() if isinstance(v, OpenSpec)}
     # Dtypes are known, so any shape stands for an open one.
-    closed = {n: Spec((), v.dtype, ()) if isinstance(v, OpenSpec) else v for n, v in given.items()}
-    values = describe(engine.program, closed)
-    arrays = {
-        n: given[n] if isinstance(given[n], OpenSpec) else v.spec
-        for n, v in values.items()
-        if isinstance(v, ArrayValue)
-    }
+    values = describe(engine.program, {**given, **{n: Spec((), v.dtype, ()) for n, v in opened.items()}}).items()
+    arrays = {n: v.spec for n, v in values if isinstance(v, ArrayValue)} | opened
     if arrays and shape is not None:
         raise shape_beside_arrays()
     return CompileSpec(
         dtypes={n: a.dtype for n, a in arrays.items()},
         shapes={n: a.shape for n, a in arrays.items()} or {"": as_open_shape(shape)},
-        strides={n: a.strides for n, a in arrays.items() if a.strides not in (None, _c_order(a.shape))},
-        scalars={
-            n: v.type.kind for n, v in values.items() if isinstance(v, ScalarValue) and isinstance(v.type, WeakArg)
-        },
+        strides={n: a.strides for n, a in arrays.items() if a.strides and a.strides != _c_order(a.shape)},
+        scalars={n: v.type.kind for n, v in values if isinstance(v, ScalarValue) and isinstance(v.type, WeakArg)},
         arch=arch,
     )
 
