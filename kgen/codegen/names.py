@@ -128,13 +128,17 @@ def namespace(base: str) -> str:
 
 
 def named_base(name: object) -> str:
-    """A base name that the user chose.  Raises :class:`~kgen.KgenError` (``bad-name``) if it is no identifier."""
-    if not isinstance(name, str) or len(name) > LONGEST or not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
-        hint = f"at most {LONGEST} ASCII letters, digits and `_`"
-        if isinstance(name, str):
-            hint += f", such as `{kernel_base(name)}`"
-        raise error("bad-name", f"a kernel cannot be called {shown(name)}", hint)
-    return kernel_base(name)
+    """A base name that the user chose.
+
+    Raises :class:`~kgen.KgenError` (``bad-name``) if it is no C identifier, or one that kgen would have to change.  A
+    keyword is no problem: whatever is named after it has a suffix.
+    """
+    if isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII) and kernel_base(name) == name:
+        return name
+    hint = f"at most {LONGEST} ASCII letters, digits and `_`, from a letter to a letter or digit"
+    if isinstance(name, str):
+        hint += f", such as `{kernel_base(name)}`"
+    raise error("bad-name", f"a kernel cannot be called {shown(name)}", hint)
 
 
 def comment(text: str) -> str:

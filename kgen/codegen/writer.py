@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgen.diagnostics import error
+from kgen.diagnostics import KgenError, error
 
 
 def write(path: Path, content: str | bytes) -> bool:
@@ -71,8 +72,10 @@ def _stage(path: Path, data: bytes) -> str:
     return temporary
 
 
-def _unwritable(path: Path, problem: Exception) -> Exception:
-    return error("unwritable", f"cannot write {path}: {getattr(problem, 'strerror', None) or problem}")
+def _unwritable(path: Path, problem: Exception) -> KgenError:
+    why = getattr(problem, "strerror", None) or problem
+    hint = f"mkdir -p {shlex.quote(str(path.parent))}" if isinstance(problem, FileNotFoundError) else None
+    return error("unwritable", f"cannot write {path}: {why}", hint)
 
 
 def _umask() -> int:

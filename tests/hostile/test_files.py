@@ -13,6 +13,7 @@ import pytest
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import KgenError
 from tests.cli.conftest import Run, run  # noqa: F401
+from tests.test_architecture import ROOT
 
 PROGRAM = "out = a + 1\n"
 
@@ -35,7 +36,7 @@ def check(run: Run, code: str, *argv: str) -> str:  # noqa: F811
 
 
 OUTPUTS = [
-    ("no/such/folder/x.npy", "No such file or directory"),
+    ("no/such folder/x.npy", "mkdir -p 'no/such folder'"),
     ("folder", "is a folder"),
     ("p.k/x.npy", "Not a directory"),
 ]
@@ -76,6 +77,22 @@ def test_an_unwritable_file(run: Run, program: Path) -> None:  # noqa: F811
     (program / "x.cu").chmod(0o444)
     check(run, "unwritable", "compile", "p.k", "-o", "x.cu")
     assert (program / "x.cu").read_text() == "old"
+
+
+def test_a_full_disk_leaves_files_as_they_were(program: Path) -> None:
+    """The system refuses more than a few kilobytes, while the first file is small enough."""
+    for kind in ("cu", "h"):
+        (program / f"x.{kind}").write_text("old")
+    before = sorted(program.iterdir())
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); from kgen.cli import main\n"
+        "sys.argv = ['kgen', 'compile', 'p.k', '-o', 'x.cu', '--emit', 'h,cu']; main()"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=program, env=environ, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "error[unwritable]: cannot write x.cu: File too large\n")
+    assert sorted(program.iterdir()) == before
+    assert {(program / f"x.{kind}").read_text() for kind in ("cu", "h")} == {"old"}
 
 
 def test_all_files_or_none(tmp_path: Path) -> None:

@@ -49,6 +49,21 @@ def test_it_is_c99_and_cpp17(name: str, tmp_path: Path) -> None:
         subprocess.run([compiler, *flags, *warnings, "main"], check=True, cwd=tmp_path, timeout=60)
 
 
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_names_that_are_words_of_c(tmp_path: Path) -> None:
+    """Keywords, macros, names in another case and kgen's own: all in one translation unit."""
+    names = ("int", "class", "new", "linux", "NULL", "array", "ARRAY", "Array", "error", "kgen")
+    program = pipeline.load("out = a")
+    for name in names:
+        (tmp_path / f"{name}.h").write_text(aot_header(program, name, Options(), {"": CompileSpec()}), encoding="utf-8")
+    calls = " && ".join(f"{name}_launch != 0" for name in names)
+    lines = [*(f'#include "{name}.h"' for name in names), f"int main(void) {{ return {calls}; }}\n"]
+    (tmp_path / "main").write_text("\n".join(lines), encoding="utf-8")
+    for compiler, flags in COMPILERS:
+        warnings = ("-Wall", "-Wextra", "-Wno-address", "-Werror", "-fsyntax-only")
+        subprocess.run([compiler, *flags, *warnings, "main"], check=True, cwd=tmp_path, timeout=60)
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_it_declares_what_the_file_defines(name: str, tmp_path: Path) -> None:
     """In one translation unit, C functions of other types would be errors."""
