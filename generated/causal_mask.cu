@@ -1121,21 +1121,6 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n0 == 1 &&
         n1 == 1 &&
-        n2 >= 16 &&
-        n2 * n1 <= n2 &&
-        n2 * n1 >= 2 &&
-        n1 * n0 <= 1 &&
-        n1 * n0 != 0 &&
-        n2 % 4 != 0 &&
-        n2 * (n1 * n0) <= 2147483647) {
-        choices[0].launch = launch_causal_mask_contiguous2;
-        choices[0].space = {2, {n2, n1 * n0}, {{1, n2 * n1}, {1, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
-        n1 == 1 &&
         n2 * n1 <= n2 &&
         n2 * n1 >= 2 &&
         n1 * n0 == 1 &&
@@ -1150,6 +1135,21 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 == 1 &&
+        n1 == 1 &&
+        n2 >= 16 &&
+        n2 * n1 <= n2 &&
+        n2 * n1 >= 2 &&
+        n1 * n0 <= 1 &&
+        n1 * n0 != 0 &&
+        n2 % 4 != 0 &&
+        n2 * (n1 * n0) <= 2147483647) {
+        choices[0].launch = launch_causal_mask_contiguous2;
+        choices[0].space = {2, {n2, n1 * n0}, {{1, n2 * n1}, {1, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 == 1 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
@@ -1157,6 +1157,20 @@ static int decide(const Array* arrays, Choice* choices)
         n2 >= 1 &&
         n2 <= 15) {
         choices[0].launch = launch_causal_mask_contiguous2;
+        choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 == 1 &&
+        n1 >= 2 &&
+        n2 < n2 * n1 &&
+        n1 * n0 >= 2 &&
+        n2 * (n1 * n0) <= 2147483647 &&
+        n2 % 4 == 0 &&
+        ((((n2 - 1) + (((n1 * n0) - 1) * n2)) + 1) * 4) - 1 <= 2147483647 &&
+        n2 >= 16) {
+        choices[0].launch = launch_causal_mask_rows_2d2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
         return KGEN_SUCCESS;
     }
@@ -1179,25 +1193,9 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
-        n2 * (n1 * n0) <= 2147483647 &&
-        n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
-        ((((n2 - 1) + (((n1 * n0) - 1) * n2)) + 1) * 4) - 1 <= 2147483647 &&
-        n2 >= 16) {
-        choices[0].launch = launch_causal_mask_rows_2d2;
-        choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
-        n1 >= 2 &&
-        n2 < n2 * n1 &&
-        n1 * n0 >= 2 &&
         n1 * n0 <= 2147483583 &&
         n2 * (n1 * n0) >= 2147483648 &&
         n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
         ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
         n2 >= 16 &&
         n2 <= 2147483583) {
@@ -1224,9 +1222,25 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
+        n1 * n0 <= 2147483583 &&
+        n2 * (n1 * n0) <= 2147483647 &&
+        n2 % 4 == 0 &&
+        ((((n2 - 1) + (((n1 * n0) - 1) * n2)) + 1) * 4) - 1 >= 2147483648 &&
+        ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
+        n2 >= 16 &&
+        n2 <= 2147483583) {
+        choices[0].launch = launch_causal_mask_rows_2d_64bit;
+        choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 == 1 &&
+        n1 >= 2 &&
+        n2 < n2 * n1 &&
+        n1 * n0 >= 2 &&
         n2 * (n1 * n0) >= 2147483648 &&
         n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
         ((n2 / 4) + 2) * (n1 * n0) >= 2147483648 &&
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_2d_64bit2;
@@ -1276,6 +1290,22 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
         n1 == 1 &&
+        n2 * n1 <= n2 &&
+        n2 == n2 * n1 &&
+        n2 * n1 >= 2 &&
+        (n2 * n1) * n0 <= 2147483647 &&
+        n2 % 4 == 0 &&
+        (n2 * n1) % 4 == 0 &&
+        (((((n2 - 1) + ((n1 - 1) * n2)) + ((n0 - 1) * (n2 * n1))) + 1) * 4) - 1 <= 2147483647 &&
+        n2 >= 16) {
+        choices[0].launch = launch_causal_mask_rows_3d;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 == 1 &&
         n2 >= 16 &&
         n2 * n1 <= n2 &&
         n2 == n2 * n1 &&
@@ -1289,23 +1319,6 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
-        n1 == 1 &&
-        n2 * n1 <= n2 &&
-        n2 == n2 * n1 &&
-        n2 * n1 >= 2 &&
-        (n2 * n1) * n0 <= 2147483647 &&
-        n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
-        (n2 * n1) % 4 == 0 &&
-        (((((n2 - 1) + ((n1 - 1) * n2)) + ((n0 - 1) * (n2 * n1))) + 1) * 4) - 1 <= 2147483647 &&
-        n2 >= 16) {
-        choices[0].launch = launch_causal_mask_rows_3d;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
         n0 <= 2147483583 &&
         n1 == 1 &&
         n2 * n1 <= n2 &&
@@ -1313,7 +1326,6 @@ static int decide(const Array* arrays, Choice* choices)
         n2 * n1 >= 2 &&
         (n2 * n1) * n0 >= 2147483648 &&
         n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
         (n2 * n1) % 4 == 0 &&
         ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
         n2 >= 16 &&
@@ -1365,10 +1377,8 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
-        n2 <= n2 * n1 &&
         (n2 * n1) * n0 <= 2147483647 &&
         n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
         (n2 * n1) % 4 == 0 &&
         (((((n2 - 1) + ((n1 - 1) * n2)) + ((n0 - 1) * (n2 * n1))) + 1) * 4) - 1 <= 2147483647 &&
         n2 >= 16) {
@@ -1379,108 +1389,120 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
-        n1 >= 2 &&
-        n2 >= 16 &&
-        n2 < n2 * n1 &&
-        (n2 * n1) * n0 >= 2147483648 &&
-        n2 % 4 != 0) {
-        choices[0].launch = launch_causal_mask_contiguous_64bit2;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n2 < n2 * n1 &&
-        n2 <= n2 * n1 &&
-        (n2 * n1) * n0 >= 2147483648 &&
-        n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
-        (n2 * n1) % 4 == 0 &&
-        ((n2 / 4) + 2) * (n1 * n0) >= 2147483648 &&
-        n2 >= 16) {
-        choices[0].launch = launch_causal_mask_rows_3d_64bit2;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
         n0 <= 2147483583 &&
         n1 >= 2 &&
         n1 <= 2147483583 &&
         n2 < n2 * n1 &&
-        n2 <= n2 * n1 &&
-        (n2 * n1) * n0 >= 2147483648 &&
-        n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
-        (n2 * n1) % 4 == 0 &&
-        ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
-        n2 >= 16 &&
-        n2 <= 2147483583) {
-        choices[0].launch = launch_causal_mask_rows_3d_64bit;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n2 >= 2 &&
-        n2 <= 15 &&
-        n2 < n2 * n1 &&
-        (n2 * n1) * n0 >= 2147483648) {
-        choices[0].launch = launch_causal_mask_contiguous_64bit2;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n2 == 1 &&
-        n2 < n2 * n1 &&
-        n1 == n2 * n1 &&
-        (n2 * n1) * n0 >= 2147483648) {
-        choices[0].launch = launch_causal_mask_contiguous_64bit2;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 == 1 &&
-        n2 * n1 <= n2 &&
-        n2 == n2 * n1 &&
-        n2 * n1 >= 2 &&
-        (n2 * n1) * n0 >= 2147483648 &&
-        n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
-        (n2 * n1) % 4 == 0 &&
-        ((n2 / 4) + 2) * (n1 * n0) >= 2147483648 &&
-        n2 >= 16) {
-        choices[0].launch = launch_causal_mask_rows_3d_64bit2;
-        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483583 &&
-        n1 >= 2 &&
-        n1 <= 2147483583 &&
-        n2 < n2 * n1 &&
-        n2 <= n2 * n1 &&
         (n2 * n1) * n0 <= 2147483647 &&
         n2 % 4 == 0 &&
-        n2 * 4 >= 32 &&
         (n2 * n1) % 4 == 0 &&
         (((((n2 - 1) + ((n1 - 1) * n2)) + ((n0 - 1) * (n2 * n1))) + 1) * 4) - 1 >= 2147483648 &&
         ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
         n2 >= 16 &&
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        n2 >= 16 &&
+        n2 < n2 * n1 &&
+        (n2 * n1) * n0 >= 2147483648 &&
+        n2 % 4 != 0) {
+        choices[0].launch = launch_causal_mask_contiguous_64bit2;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        n2 < n2 * n1 &&
+        (n2 * n1) * n0 >= 2147483648 &&
+        n2 % 4 == 0 &&
+        (n2 * n1) % 4 == 0 &&
+        ((n2 / 4) + 2) * (n1 * n0) >= 2147483648 &&
+        n2 >= 16) {
+        choices[0].launch = launch_causal_mask_rows_3d_64bit2;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n0 <= 2147483583 &&
+        n1 >= 2 &&
+        n1 <= 2147483583 &&
+        n2 < n2 * n1 &&
+        (n2 * n1) * n0 >= 2147483648 &&
+        n2 % 4 == 0 &&
+        (n2 * n1) % 4 == 0 &&
+        ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
+        n2 >= 16 &&
+        n2 <= 2147483583) {
+        choices[0].launch = launch_causal_mask_rows_3d_64bit;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        n2 >= 2 &&
+        n2 <= 15 &&
+        n2 < n2 * n1 &&
+        (n2 * n1) * n0 >= 2147483648) {
+        choices[0].launch = launch_causal_mask_contiguous_64bit2;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        n2 == 1 &&
+        n2 < n2 * n1 &&
+        n1 == n2 * n1 &&
+        (n2 * n1) * n0 >= 2147483648) {
+        choices[0].launch = launch_causal_mask_contiguous_64bit2;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n0 <= 2147483583 &&
+        n1 == 1 &&
+        n2 * n1 <= n2 &&
+        n2 == n2 * n1 &&
+        n2 * n1 >= 2 &&
+        (n2 * n1) * n0 <= 2147483647 &&
+        n2 % 4 == 0 &&
+        (n2 * n1) % 4 == 0 &&
+        (((((n2 - 1) + ((n1 - 1) * n2)) + ((n0 - 1) * (n2 * n1))) + 1) * 4) - 1 >= 2147483648 &&
+        ((n2 / 4) + 2) * (n1 * n0) <= 2147483647 &&
+        n2 >= 16 &&
+        n2 <= 2147483583) {
+        choices[0].launch = launch_causal_mask_rows_3d_64bit;
+        choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 == 1 &&
+        n2 * n1 <= n2 &&
+        n2 == n2 * n1 &&
+        n2 * n1 >= 2 &&
+        (n2 * n1) * n0 >= 2147483648 &&
+        n2 % 4 == 0 &&
+        (n2 * n1) % 4 == 0 &&
+        ((n2 / 4) + 2) * (n1 * n0) >= 2147483648 &&
+        n2 >= 16) {
+        choices[0].launch = launch_causal_mask_rows_3d_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
         return KGEN_SUCCESS;
     }

@@ -933,8 +933,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 * n0 <= 2147483647 &&
         n1 % 4 == 0 &&
-        n1 * 4 >= 32 &&
-        n1 * 2 >= 32 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 4) - 1 <= 2147483647 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
         n1 >= 16) {
@@ -948,8 +946,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 <= 2147483583 &&
         n1 * n0 <= 2147483647 &&
         n1 % 4 == 0 &&
-        n1 * 4 >= 32 &&
-        n1 * 2 >= 32 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 4) - 1 >= 2147483648 &&
         ((n1 / 4) + 2) * n0 <= 2147483647 &&
         n1 >= 16 &&
@@ -964,8 +960,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 <= 2147483583 &&
         n1 * n0 >= 2147483648 &&
         n1 % 4 == 0 &&
-        n1 * 4 >= 32 &&
-        n1 * 2 >= 32 &&
         ((n1 / 4) + 2) * n0 <= 2147483647 &&
         n1 >= 16 &&
         n1 <= 2147483583) {
@@ -989,8 +983,6 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 2147483584 &&
         n1 * n0 >= 2147483648 &&
         n1 % 4 == 0 &&
-        n1 * 4 >= 32 &&
-        n1 * 2 >= 32 &&
         ((n1 / 4) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_causal_mask_f16_rows_2d_64bit4;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
@@ -1001,8 +993,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
         n1 % 4 == 0 &&
-        n1 * 4 >= 32 &&
-        n1 * 2 >= 32 &&
         ((n1 / 4) + 2) * n0 >= 2147483648 &&
         n1 >= 16) {
         choices[0].launch = launch_causal_mask_f16_rows_2d_64bit4;

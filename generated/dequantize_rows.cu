@@ -1026,12 +1026,11 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n0 * 4) - 1 <= 2147483647 &&
         n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
         (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647 &&
-        n1 >= 16) {
+        n1 >= 2) {
         choices[0].launch = launch_dequantize_rows_flat_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
@@ -1080,43 +1079,12 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n0 * 4) - 1 <= 2147483647 &&
-        n1 % 8 != 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
-        (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_flat_2d;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n0 * 4) - 1 <= 2147483647 &&
-        n1 % 8 == 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
-        (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_rows_2d;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n0 * 4) - 1 <= 2147483647 &&
         n1 % 8 == 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
         (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647 &&
-        n1 >= 16) {
+        n1 >= 2) {
         choices[0].launch = launch_dequantize_rows_rows_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
@@ -1126,12 +1094,11 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n0 * 4) - 1 <= 2147483647 &&
         n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 2147483519) {
         choices[0].launch = launch_dequantize_rows_flat_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
@@ -1142,10 +1109,9 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 2147483519) {
         choices[0].launch = launch_dequantize_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
@@ -1156,7 +1122,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
         n1 >= 256 &&
@@ -1170,7 +1135,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 >= 2147483520 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_dequantize_rows_rows_2d_64bit3;
@@ -1182,12 +1146,11 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n0 * 4) - 1 <= 2147483647 &&
         n1 % 8 == 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 2147483519) {
         choices[0].launch = launch_dequantize_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
@@ -1197,10 +1160,9 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
-        n1 >= 16) {
+        n1 >= 2) {
         choices[0].launch = launch_dequantize_rows_rows_2d_64bit3;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
@@ -1209,7 +1171,6 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
         n1 >= 256) {
@@ -1222,10 +1183,9 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 255) {
         choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
@@ -1234,27 +1194,10 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n0 * 4) - 1 <= 2147483647 &&
-        n1 % 8 != 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_flat_2d;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 255) {
         choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
@@ -1267,81 +1210,10 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 2 &&
         n1 <= 15 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n0 * 4) - 1 <= 2147483647 &&
-        n1 % 8 == 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_rows_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 != 0 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 == 0 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_rows_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
         (n0 * 4) - 1 >= 2147483648 &&
         n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 == 0 &&
-        ((n1 / 8) + 2) * n0 >= 2147483648) {
-        choices[0].launch = launch_dequantize_rows_rows_2d_64bit3;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 != 0 &&
-        ((n1 / 8) + 2) * n0 >= 2147483648) {
         choices[0].launch = launch_dequantize_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;

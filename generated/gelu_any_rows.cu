@@ -694,6 +694,38 @@ gelu_any_rows_rows_2d_64bit6(const __nv_bfloat16* x_ptr,
     let_next_kernel_start();
 }
 
+// Operands in memory order, 8 elements a thread. Indices are 64-bit.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Alignment, in bytes: 16 for y and x.
+// A single element, the same for all: bias.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_any_rows_contiguous_64bit2(const __nv_bfloat16* x_ptr,
+                                const __nv_bfloat16* bias_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr,
+                                const long long n)
+{
+    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    wait_for_earlier_kernels();
+    if (i + 8 <= n) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
+        const __nv_bfloat16 bias_v = bias_ptr[0];
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            gelu_any_rows_element(x_vec.at[j], bias_v, y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
+    } else {
+        const __nv_bfloat16 bias_v = bias_ptr[0];
+        #pragma unroll 1
+        for (long long e = i; e < n; ++e) {
+            gelu_any_rows_element(x_ptr[e], bias_v, y_ptr[e]);
+        }
+    }
+    let_next_kernel_start();
+}
+
 }  // namespace kgen_gelu_any_rows
 
 // --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
@@ -1180,6 +1212,14 @@ static int launch_gelu_any_rows_rows_2d_64bit6(const Arguments& a, const Space& 
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, n);
 }
 
+static int launch_gelu_any_rows_contiguous_64bit2(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(gelu_any_rows_contiguous_64bit2, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.x_ptr, a.bias_ptr, a.y_ptr, n);
+}
+
 const Operand OPERANDS[] = {
     {KGEN_BFLOAT16, 2, false},  // x
     {KGEN_BFLOAT16, 1, false},  // bias
@@ -1206,11 +1246,10 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
-        n1 >= 16) {
+        n1 >= 2) {
         choices[0].launch = launch_gelu_any_rows_flat_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
@@ -1259,44 +1298,14 @@ static int decide(const Array* arrays, Choice* choices)
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n1 * 2) - 1 <= 2147483647 &&
-        n1 % 8 != 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n1 * 2) - 1 <= 2147483647 &&
-        n1 % 8 == 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_rows_2d;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 == 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
-        n1 >= 16) {
+        n1 >= 2) {
         choices[0].launch = launch_gelu_any_rows_rows_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
@@ -1306,12 +1315,11 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 != 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 2147483519) {
         choices[0].launch = launch_gelu_any_rows_flat_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
@@ -1323,10 +1331,9 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 2147483519) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
@@ -1339,7 +1346,6 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 2048 &&
         n1 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit2;
@@ -1352,7 +1358,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 >= 2147483520 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit3;
@@ -1365,12 +1370,11 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 <= 2147483647 &&
-        n1 * 2 >= 32 &&
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 == 0 &&
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
         ((n1 / 8) + 2) * n0 <= 2147483647 &&
-        n1 >= 16 &&
+        n1 >= 2 &&
         n1 <= 2147483519) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
@@ -1381,10 +1385,9 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
-        n1 >= 16) {
+        n1 >= 2) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit3;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
@@ -1394,7 +1397,6 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 >= 2048 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit4;
@@ -1408,7 +1410,6 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 256 &&
         n1 <= 2047 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit5;
@@ -1419,12 +1420,11 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
         n0 <= 2147483519 &&
-        n1 >= 16 &&
-        n1 <= 255 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
+        ((n1 / 8) + 2) * n0 <= 2147483647 &&
+        n1 >= 2 &&
+        n1 <= 255) {
         choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
@@ -1435,7 +1435,6 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 256 &&
         n1 <= 2047 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit6;
@@ -1445,103 +1444,23 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n1 * 2) - 1 <= 2147483647 &&
-        n1 % 8 != 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 16 &&
-        n1 <= 255 &&
         n1 * n0 >= 2147483648 &&
-        n1 * 2 >= 32 &&
         n1 % 8 != 0 &&
-        ((n1 / 8) + 2) * n0 >= 2147483648) {
+        ((n1 / 8) + 2) * n0 >= 2147483648 &&
+        n1 >= 2 &&
+        n1 <= 255) {
         choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 <= 2147483647 &&
-        n1 * 2 <= 31 &&
-        (n1 * 2) - 1 <= 2147483647 &&
-        n1 % 8 == 0 &&
-        ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 >= 2147483648 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 != 0 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483519 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 == 0 &&
-        ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 == 0 &&
-        ((n1 / 8) + 2) * n0 >= 2147483648) {
-        choices[0].launch = launch_gelu_any_rows_rows_2d_64bit3;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        n1 <= 15 &&
-        n1 * n0 >= 2147483648 &&
-        n1 * 2 <= 31 &&
-        n1 % 8 != 0 &&
-        ((n1 / 8) + 2) * n0 >= 2147483648) {
-        choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
+        n1 <= n0 &&
+        n1 == 1 &&
+        n1 * n0 >= 2147483648) {
+        choices[0].launch = launch_gelu_any_rows_contiguous_64bit2;
+        choices[0].space = {1, {n1 * n0}, {{n1}, {n1}, {0}}};
         return KGEN_SUCCESS;
     }
     return KGEN_NOT_COVERED;

@@ -185,7 +185,8 @@ def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -
     for step, aliased, why in zip(whole.steps, layouts.aliased, kernel_order_reasons(whole), strict=True):
         placed = place(step, layouts.arrays, sizes.extents, aliased)
         bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
-        choice = schedule(step, placed, target, bounded=bounded, along=along)
+        across = sizes.are_known(kept_dims(step))
+        choice = schedule(step, placed, target, bounded=bounded, along=along, across=across)
         reasons = sizes.hide_assumed((*choice.reasons, *why))
         where = replace(placed, space=choice.space)
         steps.append(LoweredStep(len(steps), step, where, choice.schedule, reasons, choice.costs))
@@ -199,17 +200,28 @@ def reduced_dims(step: Step) -> Shape:
     return step.shape[step.kept :] if isinstance(step, ReductionStep) else ()
 
 
+def kept_dims(step: Step) -> Shape:
+    return step.shape[: step.kept] if isinstance(step, ReductionStep) else step.shape
+
+
 def schedule(
-    step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
+    step: Step,
+    placed: Placed,
+    target: Target = PORTABLE,
+    *,
+    bounded: bool = True,
+    along: bool = True,
+    across: bool = True,
 ) -> Choice:
     """Choose the schedule of one step, for the layouts of its operands.
 
-    ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are.
+    ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are; ``across``: whether
+    those that are kept are.
     """
     if not isinstance(step, ReductionStep):
-        return choose(facts_of(step, placed, target, bounded=bounded, along=along))
+        return choose(facts_of(step, placed, target, bounded=bounded))
     space = beside_another(step, placed.space, placed.reduced)
-    choice = choose(facts_of(step, replace(placed, space=space), target, bounded=bounded, along=along))
+    choice = choose(facts_of(step, replace(placed, space=space), target, bounded=bounded, along=along, across=across))
     return choice if space is placed.space else replace(choice, space=of_one_row(choice.space, placed.reduced))
 
 

@@ -48,12 +48,10 @@ def forced(
     among = tuple(f for f in families.FAMILIES if f.facts is Facts or not only or f.name in only)
     tables: dict[int, Tuning] = {}  # by the one that it is made from: one table, one schedule
 
-    def schedule(
-        step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
-    ) -> Choice:
+    def schedule(step: Step, placed: Placed, target: Target = PORTABLE, **known: bool) -> Choice:
         table = tables.setdefault(id(target.tuning), tuned(target.tuning, changes or {}))
         changed = replace(target, tuning=table, **limits)
-        return _schedule(step, placed, changed, bounded=bounded, along=along)
+        return _schedule(step, placed, changed, **known)
 
     def choose(facts: Facts) -> Choice:
         if elementwise is not None and type(facts) is Facts:

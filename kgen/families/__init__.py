@@ -5,7 +5,7 @@ A family is a module here and an entry of :data:`FAMILIES`.  No other code depen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -46,18 +46,30 @@ BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family 
 
 
 def facts_of(
-    step: Step, placed: Placed, target: Target = PORTABLE, *, bounded: bool = True, along: bool = True
+    step: Step,
+    placed: Placed,
+    target: Target = PORTABLE,
+    *,
+    bounded: bool = True,
+    along: bool = True,
+    across: bool = True,
 ) -> Facts:
-    """``bounded``: whether all extents are known; ``along``: whether the extents of the reduced dimensions are."""
+    """``bounded``: whether all extents are known; ``along``: whether those of the reduced dimensions are; ``across``:
+    whether those of the kept ones are.
+    """
     where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target, bounded
-    return RowFacts(step, *where, placed.reduced, along) if isinstance(step, ReductionStep) else Facts(step, *where)
+    return (
+        RowFacts(step, *where, placed.reduced, along, across)
+        if isinstance(step, ReductionStep)
+        else Facts(step, *where)
+    )
 
 
 def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:
     """The schedule of the first family that applies; but where operands run along different dimensions, the one with
     the least predicted time.
     """
-    applicable = ((f, c) for f in families if type(facts) is f.facts and (c := f.choose(facts)) is not None)
+    applicable = _applicable(facts, families)
     first, choice = next(applicable)
     if first.walk is None or first is CONTIGUOUS:
         return choice
@@ -65,13 +77,25 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
     unpriced = [c for f, c in found.values() if f.walk is None]
     if unpriced:
         return unpriced[0]
-    if BOXES.name not in found:
-        return found[in_order(facts)][1]
-    costs = {
-        name: predict(f.walk(facts, c), facts.tuning.costs) for name, (f, c) in found.items() if f.walk is not None
-    }
-    order = sorted(costs, key=costs.__getitem__)
-    return replace(found[order[0]][1], costs=tuple((name, costs[name]) for name in order))
+    if BOXES.name in found:
+        return _fastest(facts, list(found.values()))
+    return found[TILED.name if TILED.name in found and not facts.bounded else in_order(facts)][1]
+
+
+def _applicable(facts: Facts, families: Sequence[Family[Any, Any]]) -> Iterator[tuple[Family[Any, Any], Choice]]:
+    for family in families:
+        # Where extents are open, a few kernels serve all; boxes are for those that they were predicted for.
+        if type(facts) is family.facts and (facts.bounded or family is not BOXES):
+            choice = family.choose(facts)
+            if choice is not None:
+                yield family, choice
+
+
+def _fastest(facts: Facts, found: Sequence[tuple[Family[Any, Any], Choice]]) -> Choice:
+    """The choice with the least predicted time."""
+    priced = [(f.name, predict(f.walk(facts, c), facts.tuning.costs), c) for f, c in found if f.walk is not None]
+    order = sorted(priced, key=lambda one: one[1])
+    return replace(order[0][2], costs=tuple((name, cost) for name, cost, _ in order))
 
 
 def family_of(schedule: Schedule) -> Family[Any, Any]:

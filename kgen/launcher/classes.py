@@ -8,7 +8,7 @@ classes, and with these more kernels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,8 +17,8 @@ from kgen import pipeline
 from kgen.lowering import Layouts, Lowered
 from kgen.operands import Operands, Sizes
 from kgen.records import dataclass
-from kgen.schedule.schedule import Schedule
-from kgen.schedule.trace import Trace
+from kgen.schedule.schedule import AccessSchedule, Schedule
+from kgen.schedule.trace import Trace, Traced
 
 #: An address that is aligned to all that kernels ask for.
 ALIGNED = 256
@@ -27,8 +27,8 @@ ALIGNED = 256
 SAMPLES = (1, 2, 3, *(n for k in range(2, 31) for n in (1 << k, (3 << k) // 2 + 1)), (1 << 31) + 8)
 
 _MOST_ELEMENTS = 1 << 36  #: of all dimensions together
-_MOST_KERNELS = 12
-_MOST_TRIES = 4000
+_MOST_KERNELS = 24
+_MOST_TRIES = 20000
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,4 +101,16 @@ def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int
         for o, a in zip(whole.graph.operands, found.arrays, strict=True)
     )
     decided = pipeline.decide(whole, traced, Layouts(arrays, found.aliased), lowered.target)
-    return ExtentClass(trace, tuple(inputs), extents, decided)
+    steps = tuple(replace(s, schedule=_plain(s.schedule)) for s in decided.steps)
+    return ExtentClass(trace, tuple(inputs), extents, replace(decided, steps=steps))
+
+
+def _plain(value: Any) -> Any:
+    """A schedule without traced numbers, which then are the class's only values."""
+    if isinstance(value, Traced):
+        return int(value)
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, Schedule | AccessSchedule):
+        return replace(value, **{f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name != "target"})
+    return value

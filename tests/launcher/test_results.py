@@ -89,6 +89,11 @@ PROGRAMS: dict[str, tuple[str, CompileSpec, list[tuple[tuple[int, ...], ...]]]] 
         CompileSpec("f32", {"a": (None, 64)}),
         [((3, 64),), ((5000, 64),), ((40000, 64),), ((1, 64),)],
     ),
+    "any_columns": (
+        "out = sum(a, axis=0)",
+        CompileSpec("f32", {"a": (None, None)}),
+        [((3, 64),), ((5000, 64),), ((1, 7),), ((300, 7),), ((2000, 1),), ((40, 1001),), ((7, 1024),)],
+    ),
     "two_steps": (
         "out = a - max(a)",
         CompileSpec("f32", {"a": (None, None)}),

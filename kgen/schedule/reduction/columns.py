@@ -107,7 +107,7 @@ def _group(facts: RowFacts) -> int | None:
         return None
     group = max(1, facts.target.vector_bytes // max(facts.itemsizes[i] for i in across))
     while space.shape[facts.reduced] % group or group * facts.state_bytes > tuning.state_bytes:
-        group //= 2
+        group = group // 2 if facts.across else 1
     return group
 
 
@@ -236,8 +236,20 @@ def tiled_shape_of(columns: _Columns, run: int) -> ColumnMapping:
     return ColumnMapping(lanes, threads, run, True, split)
 
 
+def open_shape_of(columns: _Columns) -> ColumnMapping:
+    """The thread mapping of any number of columns, in a file that leaves it open: a few kernels serve all."""
+    tuning = columns.tuning
+    lanes = min(tuning.across_bytes // columns.size, tuning.most_across)
+    threads, vectors = tuning.block // lanes, tuning.most_alone
+    is_tall = columns.each(threads) > tuning.batches_of_blocks * vectors
+    split = threads >= max(columns.group, 2) and is_tall and columns.tiles(lanes) < tuning.split_blocks // 2
+    return ColumnMapping(lanes, threads, vectors, True, split)
+
+
 def shape_of(columns: _Columns) -> ColumnMapping:
     """The thread mapping of columns."""
+    if not columns.facts.across:
+        return open_shape_of(columns)
     tuning, lanes, most = columns.tuning, columns.lanes, columns.most
     threads = tuning.block // lanes
     # The last block merges partials with at least one thread per column.

@@ -18,12 +18,14 @@ from kgen.schedule.reduction.states import is_exact, state_bytes
 @dataclass(frozen=True)
 class RowFacts(Facts):
     """``reduced``: how many of the first dimensions of the space are reduced.  ``bounded``: whether all extents are
-    known; ``along``: whether the extents of the reduced dimensions are.  Operands are given as numbers of accesses.
+    known; ``along``: whether the extents of the reduced dimensions are; ``across``: whether those of the kept ones are.
+    Operands are given as numbers of accesses.
     """
 
     step: ReductionStep
     reduced: int = 1
     along: bool = True
+    across: bool = True
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
