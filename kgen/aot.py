@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen import pipeline
+from kgen.bindings import BINDINGS
+from kgen.bindings.context import Binding
 from kgen.codegen.kernels import Module
 from kgen.codegen.names import comment
 from kgen.compile_spec import CompileSpec
@@ -91,24 +93,40 @@ def _set_names(program: Program, base: str, specs: Mapping[str, CompileSpec]) ->
     return found
 
 
-def _sets_command(
-    program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec], *more: str
-) -> list[str]:
+def _sets_command(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> list[str]:
     """The command that makes a file of several sets."""
     first = replace(next(iter(specs.values())), dtypes=None)
-    return [*command_line(program, base, options, first), "--dtypes", "; ".join(specs), *more]
+    return [*command_line(program, base, options, first), "--dtypes", "; ".join(specs)]
 
 
 def aot_header(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> str:
     """The C header of a file for these sets of dtypes, of which there may be one."""
-    lowered, explicit = aot_lower(program, next(iter(specs.values())))
-    if len(specs) == 1:
-        command = [*command_line(program, base, options, explicit), "--emit", "cu,h"]
-        sets = {base: lowered}
-    else:
-        command = _sets_command(program, base, options, specs, "--emit", "cu,h")
+    sets, command = _lowered_sets(program, base, options, specs)
+    return header_text(base, sets, origin_lines(program, [*command, "--emit", "cu,h"]))
+
+
+def aot_binding(
+    program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec], module: Module, kind: str
+) -> str:
+    """A file that calls ``module`` from another library.  ``kind``: a key of :data:`~kgen.bindings.BINDINGS`.
+
+    Raises :class:`~kgen.KgenError`: ``no-binding``.
+    """
+    abi, text_of = BINDINGS[kind]
+    sets, command = _lowered_sets(program, base, options, specs)
+    banner = origin_lines(program, [*command, "--abi", abi])
+    return text_of(Binding.of(base, banner, program, sets, module.entries))
+
+
+def _lowered_sets(
+    program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]
+) -> tuple[dict[str, Lowered | Covered], list[str]]:
+    """What each set is lowered to, by the name of its launcher; and the command that makes the file."""
+    if len(specs) > 1:
         sets = {name: aot_lower(program, spec)[0] for name, spec in _set_names(program, base, specs).items()}
-    return header_text(base, sets, origin_lines(program, command))
+        return sets, _sets_command(program, base, options, specs)
+    lowered, explicit = aot_lower(program, next(iter(specs.values())))
+    return {base: lowered}, command_line(program, base, options, explicit)
 
 
 def _with(module: Module, launcher: AnyLayoutLauncher | ShapedLauncher) -> Module:

@@ -8,23 +8,24 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from kgen.diagnostics import KgenError, error
 from kgen.records import dataclass
 
-_FIRST = re.compile(r"^(// | \* )Made by kgen (\S+) from (.+)\. Do not edit; remake it with$", re.MULTILINE)
+_FIRST = re.compile(r"^(// | \* |# )Made by kgen (\S+) from (.+)\. Do not edit; remake it with$", re.MULTILINE)
 _INDENT = "    "  #: of the command and of the program
-_KINDS = {"//": "cu", " *": "h"}  #: by the form of the comment
+_KINDS = {"//": "cu", " *": "h", "#": "py"}  #: by the form of the comment
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """What a file says of its own making.
 
-    ``kind``: what ``--emit`` calls the file.  ``program``: the name of the ``.k`` file; None for a program that was a
-    text, which is ``quoted``.  ``arguments``: those of ``kgen compile`` after the program.
+    ``kind``: what ``--emit`` calls the file, or the end of its name, such as ``tvm_ffi.cpp``.  ``program``: the name
+    of the ``.k`` file; None for a program that was a text, which is ``quoted``.  ``arguments``: those of
+    ``kgen compile`` after the program.
     """
 
     kind: str
@@ -35,7 +36,9 @@ class Record:
 
 def is_snapshot(start: bytes) -> bool:
     """Whether a file with this start was made by kgen."""
-    return start.startswith((b"// Made by kgen ", b"/*\n * Made by kgen ", b"/*\r\n * Made by kgen "))
+    return start.startswith(
+        (b"// Made by kgen ", b"/*\n * Made by kgen ", b"/*\r\n * Made by kgen ", b"# Made by kgen ")
+    )
 
 
 def recorded(text: str) -> Record:
@@ -59,7 +62,15 @@ def recorded(text: str) -> Record:
     name = argv[2].removeprefix("./")
     if "/" in name or name in ("", ".."):
         raise bad_snapshot(f"its program `{argv[2]}` is not a plain file name")
-    return Record(_KINDS[mark], None if name == "-" else name, _quoted(rest), tuple(argv[3:]))
+    return Record(_kind(mark, argv), None if name == "-" else name, _quoted(rest), tuple(argv[3:]))
+
+
+def _kind(mark: str, argv: Sequence[str]) -> str:
+    """The kind of a file.  A C++ source or Python file belongs to the only interface of ``--abi``."""
+    if "--abi" not in argv[:-1]:
+        return _KINDS[mark]
+    abi = argv[argv.index("--abi") + 1].replace("-", "_")
+    return f"{abi}.{'cpp' if mark == '//' else _KINDS[mark]}"
 
 
 def _quoted(lines: Iterable[str]) -> str:

@@ -56,7 +56,7 @@ LAYERS = [
     "lowering.py",
     "pipeline.py",
     "arrays runtime launcher",
-    "explain.py",
+    "explain.py bindings",
     "aot.py call",
     "jit.py",
     "torch.py",

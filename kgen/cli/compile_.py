@@ -10,12 +10,14 @@ from typing import Any
 import click
 
 from kgen.cli import options, terminal
+from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
 from kgen.spec import counted
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
 _KINDS = ("cu", "h", *_STAGES, "ptx", "cubin")
+_ABIS = {"tvm-ffi": ("tvm_ffi.cpp",)}  #: the ends of the names of each one's files
 _LAYOUTS = ("any", "contiguous", "strided")
 
 
@@ -40,6 +42,11 @@ _LAYOUTS = ("any", "contiguous", "strided")
     metavar="cu,ir,...",
     help=f"what to write, each beside the other: {', '.join(_KINDS)} [default: cu, or ir with --after]",
 )
+@click.option(
+    "--abi",
+    metavar="tvm-ffi,...",
+    help=f"write sources that call the file from other libraries, too, and its header: {', '.join(_ABIS)}",
+)
 @click.option("--after", metavar="PASS", help="write the IR as it is after this pass")
 @click.option(
     "--arch",
@@ -57,7 +64,8 @@ def command(
     from kgen.cli.request import Request, contents, prepare
 
     program, base = options.read(file, text, name)
-    kinds = _kinds(emit or ("cu" if after is None else "ir"), after)
+    abi = request.pop("abi")
+    kinds = _kinds(emit or ("cu" if after is None else "ir"), after) if abi is None else _bound(abi, emit, base, out)
     with terminal.working(f"compiling {base}", quiet=as_json) as say:
         made = prepare(program, base, Request(**request), kinds)
         places = _places(kinds, made.spec.arch, out, as_json)  # only now: what is wrong with the program comes first
@@ -94,6 +102,21 @@ def _kinds(emit: str, after: str | None) -> list[str]:
     return kinds
 
 
+def _bound(abi: str, emit: str | None, base: str, out: str | None) -> list[str]:
+    """What ``--abi`` names, after the file and its header, which it includes by the name of the kernels."""
+    names = [name for name in abi.split(",") if name]
+    unknown = [name for name in names if name not in _ABIS]
+    if unknown or not names:
+        message = f"--abi: `{unknown[0] if unknown else abi}` is no calling convention that kgen knows"
+        raise error("bad-option", message, f"one or more of {', '.join(_ABIS)}")
+    if emit not in (None, "cu", "cu,h"):
+        raise error("bad-option", f"--abi writes a .cu file and its header, and not {emit}", "leave --emit out")
+    if out is not None and Path(out).name not in (base, f"{base}.cu"):
+        hint = f"-o {Path(out).with_name(base)}.cu, or --name {kernel_base(Path(out).stem)}"
+        raise error("bad-option", f"-o {out}: with --abi, files have the name of the kernels, {base}", hint)
+    return ["cu", "h", *(kind for name in dict.fromkeys(names) for kind in _ABIS[name])]
+
+
 def _places(kinds: list[str], arch: str | None, out: str | None, as_json: bool) -> dict[str, Path]:
     """Where each kind goes, once it is known that there is a way to make it.  Nothing for standard output."""
     if out in (None, "-") and (len(kinds) > 1 or as_json):
@@ -125,7 +148,7 @@ def _files(kinds: list[str], out: str) -> dict[str, Path]:
     if os.path.isdir(path):
         raise error("unwritable", f"{path} is a folder", "name a file")
     stem = path.with_suffix("") if named in _KINDS else path
-    return {kind: stem.with_name(f"{stem.name}.{kind}") for kind in kinds}
+    return {kind: stem.with_name(f"{stem.name}{'_' if '.' in kind else '.'}{kind}") for kind in kinds}
 
 
 def _deliver(made: dict[str, str | bytes], places: dict[str, Path]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from kgen import pipeline
+from kgen.bindings import BINDINGS
 from kgen.cli import compile_
 from kgen.cli.request import Request, contents, prepare
 from kgen.codegen.names import named_base
@@ -92,6 +93,8 @@ def remake(path: Path, sources: Sources) -> Remade:
     """
     committed = path.read_text(encoding="utf-8", errors="backslashreplace")
     record = recorded(committed)
+    if record.kind not in ("cu", "h", *BINDINGS):
+        raise bad_snapshot("its first comment has a command that makes no such file")
     given = _parsed(record)
     place = None if record.program is None else _program(path, record.program, sources)
     if place is None:
@@ -109,7 +112,7 @@ def remake(path: Path, sources: Sources) -> Remade:
 
 def _parsed(record: Record) -> dict[str, Any]:
     """The recorded options, by click's names of them.  Only those that texts depend on are known."""
-    allowed = {*(field.name for field in fields(Request)), "out", "emit", "name"}
+    allowed = {*(field.name for field in fields(Request)), "out", "emit", "abi", "name"}
     known = [parameter for parameter in compile_.command.params if parameter.name in allowed]
     parser = click.Command("compile", params=known, add_help_option=False)
     try:

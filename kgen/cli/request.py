@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from kgen.aot import aot_header, aot_module, aot_sets
+from kgen.aot import aot_binding, aot_header, aot_module, aot_sets
+from kgen.bindings import BINDINGS
 from kgen.cli import options
 from kgen.cli.stages import STAGES, Compiled
 from kgen.codegen.kernels import Module
@@ -82,6 +83,8 @@ def contents(
             found[kind] = made.module.text
         elif kind == "h":
             found[kind] = aot_header(made.program, made.base, made.flags, made.specs)
+        elif kind in BINDINGS:
+            found[kind] = aot_binding(made.program, made.base, made.flags, made.specs, made.module, kind)
         elif kind in STAGES:
             found[kind] = STAGES[kind](Compiled(made.program, made.spec, made.module, after))
         else:
@@ -96,7 +99,7 @@ def _sets(dtype: str | None, dtypes: str | None, kinds: Collection[str]) -> dict
         return {"": options.parse_dtypes(dtype)}
     if dtype is not None:
         raise error("bad-option", "--dtype says nothing beside --dtypes", "leave one of them out")
-    if not set(kinds) <= {"cu", "h"}:
+    if not set(kinds) <= {"cu", "h", *BINDINGS}:
         raise error("bad-option", f"--dtypes is for --emit cu,h, and not {', '.join(kinds)}", "leave --dtypes out")
     sets = ["".join(part.split()) for part in dtypes.split(";")]
     if not all(sets) or len(set(sets)) < len(sets):

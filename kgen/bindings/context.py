@@ -1,0 +1,59 @@
+"""What every binding knows of the launcher that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from kgen.codegen import names
+from kgen.codegen.kernels import Entry
+from kgen.launcher.interface import Interface
+from kgen.lowering import Covered, Lowered
+from kgen.program import Program
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True)
+class Binding:
+    """``base``: the start of the launcher's names, and of those of its files.
+
+    ``banner``: lines of the first comment.  ``sets``: what the program is lowered to for each set of dtypes.
+    """
+
+    base: str
+    banner: tuple[str, ...]
+    program: Program
+    sets: tuple[Lowered | Covered, ...]
+    has_workspace: bool
+
+    @staticmethod
+    def of(
+        base: str,
+        banner: Sequence[str],
+        program: Program,
+        sets: Mapping[str, Lowered | Covered],
+        entries: Sequence[Entry],
+    ) -> Binding:
+        """``entries``: the kernels of the file."""
+        buffers = any(o.role == "buffer" for one in sets.values() for o in one.specialised.graph.operands)
+        lines = tuple(map(names.comment, banner))
+        return Binding(base, lines, program, tuple(sets.values()), buffers or any(e.scratch for e in entries))
+
+    @cached_property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Of each set; they differ in dtypes alone."""
+        return tuple(Interface.of(self.base, one.specialised.graph) for one in self.sets)
+
+    @property
+    def interface(self) -> Interface:
+        return self.interfaces[0]
+
+    @property
+    def array_arguments(self) -> list[str]:
+        return [a.argument for a in self.interface.arrays]
+
+    @property
+    def launched(self) -> list[str]:
+        """The arguments of the launcher, without the stream: arrays, scalars, workspace."""
+        *given, workspace, size = [d.rpartition(" ")[2] for d in self.interface.declarations]
+        return [*given, *([workspace, size] if self.has_workspace else ["nullptr", "0"])]
