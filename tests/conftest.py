@@ -91,9 +91,10 @@ def _fresh_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="session", autouse=True)
 def _lower_anew() -> Iterator[None]:
-    """Tests change how kgen lowers, such as ``forced``: what another test lowered is not taken from disk."""
+    """Tests change how kgen lowers, such as ``forced``: what they lower is neither kept on disk nor taken from it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kgen.call.stored_lowering.find", lambda key, target: None)
+        patch.setattr("kgen.call.stored_lowering.keep", lambda key, target, lowering: None)
         yield
 
 

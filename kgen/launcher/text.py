@@ -48,21 +48,25 @@ def _wrapped(line: str) -> str:
 def _needed(code: str) -> list[str]:
     """The helpers that a text uses, and those that these use, in an order that compiles."""
     found: list[str] = []
-    rest = code
-    for name, definition in reversed(_helpers()):
-        if re.search(rf"\b{name}\b", rest):
+    used = _words(code)
+    for name, definition, words in reversed(_helpers()):
+        if name in used:
             found.append(definition)
-            rest += definition
+            used |= words
     return found[::-1]
 
 
+def _words(code: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", code))
+
+
 @cache
-def _helpers() -> tuple[tuple[str, str], ...]:
-    """Every helper with its name, each after those that it uses."""
+def _helpers() -> tuple[tuple[str, str, frozenset[str]], ...]:
+    """Every helper with its name and the words of its text, each after those that it uses."""
     found = [(name, text.rstrip("\n")) for name, text in C_FUNCTIONS.items()]
     for file in _FILES:
         for part in re.split(r"\n\n(?=\S)", resources.text("templates", f"launcher/{file}.cu").rstrip("\n")):
             name = re.search(r"^(?:struct (\w+) \{|static .*?\b(\w+)\()", part, re.MULTILINE)
             assert name, part
             found.append((name[1] or name[2], part))
-    return tuple(found)
+    return tuple((name, text, _words(text)) for name, text in found)

@@ -44,6 +44,7 @@ SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axi
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, whose lowerings are read."""
     monkeypatch.setattr("kgen.call.stored_lowering.find", find)
+    monkeypatch.setattr("kgen.call.stored_lowering.keep", keep)
     monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -60,6 +60,10 @@ class Batch:
             text = joined(list(distinct.values()))
             self.module = _load(text, compiled, name="batch.cu", sanitize=self.sanitize)
 
+    def code_of(self, name: str) -> str:
+        """The code of the program of this name, empty where it launches nothing."""
+        return next((nameless(text, name) for text, known in self.named.items() if known == name), "")
+
     def loaded(self, text: str) -> CpuModule:
         """The module, with kernels under the names that they have in ``text``."""
         assert self.module is not None
@@ -70,9 +74,9 @@ class Batch:
 
 
 def nameless(text: str, name: str) -> str:
-    """The code of the program called ``name``, without that, comments and empty lines."""
-    code = re.sub(rf"\b{re.escape(name)}(?=_)", "", without_comments(text))
-    return "\n".join(line for line in map(str.rstrip, code.split("\n")) if line)
+    """The code of the program called ``name``, without that, comments, and where its lines break."""
+    code = re.sub(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", "", without_comments(text))
+    return " ".join(code.split())
 
 
 def joined(texts: Sequence[tuple[str, Sequence[str]]]) -> str:

@@ -4,15 +4,15 @@ A :class:`Way` changes what kgen's own choosers decide (who shares a row, how op
 the length of a ``with``: by another tuning, by the families that are asked, or by patching a chooser.  What a way does
 not apply to stays as it is, and gives a text that another way gave; such texts are run once.
 
-    for way, kernel in distinct_ways("out = sum(x, axis=-1)", {"x": x}):
-        with way.taken():
-            out = kernel(x)
+    (runs,) = run_every_way([("out = sum(x, axis=-1)", {"x": x})])
+    for run in runs:
+        (out,) = run.results
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
@@ -272,17 +272,15 @@ class Run:
 
 
 def distinct_ways(
-    text: str, arrays: Mapping[str, Any], *, device: str = "cpu", fmad: bool = False, arch: int = 0,
-    only: Sequence[str] = (), prefix: str = "k",
-) -> list[tuple[Way, Kernel]]:  # fmt: skip
+    text: str, arrays: Mapping[str, Any], *, device: str, arch: int, fmad: bool = False, only: Sequence[str] = ()
+) -> list[tuple[Way, Kernel]]:
     """The ways that give different kernels for these arrays; each with a kernel whose name no other has."""
     found: dict[str, tuple[Way, Kernel]] = {}
-    target = f"sm_{arch}" if arch else None
     for way in ways(arch, only):
         with way.taken():
-            source = kgen.jit(text, device=device, fmad=fmad, name="k").source(**arrays, arch=target)
+            source = kgen.jit(text, device=device, fmad=fmad, name="k").source(**arrays, arch=f"sm_{arch}")
             if source not in found:
-                found[source] = way, kgen.jit(text, device=device, fmad=fmad, name=f"{prefix}{len(found)}")
+                found[source] = way, kgen.jit(text, device=device, fmad=fmad, name=f"k{len(found)}")
     return list(found.values())
 
 
@@ -290,19 +288,16 @@ def run_every_way(
     programs: Sequence[tuple[str, Mapping[str, Any]]], *, fmad: bool = False, only: Sequence[str] = ()
 ) -> list[list[Run]]:
     """Each program by each of its ways on the CPU target; all kernels are compiled as one text."""
-    chosen = [
-        distinct_ways(text, arrays, fmad=fmad, only=only, prefix=f"p{number}_")
-        for number, (text, arrays) in enumerate(programs)
-    ]
     batch = Batch()
-    with collecting(batch):
-        for (_, arrays), mine in zip(programs, chosen, strict=True):
-            for way, kernel in mine:
-                with way.taken():
-                    try:
-                        kernel(**arrays)
-                    except Collected:
-                        continue
+    chosen: list[list[tuple[Way, Kernel]]] = []
+    for number, (text, arrays) in enumerate(programs):
+        distinct: dict[object, tuple[Way, Kernel]] = {}
+        for place, way in enumerate(ways(0, only)):
+            kernel = kgen.jit(text, device="cpu", fmad=fmad, name=f"p{number}_{place}")
+            with way.taken(), collecting(batch), suppress(Collected):
+                kernel(**arrays)
+            distinct.setdefault((batch.code_of(kernel._engine.name), *launches_of(kernel)), (way, kernel))
+        chosen.append(list(distinct.values()))
     batch.compile()
     runs: list[list[Run]] = []
     with running(batch):
@@ -312,6 +307,12 @@ def run_every_way(
                 with way.taken():
                     runs[-1].append(Run(way, kernel, as_tuple(kernel(**arrays))))
     return runs
+
+
+def launches_of(kernel: Kernel) -> list[object]:
+    """The grid, the block and the layout structs of what a kernel launched so far."""
+    made = [launcher for record in kernel._engine._records.values() for launcher in record.launchers.values()]
+    return [(one.grid, one.block, one.n, one.layout) for launcher in made for one in launcher._launches]
 
 
 def as_tuple(results: Any) -> tuple[Any, ...]:
