@@ -18,7 +18,7 @@ from kgen.launcher.any_layout import any_layout_launcher
 from kgen.launcher.classes import extent_classes, kernels_of
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
 from kgen.launcher.dispatch import dispatch_text, set_name
-from kgen.launcher.header import header_text
+from kgen.launcher.header import Sets, header_text
 from kgen.launcher.images import declared_text
 from kgen.launcher.interface import Interface
 from kgen.launcher.shaped import shaped_launcher
@@ -101,8 +101,8 @@ def _sets_command(program: Program, base: str, options: Options, specs: Mapping[
 
 def aot_header(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> str:
     """The C header of a file for these sets of dtypes, of which there may be one."""
-    sets, command = _lowered_sets(program, base, options, specs)
-    return header_text(base, sets, origin_lines(program, [*command, "--emit", "cu,h"]))
+    sets, command = lowered_sets(program, base, options, specs)
+    return header_text(base, {base: sets}, origin_lines(program, [*command, "--emit", "cu,h"]))
 
 
 def aot_binding(
@@ -113,14 +113,14 @@ def aot_binding(
     Raises :class:`~kgen.KgenError`: ``no-binding``.
     """
     abi, text_of = BINDINGS[kind]
-    sets, command = _lowered_sets(program, base, options, specs)
+    sets, command = lowered_sets(program, base, options, specs)
     banner = origin_lines(program, [*command, "--abi", abi])
     return text_of(Binding.of(base, banner, program, sets, module.entries))
 
 
-def _lowered_sets(
+def lowered_sets(
     program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]
-) -> tuple[dict[str, Lowered | Covered], list[str]]:
+) -> tuple[Sets, list[str]]:
     """What each set is lowered to, by the name of its launcher; and the command that makes the file."""
     if len(specs) > 1:
         sets = {name: aot_lower(program, spec)[0] for name, spec in _set_names(program, base, specs).items()}

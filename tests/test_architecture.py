@@ -58,6 +58,7 @@ LAYERS = [
     "arrays runtime launcher",
     "explain.py bindings",
     "aot.py call",
+    "library",
     "jit.py",
     "torch.py",
     "cli pytest_plugin.py",

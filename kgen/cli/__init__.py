@@ -28,6 +28,7 @@ from kgen.version import VERSION
 _COMMANDS = {
     "compile": "a .k file -> a standalone .cu (or PTX, CUBIN, the text of a stage); needs no GPU",
     "check": "generated files against what their programs give today: a diff, and --update",
+    "build": "several .k files -> a library for C and C++, and its header; needs no GPU",
     "run": "run a program on .npy and .npz files, on the GPU or the CPU, whatever is here",
     "explain": "what was decided for a program: types, kernels, and why",
     "cache": "the compiled kernels on disk: info, list, clear",

@@ -18,7 +18,6 @@ from kgen.spec import counted
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
 _KINDS = ("cu", "h", *_STAGES, "ptx", "cubin")
 _ABIS = {"tvm-ffi": ("tvm_ffi.cpp",)}  #: the ends of the names of each one's files
-_LAYOUTS = ("any", "contiguous", "strided")
 
 
 @click.command("compile")
@@ -30,13 +29,7 @@ _LAYOUTS = ("any", "contiguous", "strided")
     metavar="PATH",
     help="the file to write, named as it stands; several kinds have suffixes of their own [default: standard output]",
 )
-@options.layout_options
-@click.option("--dtypes", metavar='"f16; bf16; f32"', help="sets of dtypes, each as --dtype takes it, for one file")
-@options.per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")
-@click.option(
-    "--layout", type=click.Choice(_LAYOUTS), help="layouts that the kernels cover, without --shape [default: any]"
-)
-@click.option("--rank", type=int, metavar="N", help="dimensions that strided kernels cover, after merging [default: 4]")
+@options.request_options
 @click.option(
     "--emit",
     metavar="cu,ir,...",
@@ -54,7 +47,6 @@ _LAYOUTS = ("any", "contiguous", "strided")
     help="oldest architecture to run on [default: any; for ptx and cubin, that of the GPU here]",
 )
 @click.option("--name", metavar="NAME", help="base name of the kernels [default: the file's]")
-@options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
 def command(
     file: str | None, text: str | None, out: str | None, emit: str | None, after: str | None, name: str | None,

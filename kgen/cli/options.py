@@ -22,6 +22,7 @@ from kgen.header import default_base
 from kgen.jit import looks_like_path, read_program
 from kgen.options import Options
 from kgen.program import Program
+from kgen.schedule.any_layout import LAYOUTS
 from kgen.spec import as_dtype
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -65,6 +66,18 @@ def layout_options(function: F) -> F:
     ):
         function = per_array(name, metavar, text)(function)
     return function
+
+
+def request_options(function: F) -> F:
+    """What a generated file depends on: the fields of :class:`kgen.cli.request.Request` but ``--arch``."""
+    rank = "dimensions that strided kernels cover, after merging [default: 4]"
+    sets = "sets of dtypes, each as --dtype takes it, for one file"
+    layout = "layouts that the kernels cover, without --shape [default: any]"
+    function = click.option("--rank", type=int, metavar="N", help=rank)(floating_point(function))
+    function = click.option("--layout", type=click.Choice(LAYOUTS), help=layout)(function)
+    function = per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")(function)
+    function = click.option("--dtypes", metavar='"f16; bf16; f32"', help=sets)(function)
+    return layout_options(function)
 
 
 def read(file: str | None, text: str | None, name: str | None = None) -> tuple[Program, str]:

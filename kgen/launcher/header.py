@@ -35,14 +35,26 @@ class HeaderContext:
         return dtype_rows()
 
 
-def header_text(base: str, sets: Mapping[str, Lowered | Covered], banner: Sequence[str]) -> str:
-    """``sets``: what each set of dtypes is lowered to, by the name of its launcher.  ``banner``: the first comment."""
-    bases = sets if len(sets) == 1 else {base: next(iter(sets.values())), **sets}
-    functions = [_functions(name, list(sets.values()) if name == base else [one]) for name, one in bases.items()]
-    lines = (names.comment(line).replace("*/", "* /").replace("/*", "/ *") for line in banner)
-    return (
-        environment().get_template("launcher/header.h.j2").render(m=HeaderContext(base, tuple(lines), tuple(functions)))
-    )
+Sets = Mapping[str, Lowered | Covered]
+"""What each set of dtypes is lowered to, by the name of its launcher."""
+
+
+def header_text(name: str, programs: Mapping[str, Sets], banner: Sequence[str]) -> str:
+    """``name``: of the file.  ``programs``: by their base names.  ``banner``: the first comment."""
+    functions = tuple(f for base, sets in programs.items() for f in _functions_of(base, sets))
+    lines = tuple(names.comment(line).replace("*/", "* /").replace("/*", "/ *") for line in banner)
+    return environment().get_template("launcher/header.h.j2").render(m=HeaderContext(name, lines, functions))
+
+
+def launcher_names(base: str, sets: Sets) -> list[str]:
+    """The base names of the functions of a program: with several sets, its own and one for each."""
+    return list(sets) if len(sets) == 1 else [base, *sets]
+
+
+def _functions_of(base: str, sets: Sets) -> list[Functions]:
+    return [
+        _functions(name, [sets[name]] if name in sets else list(sets.values())) for name in launcher_names(base, sets)
+    ]
 
 
 def _functions(base: str, sets: Sequence[Lowered | Covered]) -> Functions:

@@ -45,17 +45,22 @@ def compile_library(
 
 
 def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    try:
+        return run_compiler(command, folder)
+    except OSError as problem:
+        raise error("cpu-compile-failed", f"cannot run {command[0]}: {problem.strerror}") from problem
+
+
+def run_compiler(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """The exit status, and all that it printed.  ``folder``: for its temporary files."""
     environ = {**os.environ, "TMPDIR": str(folder)}  # for temporary files of compilers that are killed
     with subprocess.Popen(_GUARD, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0) as guard:
         assert guard.stdin is not None
         try:
-            try:
-                running = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                    errors="replace", env=environ, process_group=guard.pid,
-                )  # fmt: skip
-            except OSError as problem:
-                raise error("cpu-compile-failed", f"cannot run {command[0]}: {problem.strerror}") from problem
+            running = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", env=environ, process_group=guard.pid,
+            )  # fmt: skip
             with running:
                 try:
                     said, _ = running.communicate()

@@ -40,6 +40,12 @@ def require_known(arch: object) -> None:
     raise error("unknown-arch", f"{shown} is not an architecture that kgen supports", hint)
 
 
+def capability(arch: str) -> tuple[int, int]:
+    """The compute capability: (9, 0) for ``sm_90`` and ``sm_90a``."""
+    number = int(arch.removeprefix("sm_").rstrip("af"))
+    return number // 10, number % 10
+
+
 def _compiled_for() -> tuple[str, ...]:
     """The architectures of the installed NVRTC; none without NVRTC."""
     from kgen.runtime.cuda.nvrtc import supported_archs

@@ -15,7 +15,10 @@ from kgen.version import VERSION
 
 __all__ = ["CompilerBug", "assemble", "compile_cubin", "compile_ptx", "flags", "nvrtc_version", "supported_archs"]
 
-_SPILLS = re.compile(r"\b[1-9]\d* bytes spill stores")
+#: In ptxas's report.
+SPILLS = re.compile(r"\b[1-9]\d* bytes spill stores")
+#: ptxas's option for texts that spill (:func:`assemble`).
+MIN_BLOCKS = "--minnctapersm=1"
 
 
 def flags(arch: str, fmad: bool = True, fast: bool = False, *, warnings: bool = False) -> tuple[str, ...]:
@@ -59,8 +62,8 @@ def assemble(text: str, *, name: str, options: tuple[str, ...]) -> tuple[bytes, 
     """
     report = (*options, "--ptxas-options=-v")
     cubin, log = nvrtc.build(text, "cubin", name=name, options=report)
-    if _SPILLS.search(log):
-        cubin, log = nvrtc.build(text, "cubin", name=name, options=(*report, "--ptxas-options=--minnctapersm=1"))
+    if SPILLS.search(log):
+        cubin, log = nvrtc.build(text, "cubin", name=name, options=(*report, f"--ptxas-options={MIN_BLOCKS}"))
     return cubin, log
 
 
