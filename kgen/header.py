@@ -32,10 +32,10 @@ def header(
 
 def origin_lines(program: Program, command: Sequence[str]) -> list[str]:
     """What a file is made from: the command and the program."""
-    origin = "the text below" if _is_text(program) else program.source.name
+    origin = "the text below" if is_text(program) else program.source.name
     lines = [f"Made by kgen {VERSION} from {origin}. Do not edit; remake it with", f"    {shlex.join(command)}", ""]
     quoted = program.source.text.strip("\n").split("\n")
-    shown = quoted if _is_text(program) else quoted[:_MOST_LINES]  # a text is nowhere else
+    shown = quoted if is_text(program) else quoted[:_MOST_LINES]  # a text is nowhere else
     return lines + [f"    {line}" if line.strip() else "" for line in shown]
 
 
@@ -48,7 +48,7 @@ def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
 # branches: one for each option of the command line
 def command_line(program: Program, base: str, options: Options, spec: CompileSpec) -> list[str]:
     """The ``kgen compile`` that makes the same file again, byte for byte, from a spec with explicit dtypes."""
-    name = "-" if _is_text(program) else program.source.name
+    name = "-" if is_text(program) else program.source.name
     command = ["kgen", "compile", f"./{name}" if name.startswith("-") and name != "-" else name, "-o", f"{base}.cu"]
     if spec.dtypes:
         command += ["--dtype", ",".join(f"{n}={t.short}" for n, t in spec.dtypes.items())]
@@ -70,10 +70,11 @@ def command_line(program: Program, base: str, options: Options, spec: CompileSpe
 
 def default_base(program: Program) -> str:
     """The default name of kernels: the file's, else ``kernel``."""
-    return "kernel" if _is_text(program) else kernel_base(program.source.name.rpartition(".")[0] or program.source.name)
+    return "kernel" if is_text(program) else kernel_base(program.source.name.rpartition(".")[0] or program.source.name)
 
 
-def _is_text(program: Program) -> bool:
+def is_text(program: Program) -> bool:
+    """Whether the program is in no file."""
     return program.source.name in ("<string>", "<stdin>")
 
 

@@ -9,12 +9,15 @@ from kgen.records import dataclass
 class Options:
     """``fmad``, ``fast``: how floating-point text may be compiled.
 
+    ``line_directives``: whether the text points at the lines of the program.
+
     ``pdl``: whether a call's first kernel may start before the kernel ahead of it in the stream is complete.
     """
 
     fmad: bool = True
     fast: bool = False
     pdl: bool = True
+    line_directives: bool = False
 
     @property
     def nvrtc_flags(self) -> tuple[str, ...]:
@@ -25,4 +28,5 @@ class Options:
 
     @property
     def command_flags(self) -> tuple[str, ...]:
-        return (*(() if self.fmad else ("--fmad=off",)), *(("--fast",) if self.fast else ()))
+        flags = {"--fmad=off": not self.fmad, "--fast": self.fast, "--line-directives": self.line_directives}
+        return tuple(flag for flag, given in flags.items() if given)

@@ -18,6 +18,7 @@ from kgen.check import check
 from kgen.codegen.element import Statement
 from kgen.codegen.emit import emit
 from kgen.codegen.kernels import Module
+from kgen.codegen.line_directives import mark
 from kgen.dtypes import DType
 from kgen.families import BY_NAME, choose, covering, facts_of
 from kgen.header import header
@@ -241,17 +242,18 @@ def source(
     """The ``.cu`` text.  ``command``: the argv that makes it again; ``notes``: more lines for its header comment."""
     whole = lowered.specialised
     head = header(program, whole.graph, options, command, [*notes, *lowered.chosen])
-    module = emit(base, whole.steps, lowered.variants, statements(program), head, BY_NAME, fast=options.fast)
+    module = emit(base, whole.steps, lowered.variants, statements(program, options), head, BY_NAME, fast=options.fast)
     return replace(module, lints=whole.lints)
 
 
-def statements(program: Program) -> tuple[Statement, ...]:
+def statements(program: Program, options: Options) -> tuple[Statement, ...]:
     """The lets and assignments of a program, as comments show them."""
-    text = program.source.text
-    return tuple(
-        Statement(s.span.start, s.span.end, tuple(line.strip() for line in text[s.span.start : s.span.end].split("\n")))
-        for s in program.statements
-    )
+    source = program.source
+    found: list[Statement] = []
+    for start, end in ((s.span.start, s.span.end) for s in program.statements):
+        lines = tuple(line.strip() for line in source.text[start:end].split("\n"))
+        found.append(Statement(start, end, lines, mark(source.line_of(start)) if options.line_directives else ""))
+    return tuple(found)
 
 
 __all__ = [

@@ -73,7 +73,9 @@ def request_options(function: F) -> F:
     rank = "dimensions that strided kernels cover, after merging [default: 4]"
     sets = "sets of dtypes, each as --dtype takes it, for one file"
     layout = "layouts that the kernels cover, without --shape [default: any]"
-    function = click.option("--rank", type=int, metavar="N", help=rank)(floating_point(function))
+    lines = "point compilers and debuggers at the program, by #line"
+    function = click.option("--line-directives", is_flag=True, help=lines)(floating_point(function))
+    function = click.option("--rank", type=int, metavar="N", help=rank)(function)
     function = click.option("--layout", type=click.Choice(LAYOUTS), help=layout)(function)
     function = per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")(function)
     function = click.option("--dtypes", metavar='"f16; bf16; f32"', help=sets)(function)

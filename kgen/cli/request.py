@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kgen.aot import aot_binding, aot_header, aot_module, aot_sets
@@ -10,8 +11,10 @@ from kgen.bindings import BINDINGS
 from kgen.cli import options
 from kgen.cli.stages import STAGES, Compiled
 from kgen.codegen.kernels import Module
+from kgen.codegen.line_directives import with_line_directives
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error
+from kgen.header import is_text
 from kgen.options import Options
 from kgen.program import Program
 from kgen.records import dataclass
@@ -34,6 +37,7 @@ class Request:
     arch: str | None = None
     fmad: str = "on"
     fast: bool = False
+    line_directives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,9 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
     scalars = options.parse_scalars(given.scalar_text, program)
     shapes = options.parse_shapes(given.shape_text, program, scalars)
     strides = options.parse_strides(given.strides_text, program, shapes)
-    flags = options.options_of(given.fmad, given.fast)
+    flags = replace(options.options_of(given.fmad, given.fast), line_directives=given.line_directives)
+    if given.line_directives and is_text(program):
+        raise error("bad-option", "--line-directives points at a file, and this program is in none", "leave it out")
     rank = 4 if given.rank is None else given.rank
     rest = (shapes or {}, strides, scalars, given.layout or "any", rank, given.arch)
     sets = _sets(given.dtype_text, given.dtypes, kinds)
@@ -68,6 +74,8 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
         module = aot_module(program, base, flags, specs[""])
     else:
         module = aot_sets(program, base, flags, specs)
+    if given.line_directives:
+        module = replace(module, text=with_line_directives(module.text, program.source.name, f"{base}.cu"))
     return Prepared(program, base, flags, specs, module)
 
 

@@ -38,11 +38,15 @@ _SINKS = frozenset({"store", "reduce"})  # ops that take a value and are no expr
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of the program: its place in the text, and its lines as comments show them."""
+    """A statement of the program: its place in the text, and its lines as comments show them.
+
+    ``mark``: the end of the lines that come from it (:mod:`kgen.codegen.line_directives`).
+    """
 
     start: int
     end: int
     lines: tuple[str, ...]
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +243,7 @@ class Writer:
         if self.shown is not None or not self._converts_operand(op):
             self.comment(self.origins[number])
         line, code = self.define(number, register_type(op.dtype), name, expr.code)
-        self.body.append(line)
+        self.put(line, number)
         self.exprs[number] = Expr(code, PRIMARY)
 
     def _store(self, numbers: Sequence[int]) -> None:
@@ -248,7 +252,12 @@ class Writer:
             op = self.step.graph.ops[number]
             assert isinstance(op.attr, IndexMap)
             self.comment(self.origins[number])
-            self.body.append(f"{self.places[op.attr.operand]} = {self.exprs[op.args[0]].code};")
+            self.put(f"{self.places[op.attr.operand]} = {self.exprs[op.args[0]].code};", number)
+
+    def put(self, line: str, number: int) -> None:
+        """Write a line that computes op ``number``."""
+        origin = self.origins[number]
+        self.body.append(line if origin is None else line + origin.mark)
 
     def _converts_operand(self, op: Op) -> bool:
         return op.name == "cast" and isinstance(self.step.graph.ops[op.args[0]].attr, IndexMap)

@@ -27,7 +27,19 @@ def project(run: Run, tmp_path: Path) -> Path:
     (tmp_path / "src" / "an op.k").write_text("out = 2 * x\n")
     for argv in (
         ["src/expr.k", "-o", "gen/expr.cu", *FLAGS],
-        ["src/expr.k", "-o", "gen/more/weak.cu", "--layout", "strided", "--rank", "2", "--scalar", "a=int", "--fast"],
+        [
+            "src/expr.k",
+            "-o",
+            "gen/more/weak.cu",
+            "--layout",
+            "strided",
+            "--rank",
+            "2",
+            "--scalar",
+            "a=int",
+            "--fast",
+            "--line-directives",
+        ],
         ["src/an op.k", "-o", "gen/op.cu", "--emit", "cu,h", "--dtypes", "f16; x=f64"],
     ):
         assert run("compile", *argv)[0] == 0

@@ -96,7 +96,7 @@ class SectionWriter(Writer):
                     x = infix("*", Expr("0x1p-24f", PRIMARY), x)
                 place = ", place" if accumulator.places else ""
                 collects = accumulator.mode == "group"
-                self.body.append(f"{name} = {x.code};" if collects else f"{name}.{accumulator.add}({x.code}{place});")
+                self.put(f"{name} = {x.code};" if collects else f"{name}.{accumulator.add}({x.code}{place});", number)
             else:
                 Writer._store(self, [number])
 
