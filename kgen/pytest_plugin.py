@@ -33,7 +33,9 @@ def kgen_snapshot(request: pytest.FixtureRequest) -> Callable[[str, str | PathLi
             file.parent.mkdir(parents=True, exist_ok=True)
             write(file, text)
             return
-        what = "is not what kgen gives today" if committed else "does not exist"
-        pytest.fail(f"{file} {what}; `pytest --kgen-bless` writes it\n{difference(str(path), committed, text)}", False)
+        if not committed:
+            pytest.fail(f"there is no {file}; `pytest --kgen-bless` writes it", pytrace=False)
+        diff = difference(str(path), committed, text)
+        pytest.fail(f"{file} is not what kgen gives today; `pytest --kgen-bless` rewrites it\n{diff}", pytrace=False)
 
     return compare

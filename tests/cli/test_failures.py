@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgen.diagnostics import error
 from tests.cli.conftest import Run
 from tests.test_architecture import ROOT
 
@@ -63,6 +64,20 @@ def test_what_is_wrong_with_a_program_comes_first(run: Run) -> None:
         assert status == 1
         assert [e["code"] for e in json.loads(out)["errors"]] == [code]
     assert "-o kernel.cu" in run("compile", "-c", "out = a", "--json")[1]
+
+
+def test_without_a_compiler_nothing_is_written(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the text nor its header, though both could be."""
+
+    def missing() -> None:
+        raise error("no-nvrtc", "NVRTC cannot be loaded", "pip install cuda-bindings")
+
+    monkeypatch.setattr("kgen.runtime.cuda.nvrtc._library", missing)
+    monkeypatch.setenv("KGEN_CACHE_DIR", str(tmp_path / "cache"))
+    status, out, err = run("compile", "-c", "out = a + 1", "-o", "x.cu", "--emit", "cu,h,cubin", "--arch", "sm_90")
+    assert (status, out) == (1, "")
+    assert err.startswith("error[no-nvrtc]: NVRTC cannot be loaded\n    = hint: pip install")
+    assert not list(tmp_path.glob("x*"))
 
 
 def test_more_than_memory_holds(run: Run) -> None:

@@ -39,6 +39,7 @@ def main(program: Path) -> None:
         out = Path(folder) / "out.cu"
         print(_output(kgen, "compile", str(program), "-o", str(out), "--emit", "cu,cubin", "--arch", "sm_90"), end="")
         assert "__global__" in out.read_text()
+        print(_output(kgen, "check", folder, str(program)), end="")
         _output(sys.executable, "-c", "import numpy; numpy.save('x.npy', numpy.ones(5, 'f4'))", folder=folder)
         argv = ["run", str(program), "--input", "x=x.npy,y=x.npy", "-o", "out.npy", "--device", "cpu"]
         print(_output(kgen, *argv, folder=folder), end="")
