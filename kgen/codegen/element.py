@@ -22,6 +22,7 @@ from kgen.codegen.quotients import (
     by_shared,
     moderate_quotients,
 )
+from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, short_results, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.graph import IndexMap, Op
@@ -96,8 +97,8 @@ class Writer:
 
     ``fast``: whether functions may be approximate.  ``exprs``: values that already have text.  ``wanted``: values that
     need a name.  ``selects``: whether any value is chosen by a condition.  ``shared``: values that are the same for all
-    elements of a thread.  ``places``: what each written operand is assigned to.  ``define``: how a named value is
-    defined.
+    elements of a thread.  ``short``: values that only go into results of 16 bits.  ``places``: what each written
+    operand is assigned to.  ``define``: how a named value is defined.
     """
 
     step: Step
@@ -114,6 +115,7 @@ class Writer:
     wanted: frozenset[int] = frozenset()
     shared: frozenset[int] = frozenset()
     moderate: Moderate = NOTHING_MODERATE
+    short: ShortResults = NO_SHORT_RESULTS
     fast: bool = False
     places: dict[int, str] = field(default_factory=dict)
     define: Define = define_constant
@@ -189,7 +191,7 @@ class Writer:
             op = graph.ops[number]
             if number in self.exprs or op.name in _SINKS:
                 continue
-            expr = self._spell(op)
+            expr = self._spell(number)
             wanted = stores.get(number, [])
             single = uses[number] == 1 and number not in self.wanted
             if self._is_trivial(number, op) or (single and (wanted or self._inlines(op, expr))):
@@ -282,30 +284,36 @@ class Writer:
             found.append(following)
         return found[::-1]
 
-    def _spell(self, op: Op) -> Expr:
+    def _spell(self, number: int) -> Expr:
+        op = self.step.graph.ops[number]
         if op.name == "const":
             assert isinstance(op.attr, int)
             return constant(op.attr, op.dtype)
-        spelling = self._spelled(op)
+        spelling = self._spelled(number)
         while len(spelling.expr.code) > MAX_INLINE:
             longest = max(op.args, key=lambda a: len(self.exprs[a].code))
             if self.exprs[longest].level == PRIMARY or len(self.exprs[longest].code) < MIN_NAMED:
                 break
             self._name(longest, self.exprs[longest], self._label(self.step.graph.ops[longest], []))
-            spelling = self._spelled(op)
+            spelling = self._spelled(number)
         self.helpers += spelling.helpers
         self.headers += [*spelling.headers, *headers_of(op.dtype)]
         return spelling.expr
 
-    def _spelled(self, op: Op) -> Spelling:
+    def _spelled(self, number: int) -> Spelling:
         ops = self.step.graph.ops
+        op = ops[number]
         args = [self.exprs[a] for a in op.args]
+        if number in self.short.values:
+            short = spell_short(ops, op, args, self.short.inexact)
+            if short is not None:
+                return short
         if op.name == "div" and not self.fast:
             quotient = by_constant(ops, op, args[0])
             if quotient is None:
                 quotient = by_range(ops, op, *args)
             if quotient is None and op.args[1] in self.shared:
-                quotient = by_shared(op, *args, moderate=ops.index(op) in self.moderate.quotients)
+                quotient = by_shared(op, *args, moderate=number in self.moderate.quotients)
             if quotient is not None:
                 return quotient
         if op.name in _BITWISE and op.dtype.is_int:
@@ -323,14 +331,23 @@ class Writer:
 
 
 def write_element(
-    step: Step, name: str, statements: Sequence[Statement], shared: Set[int] | None = None, *, fast: bool = False
+    step: Step,
+    name: str,
+    statements: Sequence[Statement],
+    shared: Set[int] | None = None,
+    *,
+    fast: bool = False,
+    short: bool = False,
 ) -> Element:
     """The element function of a step.
 
     ``statements``: the program's assignments and lets, in order.  ``shared``: the accesses to what all elements of a
-    thread share; None where they are too few to profit.  ``fast``: whether functions may be approximate.
+    thread share; None where they are too few to profit.  ``fast``: whether functions may be approximate.  ``short``:
+    whether those may that only go into results of 16 bits.
     """
     writer = Writer(step, statements, fast=fast)
+    if short and not fast:
+        writer.short = short_results(step.graph.ops)
     if shared is not None and not fast:
         writer.shared = _shared(step, shared)
         writer.moderate = moderate_quotients(step.graph.ops, writer.shared)

@@ -40,8 +40,12 @@ def emit(
     unique = names.Unique()
     bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
     functions = _Functions(unique)
+    # A reduction may be cut into other kernels where arrays have other layouts, with wider values between them.
+    short = not any(op.name == "reduce" for step in steps for op in step.graph.ops)
     elements = {
-        (i, shared): functions.declare(write_element(steps[i], f"{bases[i]}_element", statements, shared, fast=fast))
+        (i, shared): functions.declare(
+            write_element(steps[i], f"{bases[i]}_element", statements, shared, fast=fast, short=short)
+        )
         for i, shared in dict.fromkeys((n, shared_accesses(s)) for n, s in variants if families[s.template].has_element)
     }
     kernels: list[Written] = []

@@ -92,9 +92,11 @@ _ROWS = (
     *(Helper(name) for name in ("div_or_zero", "mod_or_zero", "trunc_mod", "sign_of", "small_pow")),
     *(
         Helper(name)
-        for name in ("float_floor_div", "float_floor_mod", "float_sign", "reciprocal_approx", "normal_cdf_fast_f32")
+        for name in ("float_floor_div", "float_floor_mod", "float_sign", "reciprocal_approx", "exp2_approx")
     ),
-    Helper("normal_cdf_f32", ("reciprocal_approx",)),
+    *(Helper(name, ("reciprocal_approx",)) for name in ("normal_cdf_f32", "normal_cdf_fast_f32")),
+    *(Helper(name) for name in ("exp_short", "log1p_short", "divide_approx")),
+    Helper("tanh_short", ("exp2_approx", "reciprocal_approx")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
     *_per_width("exp_approx", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),

@@ -28,7 +28,7 @@ def by_constant(ops: Sequence[Op], op: Op, dividend: Expr) -> Spelling | None:
     divisor = _constant(ops[op.args[1]])
     if op.dtype is not FLOAT32 or not _SMALLEST < abs(divisor) < _LARGEST:
         return None
-    if _significant_bits(divisor) <= _FEW_BITS and _is_moderate(ops, op.args[0]):
+    if _significant_bits(divisor) <= _FEW_BITS and is_moderate(ops, op.args[0]):
         high, low = _inverse(divisor)
         low_and_why = Expr(f"{_literal(low).code} /* 1 / {_literal(divisor).code} */", Level.PRIMARY)
         return Spelling(call("divide_constant", [dividend, _literal(high), low_and_why]), ("divide_constant",))
@@ -52,12 +52,12 @@ def by_range(ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr) -> Spelli
     """``a / b`` where the range of ``b`` is known: a converted narrow number, or ``1 + exp(x)``."""
     if op.dtype is not FLOAT32:
         return None
-    if _is_moderate(ops, op.args[0]) and _is_short(ops, op.args[1]):
+    if is_moderate(ops, op.args[0]) and _is_short(ops, op.args[1]):
         return Spelling(call("divide_short", [dividend, divisor]), ("divide_short",))
-    exponential = _one_plus_exponential(ops, op.args[1])
+    exponential = one_plus_exponential(ops, op.args[1])
     if exponential is None:
         return None
-    name = "divide_by_one_plus" if _is_at_most_one(ops, exponential) else "divide_by_large"
+    name = "divide_by_one_plus" if is_at_most_one(ops, exponential) else "divide_by_large"
     return Spelling(call(name, [dividend, divisor]), (name,))
 
 
@@ -162,7 +162,7 @@ def _constant(op: Op) -> float:
     return float(from_bits(op.attr, op.dtype)) if op.name == "const" and isinstance(op.attr, int) else math.nan
 
 
-def _is_moderate(ops: Sequence[Op], number: int) -> bool:
+def is_moderate(ops: Sequence[Op], number: int) -> bool:
     """Whether no quotient of the value is subnormal: converted integers and floats of few exponent bits."""
     op = ops[number]
     return op.name == "cast" and ops[op.args[0]].dtype.exponent < FLOAT32.exponent
@@ -171,10 +171,10 @@ def _is_moderate(ops: Sequence[Op], number: int) -> bool:
 def _is_short(ops: Sequence[Op], number: int) -> bool:
     """Whether the value is converted from at most 16 bits, and has fewer exponent bits than a float."""
     op = ops[number]
-    return _is_moderate(ops, number) and ops[op.args[0]].dtype.bits <= 16
+    return is_moderate(ops, number) and ops[op.args[0]].dtype.bits <= 16
 
 
-def _one_plus_exponential(ops: Sequence[Op], number: int) -> Op | None:
+def one_plus_exponential(ops: Sequence[Op], number: int) -> Op | None:
     """``exp(x)``, if the value is ``1 + exp(x)``."""
     op = ops[number]
     if op.name != "add":
@@ -183,7 +183,7 @@ def _one_plus_exponential(ops: Sequence[Op], number: int) -> Op | None:
     return other if _constant(one) == 1 and other.name in _EXPONENTIALS else None
 
 
-def _is_at_most_one(ops: Sequence[Op], exponential: Op) -> bool:
+def is_at_most_one(ops: Sequence[Op], exponential: Op) -> bool:
     """Whether the exponent is ``-abs(x)``."""
     exponent = ops[exponential.args[0]]
     return exponent.name == "neg" and ops[exponent.args[0]].name == "abs"

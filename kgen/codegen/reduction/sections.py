@@ -61,12 +61,13 @@ class SectionWriter(Writer):
     is_exact_division: str | None = None
     picks: bool = False
 
-    def _spelled(self, op: Op) -> Spelling:
+    def _spelled(self, number: int) -> Spelling:
+        op = self.step.graph.ops[number]
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.graph.ops[op.args[0]]
             if source.dtype is BFLOAT16:
                 return Spelling(call("to_float", [self.exprs[op.args[0]]]), ("to_float",))
-        if op.name == "exp" and (number := self.step.graph.ops.index(op)) in self.summed_exps | self.scaled_exps:
+        if op.name == "exp" and number in self.summed_exps | self.scaled_exps:
             name = "exp_approx" if number in self.summed_exps else "exp_scaled_2_24"
             helper = "exp_approx_f32" if number in self.summed_exps else name
             return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
@@ -82,7 +83,7 @@ class SectionWriter(Writer):
                     call("divide<UseReciprocal>", [*operands, Expr(self.is_exact_division, PRIMARY)]), ("divide_group",)
                 )
             return Spelling(call("divide", operands), ("divide",))
-        return Writer._spelled(self, op)
+        return Writer._spelled(self, number)
 
     def _store(self, numbers: Sequence[int]) -> None:
         for number in numbers:
