@@ -42,7 +42,7 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
-// exp(x) within 2^-16 of its value: the product is rounded, which costs less than that for all results but 0 and infinity.
+// exp(x) within 2^-16 of its value: rounding the product costs no more.
 static __device__ __forceinline__ float exp_short(float x)
 {
     return exp2f(1.44269504f * x);
