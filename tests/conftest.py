@@ -6,11 +6,12 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.headers import precompile_headers
+from tests.headers import compile_library, precompiled
 
 # JAX would take three quarters of a GPU's memory for itself, in each of pytest-xdist's processes.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -77,15 +78,27 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _fresh_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Every run compiles afresh, into a folder that pytest-xdist's processes share."""
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that pytest-xdist's processes share."""
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def precompile(shared: Path) -> Callable[..., str]:
+    """``precompile(flags, sanitize)`` is what ``KGEN_CXXFLAGS`` has to be for these flags and precompiled headers."""
+    return partial(precompiled, shared / "headers")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fresh_cache(request: pytest.FixtureRequest, shared: Path, precompile: Callable[..., str]) -> Iterator[None]:
+    """Every run compiles afresh, into a folder that pytest-xdist's processes share."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGEN_CACHE_DIR", str(shared / "kgen-cache"))
+        patch.setattr("kgen.runtime.cpu.build.compile_library", compile_library)
         if CXXFLAGS == "-O0" and not all(item.get_closest_marker("fast") for item in request.session.items):
-            patch.setenv("KGEN_CXXFLAGS", precompile_headers(shared / "headers", CXXFLAGS))
+            patch.setenv("KGEN_CXXFLAGS", precompile(CXXFLAGS))
         yield
 
 
@@ -99,13 +112,13 @@ def _lower_anew() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _optimised(request: pytest.FixtureRequest) -> Iterator[None]:
+def _optimised(request: pytest.FixtureRequest, precompile: Callable[..., str]) -> Iterator[None]:
     """Kernels of tests with this marker are compiled as for users."""
     if request.node.get_closest_marker("optimised") is None:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("KGEN_CXXFLAGS", raising=False)
+        patch.setenv("KGEN_CXXFLAGS", precompile(""))
         yield
 
 

@@ -45,13 +45,16 @@ def _wrong(group: list[Case], args: list[Array]) -> list[str]:
 
 @pytest.mark.parametrize("group", EVERY, ids=lambda group: "-".join(t.short for t in group[0].of))
 def test_the_text_computes_what_the_contract_says(
-    group: list[Case], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    group: list[Case],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    precompile: Callable[..., str],
 ) -> None:
     """Ops with one defined result agree bit for bit (any NaN is any other), the others within their bound.
 
     UBSan sees no signed overflow, no shift past the width, no float out of an integer's range, on any edge value.
     ``tests/edge`` compares the same without it, and as it is compiled for users.
     """
-    monkeypatch.setenv("KGEN_CXXFLAGS", "-fsanitize=undefined,float-cast-overflow -O0")
+    monkeypatch.setenv("KGEN_CXXFLAGS", precompile("-fsanitize=undefined,float-cast-overflow -O0"))
     assert _wrong(group, values.arguments(group[0].of)) == []
     assert capfd.readouterr().err == ""

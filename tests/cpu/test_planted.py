@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,8 @@ def _run(mode: str, cases: list[str], preload: str | None = None, **environment:
 
 
 @pytest.fixture(scope="module")
-def address() -> Results:
+def address(precompile: Callable[..., str]) -> Results:
+    precompile("-O0", "address,undefined")
     options = {"ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=0"}
     return _run("address,undefined", [*ADDRESS, "clean"], "libasan.so", **options)
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,9 @@ def sanitized(jobs: list[str], cache: Path) -> Results:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory, precompile: Callable[..., str]) -> Path:
     """One for all jobs, which share the scheduler."""
+    precompile("-O0", "address,undefined")
     return tmp_path_factory.mktemp("sanitized")
 
 
