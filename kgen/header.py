@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kgen.options import Options
     from kgen.program import Program
 
+#: The start of a note that no option of the command line expresses.
+UNALIGNED = "Made for bases past multiples of 16 bytes, unlike the command's"
+
 _MOST_LINES = 40  #: of a program that is in a file of its own
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from kgen.diagnostics import KgenError, error
+from kgen.header import UNALIGNED
 from kgen.records import dataclass
 
 _FIRST = re.compile(r"^(// | \* |# )Made by kgen (\S+) from (.+)\. Do not edit; remake it with$", re.MULTILINE)
@@ -59,6 +60,8 @@ def recorded(text: str) -> Record:
         argv = []
     if not command.startswith(_INDENT) or argv[:2] != ["kgen", "compile"] or len(argv) < 3:
         raise bad_snapshot("its first comment has no command `kgen compile PROGRAM ...`")
+    if any(line.startswith(UNALIGNED) for line in rest):
+        raise error("bad-snapshot", "it is for arrays that are not aligned, which no command says", "use kgen_snapshot")
     name = argv[2].removeprefix("./")
     if "/" in name or name in ("", ".."):
         raise bad_snapshot(f"its program `{argv[2]}` is not a plain file name")

@@ -13,7 +13,7 @@ from kgen.call.engine import Engine
 from kgen.call.outputs import given_outputs
 from kgen.compile_spec import CompileSpec
 from kgen.explain import Explanation
-from kgen.header import command_line
+from kgen.header import UNALIGNED, command_line
 from kgen.lowering import Lowered
 from kgen.runtime.backend import arch_here, arch_to_explain, compile_for, usage_for
 from kgen.runtime.cuda.architectures import target_for
@@ -113,4 +113,4 @@ def _alignment_notes(lowered: Lowered) -> list[str]:
     """A note on arrays that are not aligned, which no option of the command line expresses."""
     operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
     off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
-    return [f"Made for bases past multiples of 16 bytes, unlike the command's: {', '.join(off)}."] if off else []
+    return [f"{UNALIGNED}: {', '.join(off)}."] if off else []

@@ -32,13 +32,14 @@ def command(paths: tuple[str, ...], update: bool, as_json: bool) -> None:
     if not sources.snapshots and not problems:
         hint = "name the folders of generated files, which begin with `Made by kgen`"
         raise error("no-snapshots", f"there is no file that kgen made in {', '.join(paths)}", hint)
-    differ, found = _compared(sources, as_json)
-    problems += found
+    differ, broken = _compared(sources, as_json)
+    problems += broken
     if update:
         try:
             write_all({one.path: one.text for one in differ})
         except KgenError as problem:
             problems += problem.diagnostics
+            differ = []  # none was rewritten
     else:
         problems += map(_stale, differ)
     if as_json:
@@ -78,9 +79,9 @@ def _print(
     for problem in problems:
         terminal.show([problem])  # each: a long list is not cut
     said = f"checked {counted(len(sources.snapshots), 'file')}"
-    if differ and update and not problems:
+    if differ and update:
         said += f", rewrote {', '.join(str(one.path) for one in differ)}"
-    elif differ and not update:
+    elif differ:
         said += f"; {shlex.join(['kgen', 'check', *paths, '--update'])} rewrites {counted(len(differ), 'file')}"
     terminal.say(said, err=True)
 

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kgen
@@ -159,12 +160,24 @@ def test_all_that_is_wrong_is_said_at_once(run: Run, project: Path) -> None:
     status, out, err = run("check", "gen", "src", "--update")
     assert (status, out) == (1, "")
     assert sorted(codes(err)) == sorted([*expected.values()])
+    assert err.endswith(", rewrote gen/bytes.cu, gen/stale.cu\n")
     assert "src/wrong.k" not in err
     assert "wrong.k:1:7: error[unknown-function]: gen/wrong.cu: " in err
     for name in ("stale.cu", "bytes.cu"):
         assert (project / "gen" / name).read_text() == made
     assert not (project / "hacked").exists()
     assert not (project / "gen" / "hacked").exists()
+
+
+def test_files_for_arrays_that_are_not_aligned(run: Run, tmp_path: Path) -> None:
+    """``--update`` would make another file of them."""
+    x = np.zeros(9, np.float32)
+    shift = next(n for n in range(1, 4) if x[n:].ctypes.data % 16)
+    (tmp_path / "off.cu").write_text(kgen.jit("out = 2 * x").source(x[shift:][:5]))
+    before = (tmp_path / "off.cu").read_text()
+    status, _, err = run("check", ".", "--update")
+    assert (status, codes(err)) == (1, ["bad-snapshot"])
+    assert (tmp_path / "off.cu").read_text() == before
 
 
 def test_nothing_to_check(run: Run, project: Path) -> None:
