@@ -30,6 +30,11 @@ def text(name: str, file: str) -> str:
     return (folder(name) / file).read_text(encoding="utf-8")
 
 
+def cmake_folder() -> Path:
+    """The folder of the CMake package."""
+    return _PACKAGE / "cmake"
+
+
 @cache
 def grammar() -> str:
     return text("grammar", "kgen.lark")

@@ -89,10 +89,13 @@ def test_readme_python_runs() -> None:
 
 
 def test_readme_commands_run(checkout: Path) -> None:
-    """Every command does, those that set up an environment without that part (CI runs it)."""
+    """Every command does, those that set up an environment without that part (CI runs it).
+
+    ``tests/library`` runs those that build libraries.
+    """
     for block in blocks("bash"):
         command = without_setup(block)
-        if "pytest" not in command:
+        if not any(word in command for word in ("pytest", "kgen build", "cmake")):
             shell(command, checkout)
 
 

@@ -20,6 +20,7 @@ from typing import TextIO
 
 import click
 
+from kgen import resources
 from kgen.cli import terminal
 from kgen.diagnostics import KgenError, error
 from kgen.lints import LintWarning
@@ -52,8 +53,18 @@ class _Lazy(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+def _print_cmake_dir(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(resources.cmake_folder())
+        context.exit()
+
+
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name="kgen")
+@click.option(
+    "--cmake-dir", is_flag=True, is_eager=True, expose_value=False, callback=_print_cmake_dir,
+    help="print the folder of the CMake package: cmake -Dkgen_DIR=$(kgen --cmake-dir)",
+)  # fmt: skip
 def cli() -> None:
     """A line of text in, an expert's CUDA kernel out."""
 

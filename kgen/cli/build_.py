@@ -81,8 +81,7 @@ def command(
         click.echo(json.dumps({"written": [str(p) for p in contents], **said}, indent=2))
         return
     terminal.show(lints)
-    listed = ", ".join(map(str, contents))
-    terminal.say(f"wrote {listed}: {counted(len(programs), 'program')} by {tools.compiler}", err=True)
+    terminal.say(f"wrote {path}, {header}: {counted(len(programs), 'program')} by {tools.compiler}", err=True)
 
 
 def _library_path(out: str) -> Path:

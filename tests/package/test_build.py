@@ -136,6 +136,8 @@ def test_what_the_wheel_holds(built: Path) -> None:
         "kgen/complex.k",
         "kgen/_data/kgen.lark.bin",
         "kgen/runtime/cpu/include/kgen_cpu.h",
+        "kgen/cmake/kgen-config.cmake",
+        "kgen/cmake/kgen-config-version.cmake",
     ):
         assert wanted in names
     assert any(name.endswith("/licenses/LICENSE") for name in names)

@@ -1,0 +1,1 @@
+"""Libraries for C and C++ projects: their CMake package and examples."""
