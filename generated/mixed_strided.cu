@@ -37,63 +37,6 @@ mixed_strided_element(const float a_v, const float b_v, const long long c_v, flo
     out_v = a_v * b_v + (float)c_v;
 }
 
-// Where the operands lie: strides in elements along the only dimension.
-struct mixed_strided_strided_1d_layout {
-    int out_stride[1];
-    int a_stride[1];
-    int b_stride[1];
-    int c_stride[1];
-};
-
-// 2 elements a thread, 128 apart, over 1 dimension: out, a, b and c at any strides.
-// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_1d(const float* a_ptr,
-                         const float* b_ptr,
-                         const long long* c_ptr,
-                         float* __restrict__ out_ptr,
-                         const mixed_strided_strided_1d_layout layout,
-                         const unsigned int n)
-{
-    const unsigned int i = blockIdx.x * 256u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 128 < n) {  // all 2 elements of this thread: everything is read before anything is written
-        int out_at_kept[2];
-        float out_vec[2];
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            const unsigned int e = i + 128 * j;
-            const int c0 = (int)(e);
-            const int out_at = c0 * layout.out_stride[0];
-            const int a_at = c0 * layout.a_stride[0];
-            const int b_at = c0 * layout.b_stride[0];
-            const int c_at = c0 * layout.c_stride[0];
-            out_at_kept[j] = out_at;
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const int c0 = (int)(e);
-            const int out_at = c0 * layout.out_stride[0];
-            const int a_at = c0 * layout.a_stride[0];
-            const int b_at = c0 * layout.b_stride[0];
-            const int c_at = c0 * layout.c_stride[0];
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct mixed_strided_strided_2d_layout {
     unsigned int extent[1];  // of all but the slowest dimension
@@ -222,75 +165,6 @@ mixed_strided_strided_3d(const float* a_ptr,
             const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
             const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
             const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided_3d_64bit_layout {
-    long long extent[2];  // of all but the slowest dimension
-    long long magic[2];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[2];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[3];
-    long long a_stride[3];
-    long long b_stride[3];
-    long long c_stride[3];
-};
-
-// 2 elements a thread, 128 apart, over 3 dimensions: out, a, b and c at any strides. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's threads), for n elements.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_3d_64bit(const float* a_ptr,
-                               const float* b_ptr,
-                               const long long* c_ptr,
-                               float* __restrict__ out_ptr,
-                               const mixed_strided_strided_3d_64bit_layout layout,
-                               const long long n)
-{
-    const long long i = blockIdx.x * 256ll + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 128 < n) {  // all 2 elements of this thread: everything is read before anything is written
-        long long out_at_kept[2];
-        float out_vec[2];
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            const long long e = i + 128 * j;
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const long long c2 = (long long)q1;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2];
-            const long long a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
-            const long long b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
-            const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
-            out_at_kept[j] = out_at;
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; e += 128) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const long long c2 = (long long)q1;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2];
-            const long long a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
-            const long long b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
-            const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
             mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
         }
     }
@@ -844,21 +718,6 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_mixed_strided_strided_1d(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = shape[0];
-    const mixed_strided_strided_1d_layout layout = {
-        {(int)((shape[0] != 1) ? strides[0][0] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0)},
-        {(int)((shape[0] != 1) ? strides[3][0] : 0)},
-    };
-    return launch(mixed_strided_strided_1d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (unsigned int)n);
-}
-
 static int launch_mixed_strided_strided_2d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -897,28 +756,6 @@ static int launch_mixed_strided_strided_3d(const Arguments& a, const Space& spac
     };
     return launch(mixed_strided_strided_3d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
                   a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (unsigned int)n);
-}
-
-static int launch_mixed_strided_strided_3d_64bit(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = (shape[0] * shape[1]) * shape[2];
-    const mixed_strided_strided_3d_64bit_layout layout = {
-        {shape[0], shape[1]},
-        {kgen_magic64(shape[0]), kgen_magic64(shape[1])},
-        {kgen_shift(shape[0]), kgen_shift(shape[1])},
-        {(shape[0] != 1) ? strides[0][0] : 0, (shape[1] != 1) ? strides[0][1] : 0,
-            (shape[2] != 1) ? strides[0][2] : 0},
-        {(shape[0] != 1) ? strides[1][0] : 0, (shape[1] != 1) ? strides[1][1] : 0,
-            (shape[2] != 1) ? strides[1][2] : 0},
-        {(shape[0] != 1) ? strides[2][0] : 0, (shape[1] != 1) ? strides[2][1] : 0,
-            (shape[2] != 1) ? strides[2][2] : 0},
-        {(shape[0] != 1) ? strides[3][0] : 0, (shape[1] != 1) ? strides[3][1] : 0,
-            (shape[2] != 1) ? strides[3][2] : 0},
-    };
-    return launch(mixed_strided_strided_3d_64bit, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, n);
 }
 
 static int launch_mixed_strided_strided_8d_64bit(const Arguments& a, const Space& space)
@@ -976,14 +813,10 @@ static int choose_step1(const Array* arrays, Choice* choice)
     const Space& space = choice->space;
     const int itemsizes[] = {4, 4, 4, 8};
     const bool is_small = fits_32_bits(space, itemsizes, 4);
-    if (space.rank == 1 && is_small) {
-        choice->launch = launch_mixed_strided_strided_1d;
-    } else if (space.rank == 2 && is_small) {
+    if (space.rank <= 2 && is_small) {
         choice->launch = launch_mixed_strided_strided_2d;
-    } else if (space.rank == 3 && is_small) {
+    } else if (space.rank <= 3 && is_small) {
         choice->launch = launch_mixed_strided_strided_3d;
-    } else if (space.rank <= 3) {
-        choice->launch = launch_mixed_strided_strided_3d_64bit;
     } else if (space.rank <= 8) {
         choice->launch = launch_mixed_strided_strided_8d_64bit;
     } else {

@@ -42,6 +42,22 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// N elements, each a step after the one before: one access where they are consecutive and aligned.
+template <int N, typename T, typename Step>
+static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_run(const T* from, const Step step)
+{
+    using Run = Pack<T, N, N * sizeof(T)>;
+    if (step == 1 && reinterpret_cast<unsigned long long>(from) % sizeof(Run) == 0) {
+        return *reinterpret_cast<const Run*>(from);
+    }
+    Run found;
+    #pragma unroll
+    for (int j = 0; j < N; ++j) {
+        found.at[j] = from[j * step];
+    }
+    return found;
+}
+
 // Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
 // less than Block words.
 template <int Count, int Block, int Unit>
@@ -221,55 +237,135 @@ swiglu_any_contiguous_64bit(const __half* gate_ptr,
     let_next_kernel_start();
 }
 
-// Where the operands lie: strides in elements along the only dimension.
-struct swiglu_any_strided_1d_layout {
-    int out_stride[1];
-    int gate_stride[1];
-    int up_stride[1];
+// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
+struct swiglu_any_rows_4d_layout {
+    int width;  // elements along the fastest dimension
+    unsigned int extent[3];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
+    unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride[3];
+    int gate_stride[3];
+    int up_stride[3];
+    int gate_step;  // along the fastest dimension
+    int up_step;  // along the fastest dimension
 };
 
-// 4 elements a thread, 128 apart, over 1 dimension: out, gate and up at any strides.
-// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Rows, 4 elements of a row a thread.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+// Groups begin at multiples of 16 bytes in out.
+// At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned: gate and up.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_1d(const __half* gate_ptr,
-                      const float* up_ptr,
-                      float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const swiglu_any_strided_1d_layout layout,
-                      const unsigned int n)
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_rows_4d(const __half* gate_ptr,
+                   const float* up_ptr,
+                   float* __restrict__ out_ptr,
+                   const float alpha_v,
+                   const swiglu_any_rows_4d_layout layout,
+                   const unsigned int n)
 {
-    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
-    if (i >= n) {
+    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    if (t >= n) {
         return;
     }
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
+    const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+    const int c2 = (int)(q1 - q2 * layout.extent[2]);
+    const int c3 = (int)q2;
+    const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1]
+                     + c3 * layout.out_stride[2];
+    const int gate_at = c1 * layout.gate_stride[0] + c2 * layout.gate_stride[1]
+                      + c3 * layout.gate_stride[2];
+    const int up_at = c1 * layout.up_stride[0] + c2 * layout.up_stride[1] + c3 * layout.up_stride[2];
+    // Groups begin where the output is aligned; the first of a row may begin before it.
+    // Unsigned: or NVVM splits the stores of groups.
+    const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 4 % 4);
+    const int i = 4 * c0 - before;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
-    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
-        int out_at_kept[4];
-        float out_vec[4];
+    if (i >= 0 && layout.width - i >= 4) {
+        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_step, layout.gate_step);
+        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_step, layout.up_step);
+        Pack<float, 4, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const unsigned int e = i + 128 * j;
-            const int c0 = (int)(e);
-            const int out_at = c0 * layout.out_stride[0];
-            const int gate_at = c0 * layout.gate_stride[0];
-            const int up_at = c0 * layout.up_stride[0];
-            out_at_kept[j] = out_at;
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
+            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
         }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const int c0 = (int)(e);
-            const int out_at = c0 * layout.out_stride[0];
-            const int gate_at = c0 * layout.gate_stride[0];
-            const int up_at = c0 * layout.up_stride[0];
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
+        for (int e = i < 0 ? 0 : i; e < i + 4 && e < layout.width; ++e) {
+            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_step],
+                               up_ptr[up_at + e * layout.up_step], alpha_v, out_ptr[out_at + e]);
+        }
+    }
+    let_next_kernel_start();
+}
+
+// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
+struct swiglu_any_rows_4d_64bit_layout {
+    long long width;  // elements along the fastest dimension
+    long long extent[3];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
+    long long magic[3];  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift[3];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long out_stride[3];
+    long long gate_stride[3];
+    long long up_stride[3];
+    long long gate_step;  // along the fastest dimension
+    long long up_step;  // along the fastest dimension
+};
+
+// Rows, 4 elements of a row a thread. Indices are 64-bit.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Groups begin at multiples of 16 bytes in out.
+// At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned: gate and up.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_rows_4d_64bit(const __half* gate_ptr,
+                         const float* up_ptr,
+                         float* __restrict__ out_ptr,
+                         const float alpha_v,
+                         const swiglu_any_rows_4d_64bit_layout layout,
+                         const long long n)
+{
+    const long long t = blockIdx.x * 256ll + threadIdx.x;
+    if (t >= n) {
+        return;
+    }
+    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const long long c0 = (long long)(t - q0 * layout.extent[0]);
+    const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
+    const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+    const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
+    const long long c3 = (long long)q2;
+    const long long out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1]
+                           + c3 * layout.out_stride[2];
+    const long long gate_at = c1 * layout.gate_stride[0] + c2 * layout.gate_stride[1]
+                            + c3 * layout.gate_stride[2];
+    const long long up_at = c1 * layout.up_stride[0] + c2 * layout.up_stride[1]
+                          + c3 * layout.up_stride[2];
+    // Groups begin where the output is aligned; the first of a row may begin before it.
+    // Unsigned: or NVVM splits the stores of groups.
+    const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 4 % 4);
+    const long long i = 4 * c0 - before;  // the first of this thread's 4 elements of the row
+    wait_for_earlier_kernels();
+    if (i >= 0 && layout.width - i >= 4) {
+        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_step, layout.gate_step);
+        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_step, layout.up_step);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
+    } else {
+        #pragma unroll 1
+        for (long long e = i < 0 ? 0 : i; e < i + 4 && e < layout.width; ++e) {
+            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_step],
+                               up_ptr[up_at + e * layout.up_step], alpha_v, out_ptr[out_at + e]);
         }
     }
     let_next_kernel_start();
@@ -330,75 +426,6 @@ swiglu_any_strided_2d(const __half* gate_ptr,
             const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
             const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
             const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided_3d_layout {
-    unsigned int extent[2];  // of all but the slowest dimension
-    unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[3];
-    int gate_stride[3];
-    int up_stride[3];
-};
-
-// 4 elements a thread, 128 apart, over 3 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_3d(const __half* gate_ptr,
-                      const float* up_ptr,
-                      float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const swiglu_any_strided_3d_layout layout,
-                      const unsigned int n)
-{
-    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
-        int out_at_kept[4];
-        float out_vec[4];
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const unsigned int e = i + 128 * j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const int c2 = (int)q1;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                             + c2 * layout.out_stride[2];
-            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                              + c2 * layout.gate_stride[2];
-            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
-            out_at_kept[j] = out_at;
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const int c2 = (int)q1;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                             + c2 * layout.out_stride[2];
-            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                              + c2 * layout.gate_stride[2];
-            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2];
             swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
         }
     }
@@ -474,80 +501,6 @@ swiglu_any_strided_4d(const __half* gate_ptr,
                               + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
             const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
                             + c3 * layout.up_stride[3];
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided_4d_64bit_layout {
-    long long extent[3];  // of all but the slowest dimension
-    long long magic[3];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[3];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[4];
-    long long gate_stride[4];
-    long long up_stride[4];
-};
-
-// 4 elements a thread, 128 apart, over 4 dimensions: out, gate and up at any strides. Indices are 64-bit.
-// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n elements.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_4d_64bit(const __half* gate_ptr,
-                            const float* up_ptr,
-                            float* __restrict__ out_ptr,
-                            const float alpha_v,
-                            const swiglu_any_strided_4d_64bit_layout layout,
-                            const long long n)
-{
-    const long long i = blockIdx.x * 512ll + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
-        long long out_at_kept[4];
-        float out_vec[4];
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const long long e = i + 128 * j;
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-            const long long c3 = (long long)q2;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
-            const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                                    + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
-            const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
-                                  + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
-            out_at_kept[j] = out_at;
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; e += 128) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-            const long long c3 = (long long)q2;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
-            const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                                    + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
-            const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
-                                  + c2 * layout.up_stride[2] + c3 * layout.up_stride[3];
             swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
         }
     }
@@ -1036,6 +989,15 @@ static bool is_contiguous(const Space& space, int accesses)
     return space.rank == 1;
 }
 
+// Whether what is written is consecutive along the fastest dimension, which has so many elements.
+static bool has_rows(const Space& space, int written, long long shortest)
+{
+    for (int k = 0; k < written; ++k) {
+        if (space.strides[k][0] != 1) return false;
+    }
+    return space.shape[0] >= shortest;
+}
+
 // Whether indices, and offsets in bytes, fit 32 bits.
 static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
 {
@@ -1131,18 +1093,52 @@ static int launch_swiglu_any_contiguous_64bit(const Arguments& a, const Space& s
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, n);
 }
 
-static int launch_swiglu_any_strided_1d(const Arguments& a, const Space& space)
+static int launch_swiglu_any_rows_4d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = shape[0];
-    const swiglu_any_strided_1d_layout layout = {
-        {(int)((shape[0] != 1) ? strides[0][0] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0)},
+    const long long n = ((kgen_ceil_div((shape[0] + 3), 4) * shape[1]) * shape[2]) * shape[3];
+    const swiglu_any_rows_4d_layout layout = {
+        (int)shape[0],
+        {(unsigned int)kgen_ceil_div((shape[0] + 3), 4), (unsigned int)shape[1], (unsigned int)shape[2]},
+        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] + 3), 4)), (unsigned int)kgen_magic(shape[1]),
+            (unsigned int)kgen_magic(shape[2])},
+        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] + 3), 4)), (unsigned int)kgen_shift(shape[1]),
+            (unsigned int)kgen_shift(shape[2])},
+        {(int)((shape[1] != 1) ? strides[0][1] : 0), (int)((shape[2] != 1) ? strides[0][2] : 0),
+            (int)((shape[3] != 1) ? strides[0][3] : 0)},
+        {(int)((shape[1] != 1) ? strides[1][1] : 0), (int)((shape[2] != 1) ? strides[1][2] : 0),
+            (int)((shape[3] != 1) ? strides[1][3] : 0)},
+        {(int)((shape[1] != 1) ? strides[2][1] : 0), (int)((shape[2] != 1) ? strides[2][2] : 0),
+            (int)((shape[3] != 1) ? strides[2][3] : 0)},
+        (int)strides[1][0],
+        (int)strides[2][0],
     };
-    return launch(swiglu_any_strided_1d, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
+    return launch(swiglu_any_rows_4d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
+}
+
+static int launch_swiglu_any_rows_4d_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = ((kgen_ceil_div((shape[0] + 3), 4) * shape[1]) * shape[2]) * shape[3];
+    const swiglu_any_rows_4d_64bit_layout layout = {
+        shape[0],
+        {kgen_ceil_div((shape[0] + 3), 4), shape[1], shape[2]},
+        {kgen_magic64(kgen_ceil_div((shape[0] + 3), 4)), kgen_magic64(shape[1]), kgen_magic64(shape[2])},
+        {kgen_shift(kgen_ceil_div((shape[0] + 3), 4)), kgen_shift(shape[1]), kgen_shift(shape[2])},
+        {(shape[1] != 1) ? strides[0][1] : 0, (shape[2] != 1) ? strides[0][2] : 0,
+            (shape[3] != 1) ? strides[0][3] : 0},
+        {(shape[1] != 1) ? strides[1][1] : 0, (shape[2] != 1) ? strides[1][2] : 0,
+            (shape[3] != 1) ? strides[1][3] : 0},
+        {(shape[1] != 1) ? strides[2][1] : 0, (shape[2] != 1) ? strides[2][2] : 0,
+            (shape[3] != 1) ? strides[2][3] : 0},
+        strides[1][0],
+        strides[2][0],
+    };
+    return launch(swiglu_any_rows_4d_64bit, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, n);
 }
 
 static int launch_swiglu_any_strided_2d(const Arguments& a, const Space& space)
@@ -1159,26 +1155,6 @@ static int launch_swiglu_any_strided_2d(const Arguments& a, const Space& space)
         {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0)},
     };
     return launch(swiglu_any_strided_2d, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
-}
-
-static int launch_swiglu_any_strided_3d(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = (shape[0] * shape[1]) * shape[2];
-    const swiglu_any_strided_3d_layout layout = {
-        {(unsigned int)shape[0], (unsigned int)shape[1]},
-        {(unsigned int)kgen_magic(shape[0]), (unsigned int)kgen_magic(shape[1])},
-        {(unsigned int)kgen_shift(shape[0]), (unsigned int)kgen_shift(shape[1])},
-        {(int)((shape[0] != 1) ? strides[0][0] : 0), (int)((shape[1] != 1) ? strides[0][1] : 0),
-            (int)((shape[2] != 1) ? strides[0][2] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0), (int)((shape[1] != 1) ? strides[1][1] : 0),
-            (int)((shape[2] != 1) ? strides[1][2] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0),
-            (int)((shape[2] != 1) ? strides[2][2] : 0)},
-    };
-    return launch(swiglu_any_strided_3d, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
 }
 
@@ -1202,26 +1178,6 @@ static int launch_swiglu_any_strided_4d(const Arguments& a, const Space& space)
     };
     return launch(swiglu_any_strided_4d, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
-}
-
-static int launch_swiglu_any_strided_4d_64bit(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = ((shape[0] * shape[1]) * shape[2]) * shape[3];
-    const swiglu_any_strided_4d_64bit_layout layout = {
-        {shape[0], shape[1], shape[2]},
-        {kgen_magic64(shape[0]), kgen_magic64(shape[1]), kgen_magic64(shape[2])},
-        {kgen_shift(shape[0]), kgen_shift(shape[1]), kgen_shift(shape[2])},
-        {(shape[0] != 1) ? strides[0][0] : 0, (shape[1] != 1) ? strides[0][1] : 0,
-            (shape[2] != 1) ? strides[0][2] : 0, (shape[3] != 1) ? strides[0][3] : 0},
-        {(shape[0] != 1) ? strides[1][0] : 0, (shape[1] != 1) ? strides[1][1] : 0,
-            (shape[2] != 1) ? strides[1][2] : 0, (shape[3] != 1) ? strides[1][3] : 0},
-        {(shape[0] != 1) ? strides[2][0] : 0, (shape[1] != 1) ? strides[2][1] : 0,
-            (shape[2] != 1) ? strides[2][2] : 0, (shape[3] != 1) ? strides[2][3] : 0},
-    };
-    return launch(swiglu_any_strided_4d_64bit, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, n);
 }
 
 static int launch_swiglu_any_strided_8d_64bit(const Arguments& a, const Space& space)
@@ -1282,16 +1238,14 @@ static int choose_step1(const Array* arrays, Choice* choice)
         choice->launch = launch_swiglu_any_contiguous_unaligned;
     } else if (is_contiguous(space, 3) && is_aligned) {
         choice->launch = launch_swiglu_any_contiguous_64bit;
-    } else if (space.rank == 1 && is_small) {
-        choice->launch = launch_swiglu_any_strided_1d;
-    } else if (space.rank == 2 && is_small) {
+    } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16)) {
+        choice->launch = launch_swiglu_any_rows_4d;
+    } else if (space.rank <= 4 && has_rows(space, 1, 16)) {
+        choice->launch = launch_swiglu_any_rows_4d_64bit;
+    } else if (space.rank <= 2 && is_small) {
         choice->launch = launch_swiglu_any_strided_2d;
-    } else if (space.rank == 3 && is_small) {
-        choice->launch = launch_swiglu_any_strided_3d;
-    } else if (space.rank == 4 && is_small) {
+    } else if (space.rank <= 4 && is_small) {
         choice->launch = launch_swiglu_any_strided_4d;
-    } else if (space.rank <= 4) {
-        choice->launch = launch_swiglu_any_strided_4d_64bit;
     } else if (space.rank <= 8) {
         choice->launch = launch_swiglu_any_strided_8d_64bit;
     } else {

@@ -46,7 +46,8 @@ class LayoutContext:
 class OperandContext:
     """One operand, with the names that a kernel body uses.
 
-    ``shifted``: whether groups are loaded as aligned blocks and shifted.
+    ``shifted``: whether groups are loaded as aligned blocks and shifted.  ``stride``: from one element of a group to
+    the next, where only the call knows it.
     """
 
     pointer: str
@@ -54,6 +55,7 @@ class OperandContext:
     value: str
     pack: str
     shifted: bool = False
+    stride: str = ""
 
 
 @dataclass(frozen=True, slots=True)

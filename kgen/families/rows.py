@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgen.codegen.elementwise.groups import write_rows
 from kgen.codegen.family import Family
+from kgen.schedule.any_layout import cover_rows
 from kgen.schedule.elementwise.launch import rows_rule
 from kgen.schedule.elementwise.rows import rows
 from kgen.schedule.elementwise.walks import rows_walk
@@ -19,5 +20,6 @@ ROWS = Family(
     write=write_rows,
     suffix=ranked_suffix,
     classes=classes,
+    covers=cover_rows,
     walk=rows_walk,
 )

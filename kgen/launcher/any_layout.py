@@ -9,6 +9,7 @@ from kgen.launcher.kernels import kernel_launch
 from kgen.lowering import Covered
 from kgen.partition.step import Step
 from kgen.schedule.elementwise.linear import beyond
+from kgen.schedule.target import PORTABLE
 
 _MOST_32 = 2**31
 
@@ -30,18 +31,25 @@ def _choice(name: str, step: Step, entries: list[Entry], interface: Interface) -
     places = {a.operand: i for i, a in enumerate(interface.arrays)}
     accesses = tuple(places[t.operand] for t in step.accesses)
     itemsizes = tuple(step.graph.operands[t.operand].dtype.size for t in step.accesses)
-    options = tuple((_conditions(e, itemsizes), f"launch_{e.name}") for e in entries)
-    aligned = tuple(_alignments(entries, accesses, itemsizes))
     written = sum(t.writes for t in step.accesses)
+    # Short rows leave most of a group idle: they are for strided kernels, where the file has these.
+    is_alone = all(e.schedule.template != "strided" for e in entries)
+    shortest = 1 if is_alone else PORTABLE.tuning.elementwise.shortest_row
+    rows = f"has_rows(space, {written}, {shortest})"
+    options = tuple((_conditions(e, itemsizes, rows), f"launch_{e.name}") for e in entries)
+    aligned = tuple(_alignments(entries, accesses, itemsizes))
     return StepChoice(name, accesses, written, itemsizes, aligned, options)
 
 
-def _conditions(entry: Entry, itemsizes: tuple[int, ...]) -> tuple[str, ...]:
-    """When a kernel applies, if none before it does."""
+def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str) -> tuple[str, ...]:
+    """When a kernel applies, if none before it does.  ``rows``: when one that takes rows does."""
     schedule, count = entry.schedule, len(itemsizes)
     is_32bit = schedule.index_bits == 32
+    small = ("is_small",) if is_32bit else ()
     if schedule.template == "strided":
-        return f"space.rank {'==' if is_32bit else '<='} {schedule.rank}", *(("is_small",) if is_32bit else ())
+        return f"space.rank <= {schedule.rank}", *small
+    if schedule.template == "rows":
+        return f"space.rank <= {schedule.rank}", *small, rows
     assert schedule.template == "contiguous"
     found = [f"is_contiguous(space, {count})"]
     if _needs_alignment(entry, itemsizes):

@@ -12,30 +12,39 @@ from kgen.schedule.facts import group_size
 from kgen.schedule.schedule import AccessSchedule, Schedule
 from kgen.schedule.target import PORTABLE
 
-LayoutClass = Literal["any", "contiguous", "strided"]
+LayoutClass = Literal["any", "contiguous", "rows", "strided"]
 MAX_RANK = 8  #: dimensions after merging
-LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "strided")
+LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "rows", "strided")
 
 
 def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
     """Three kernels: for operands aligned to 16 bytes, for any alignment, and aligned with 64-bit indices."""
-    if layout in ("any", "contiguous"):
+    if layout != "strided":
         yield _contiguous(step, aligned=True)
-    if layout == "any" and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
+    if layout in ("any", "rows") and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
         yield _contiguous(step, aligned=False)
-    if layout in ("any", "contiguous"):
+    if layout != "strided":
         yield _contiguous(step, aligned=True, bits=64)
 
 
+def cover_rows(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """Two kernels for outputs that are consecutive along the fastest dimension: with 32-bit offsets and with 64-bit
+    ones.  Missing dimensions have extent 1.
+    """
+    if layout in ("any", "rows"):
+        most = max(rank, 2)
+        yield _rows(step, most, 32)
+        yield _rows(step, most if layout == "any" else MAX_RANK, 64)
+
+
 def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """A kernel for each rank up to ``rank`` with 32-bit offsets, and two with 64-bit offsets: one for these, where
-    missing dimensions have extent 1, and one for all ranks.
+    """Kernels with 32-bit offsets for up to two dimensions and for up to ``rank``, and one with 64-bit offsets for all.
+    Missing dimensions have extent 1.
     """
     if layout in ("any", "strided"):
-        for r in range(1, rank + 1):
-            yield _strided(step, r, 32)
-        for most in dict.fromkeys((rank, MAX_RANK)):
-            yield _strided(step, most, 64)
+        for most in dict.fromkeys((min(rank, 2), rank)):
+            yield _strided(step, most, 32)
+        yield _strided(step, MAX_RANK, 64)
 
 
 def _itemsize(step: Step, access: Access) -> int:
@@ -61,6 +70,24 @@ def _contiguous(step: Step, *, aligned: bool, bits: Literal[32, 64] = 32) -> Sch
             shifted = not access.writes and is_shifted(size, group)
             accesses.append(AccessSchedule("shifted" if shifted else "vector", size))
     return Schedule("contiguous", PORTABLE.tuning.elementwise.block, group, 1, bits, tuple(accesses), anchor=anchor)
+
+
+def _rows(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:
+    """Groups begin where the first output is aligned; other operands have any alignment, inputs any stride."""
+    group = group_size([_itemsize(step, t) for t in step.accesses if not _is_single(step, t)])
+    anchor = None if group == 1 else next(i for i, t in enumerate(step.accesses) if t.writes)
+    accesses: list[AccessSchedule] = []
+    pattern = 0
+    for i, access in enumerate(step.accesses):
+        if _is_single(step, access):
+            accesses.append(AccessSchedule("scalar"))
+            continue
+        size = _itemsize(step, access)
+        alignment = (group * size if i == anchor else size) if access.writes else 0
+        accesses.append(AccessSchedule("vector" if access.writes else "run", alignment, pattern))
+        pattern += 1
+    block = PORTABLE.tuning.elementwise.block
+    return Schedule("rows", block, group, rank, bits, tuple(accesses), anchor=anchor)
 
 
 def _strided(step: Step, rank: int, bits: Literal[32, 64]) -> Schedule:

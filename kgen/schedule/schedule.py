@@ -19,6 +19,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load per group
 #: gather      elements at a stride along a row, read one by one
+#: run         elements at a stride along a row that only the call knows: by groups where it is 1
 #: transposed  consecutive along another dimension: tiles are transposed, through shared memory or in registers
 #: linear      consecutive elements, one per thread
 #: strided     one element per thread, at an offset computed from its coordinates
@@ -26,7 +27,8 @@ from kgen.schedule.target import PORTABLE, Target
 #: staged      contiguous rows: a block moves all of its rows through shared memory
 #: spaced      rows with gaps between them: a block reads each of its rows into shared memory
 AccessKind = Literal[
-    "vector", "shifted", "scalar", "column", "gather", "transposed", "linear", "strided", "row", "staged", "spaced",
+    "vector", "shifted", "scalar", "column", "gather", "run", "transposed", "linear", "strided", "row", "staged",
+    "spaced",
 ]  # fmt: skip
 
 

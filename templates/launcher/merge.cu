@@ -136,6 +136,15 @@ static bool is_contiguous(const Space& space, int accesses)
     return space.rank == 1;
 }
 
+// Whether what is written is consecutive along the fastest dimension, which has so many elements.
+static bool has_rows(const Space& space, int written, long long shortest)
+{
+    for (int k = 0; k < written; ++k) {
+        if (space.strides[k][0] != 1) return false;
+    }
+    return space.shape[0] >= shortest;
+}
+
 // Whether indices, and offsets in bytes, fit 32 bits.
 static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
 {

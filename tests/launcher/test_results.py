@@ -10,7 +10,7 @@ import pytest
 
 import kgen
 from kgen.compile_spec import CompileSpec
-from tests.launcher.host import SUCCESS, Host, host, of_numpy
+from tests.launcher.host import NOT_COVERED, SUCCESS, Host, host, of_numpy
 
 F32 = np.float32
 
@@ -57,6 +57,20 @@ def test_any_layout(axpy: Host, name: str) -> None:
             status = axpy.launch([of_numpy(a), of_numpy(b), of_numpy(out)], [3.0])
             assert status == SUCCESS, axpy.message(status)
             np.testing.assert_array_equal(out, wanted)
+
+
+def test_rows_alone(tmp_path: Path) -> None:
+    """A file for rows takes all layouts in which outputs are consecutive along the fastest dimension."""
+    loaded = host("out = a - b", CompileSpec({"a": "f32", "b": "f64"}, layout="rows"), tmp_path, "rows")
+    for a, of in LAYOUTS.values():
+        b = of.astype(np.float64)
+        wanted = a - b
+        wide = np.full((*wanted.shape[:-1], wanted.shape[-1] + 3), 7.0)[..., 2:-1]
+        assert loaded.launch([of_numpy(a), of_numpy(b), of_numpy(wide)]) == SUCCESS
+        np.testing.assert_array_equal(wide, wanted)
+        if wanted.size > 1:
+            step = np.full((*wanted.shape, 2), 7.0)[..., 0]
+            assert loaded.launch([of_numpy(a), of_numpy(b), of_numpy(step)]) == NOT_COVERED
 
 
 def test_strides_may_be_left_out(axpy: Host) -> None:

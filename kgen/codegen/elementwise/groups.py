@@ -7,7 +7,7 @@ from kgen.codegen.context import GroupContext, LayoutContext, OffsetContext, Ope
 from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
-from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_UNALIGNED
+from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_RUN, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     GROUPS_32,
     OFFSETS_32,
@@ -89,13 +89,17 @@ class GroupWriter(ElementWriter):
         match planned.kind:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
-            case "gather":
-                terms.append(f"{p} * layout.{self.labels[number]}_step")
+            case "gather" | "run":
+                terms.append(f"{p} * {self.step_of(number)}")
             case "transposed":
                 terms.append("q")
             case _:
                 pass
         return " + ".join(terms) or "0"
+
+    def step_of(self, number: int) -> str:
+        """The stride of an access along the fastest dimension."""
+        return f"layout.{self.labels[number]}_step"
 
     def row_terms(self, number: int, p: str) -> list[str]:
         """The terms of the offset of an access's row."""
@@ -120,7 +124,7 @@ class GroupWriter(ElementWriter):
             return argument.name
         if planned.kind == "transposed":
             return f"{names.vector(name)}.at[j]" if packed else self.in_tile(name)
-        if packed and planned.is_vectorised:
+        if packed and (planned.is_vectorised or planned.kind == "run"):
             written = argument.kind == "write"
             vector = names.new_vector(name) if written and access.reads else names.vector(name)
             loaded = f"{vector}[k]" if not written and self.prefetched(number) else vector
@@ -141,12 +145,14 @@ class GroupWriter(ElementWriter):
     def vectors(self, *, written: bool) -> tuple[OperandContext, ...]:
         found: list[OperandContext] = []
         for number, (access, planned) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
-            if planned.is_vectorised and (access.writes if written else access.reads):
+            is_run = planned.kind == "run"
+            if (planned.is_vectorised or is_run) and (access.writes if written else access.reads):
                 name, type_ = self.labels[number], storage_type(self.operand(number).dtype)
                 vector = names.new_vector(name) if written and access.reads else names.vector(name)
                 pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i')}"
-                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted"))
+                stride = self.step_of(number) if is_run else ""
+                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", stride))
         return tuple(found)
 
     def anchor(self, anchor: int) -> str:
@@ -173,7 +179,8 @@ class GroupWriter(ElementWriter):
         return ()
 
     def movers(self) -> tuple[str, ...]:
-        return (LOAD_UNALIGNED,) if any(t.kind == "shifted" for t in self.schedule.accesses) else ()
+        kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
+        return tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
 
     # --- the layout struct, and comments ------------------------------------------------------------
 
@@ -210,6 +217,7 @@ class GroupWriter(ElementWriter):
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
             ("gather", "At a stride along rows"),
+            ("run", "At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned"),
         ):
             found = self.by_kind(kind)
             text += [f"{what}: {names.listed(found)}."] if found else []

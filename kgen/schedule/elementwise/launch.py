@@ -109,7 +109,7 @@ def _group_fields(
         values = tuple(walked(access, d) for d in outer_dims(schedule.accesses[access].kind, schedule.rank))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
     for i, t in enumerate(schedule.accesses):
-        if t.kind == "gather":
+        if t.kind in ("gather", "run"):
             name, along = f"{labels.labels[i]}_step", "along the fastest dimension"
             fields.append(Field(schedule.signed, name, (stride(i, 0),), along, is_array=False))
     return sorted(fields, key=lambda field: -calcsize(field.code[-1]))  # members of 64 bits first: no gaps between them
