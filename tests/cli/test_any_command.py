@@ -37,7 +37,7 @@ WORDS = {
     "--device": ["cpu", "tpu", "cuda:99", ""],
     "--fmad": ["on", "off", "maybe"],
 }
-FLAGS = ["--fast", "--json", "--help", "--nosuch", "-", "--"]
+FLAGS = ["--fast", "--line-directives", "--json", "--help", "--nosuch", "-", "--"]
 
 pair = st.builds(lambda n, v: f"{n}={v}", st.sampled_from(NAMES), st.sampled_from(VALUES))
 place = st.one_of(
@@ -53,7 +53,7 @@ option = st.one_of(
 program = st.one_of(st.sampled_from(PROGRAMS).map(lambda text: ["-c", text]), st.sampled_from(FILES).map(lambda f: [f]))
 command_line = st.builds(
     lambda command, what, options: [command, *what, *(word for words in options for word in words)],
-    st.sampled_from(["compile", "compile", "explain", "run"]),
+    st.sampled_from(["compile", "compile", "explain", "run", "check"]),
     program,
     st.lists(option, max_size=4),
 )
@@ -66,7 +66,10 @@ command_line = st.builds(
 )
 @hypothesis.given(argv=command_line)
 def test_any_command_line(argv: list[str], run: Run, files: Any, tmp_path: Path) -> None:
-    """It ends with 0, 1 or 2; what it prints is printable; ``--json`` prints JSON, of errors too."""
+    """It ends with 0, 1 or 2; what it prints is printable; ``--json`` prints JSON, of errors too.
+
+    What ``kgen compile`` writes, ``kgen check`` makes again.
+    """
     (tmp_path / "folder").mkdir(exist_ok=True)
     (tmp_path / "expr.k").write_text(EXPR)
     (tmp_path / "several.k").write_text(SEVERAL)
@@ -81,5 +84,8 @@ def test_any_command_line(argv: list[str], run: Run, files: Any, tmp_path: Path)
             assert json.loads(out)["errors"]
         else:
             assert re.match(r"(?:[^\n]*: )?error\[[a-z-]+\]: ", err)
+    made = tmp_path / "o.cu"
+    if argv[0] == "compile" and status == 0 and made.is_file() and made.read_bytes().startswith(b"// Made by"):
+        assert run("check", "o.cu", "expr.k", "several.k")[::2] == (0, "checked 1 file\n")
     if "--emit" not in argv:
         assert not [c for c in out + err if not c.isprintable() and c not in "\n\t"]
