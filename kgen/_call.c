@@ -71,7 +71,7 @@ typedef int (*SetContext)(void *);
 
 typedef struct { int value; PyObject *object, *path, *expected; int call; } Condition; /* of a value, or of an object */
 typedef struct { int i, j, exact; int64_t first, second; } Apart;
-typedef struct { int offset, index; char code; } Variable;
+typedef struct { int offset, index; char code; uint64_t add; } Variable; /* add: from an operand's address to a view's */
 typedef struct { int offset; unsigned long long start; } Shared;
 typedef struct {
     uint64_t function;
@@ -374,7 +374,8 @@ static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned ch
 static void write_pointers(const Call *self, const uint64_t *pointers, unsigned char *memory) {
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
-        if (v->code == 'P') memcpy(memory + v->offset, &pointers[v->index], 8);
+        uint64_t place = v->code == 'P' ? pointers[v->index] + v->add : 0;
+        if (v->code == 'P') memcpy(memory + v->offset, &place, 8);
     }
 }
 
@@ -961,8 +962,10 @@ static int fill(Call *self, PyObject *a[]) {
     for (n = 0; n < self->variable_count; n++) {
         Variable *v = &self->variables[n];
         int code;
+        long long add;
         PyObject *item = entry(variables, n);
-        if (!item || !PyArg_ParseTuple(item, "iCi", &v->offset, &code, &v->index)) return -1;
+        if (!item || !PyArg_ParseTuple(item, "iCiL", &v->offset, &code, &v->index, &add)) return -1;
+        v->add = (uint64_t)add;
         if (!size_of(code)) return wrong("no such code of a variable");
         if (within(v->offset, 0, self->bytes - size_of(code) + 1)) return -1;
         if (within(v->index, 0, code == 'P' ? self->operands : PyTuple_GET_SIZE(self->types))) return -1;

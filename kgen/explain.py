@@ -69,7 +69,10 @@ class Explanation:
     @staticmethod
     def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage]) -> Explanation:
         graph = lowered.specialised.graph
-        types = [(o.name, f"{o.role} {o.dtype}") for o in graph.operands]
+        types = [
+            (o.name, f"{o.role if o.view is None else f'view {graph.show_view(o.view)}'} {o.dtype}")
+            for o in graph.operands
+        ]
         types += [(s.name, f"by value {s.dtype}") for s in graph.scalars]
         steps = [
             KernelFact(

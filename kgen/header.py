@@ -90,11 +90,13 @@ def _signature(kernel: Graph) -> list[str]:
     def one(name: str, dtype: object) -> str:
         return f"{name}: {dtype}"
 
-    inputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "input"]
+    inputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "input" and o.view is None]
     inputs += [f"{one(o.name, o.dtype)} (updated in place)" for o in kernel.operands if o.role == "inout"]
     inputs += [f"{one(s.name, s.dtype)} (by value)" for s in kernel.scalars]
     outputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "output"]
     lines = [f"Inputs:  {', '.join(inputs)}"] if inputs else []
+    views = [f"{o.name} = {kernel.show_view(o.view)}" for o in kernel.operands if o.view is not None]
+    lines += [f"Views:   {', '.join(views)}"] if views else []
     return lines + ([f"Outputs: {', '.join(outputs)}"] if outputs else [])
 
 

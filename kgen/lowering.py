@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from kgen.diagnostics import Diagnostic, error
+from kgen.diagnostics import Diagnostic, KgenError, error
 from kgen.header import chosen_lines
 from kgen.ir.graph import Graph
 from kgen.operands import Operands, Sizes
@@ -20,6 +20,7 @@ from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete
 from kgen.schedule.target import Target
 from kgen.source import Source
+from kgen.syntax.tree import Index, postorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +148,23 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
     )
 
 
+def refuse_indices(program: Program) -> None:
+    """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program that indexes: it has to know its rank."""
+    for root in (*(s.value for s in program.statements), *(d.body for d in program.defs.values())):
+        if any(isinstance(node, Index) for node in postorder(root)):
+            raise _rank_needed("indexes")
+
+
 def refuse_unshaped(typed: Specialised) -> None:
     """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program whose kernels depend on its rank."""
     for op, what in (("index", "reads index()"), ("reduce", "reduces")):
         if any(o.name == op for o in typed.graph.ops):
-            raise error(
-                "shape-needed",
-                f"a program that {what} needs to know its rank ahead of time",
-                "give shapes: --shape a=?x? (`?` is any size)",
-            )
+            raise _rank_needed(what)
+
+
+def _rank_needed(what: str) -> KgenError:
+    return error(
+        "shape-needed",
+        f"a program that {what} needs to know its rank ahead of time",
+        "give shapes: --shape a=?x? (`?` is any size)",
+    )

@@ -9,9 +9,10 @@ from dataclasses import field, replace
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
 from kgen.dtypes import DType
-from kgen.ir.graph import Dim, Graph
+from kgen.ir.graph import Dim, Graph, Operand
+from kgen.ir.views import shape_of
 from kgen.records import dataclass
-from kgen.schedule.step_layout import Array, Extents, concrete, extents_of
+from kgen.schedule.step_layout import Array, Extents, concrete, extents_of, sliced
 from kgen.spec import c_strides, counted
 
 Extent = int | None  #: None: unknown
@@ -66,24 +67,52 @@ class Operands:
 
     def sizes(self, kernel: Graph) -> Sizes | None:
         """The extent of every dimension; None where two arrays disagree."""
-        has_arrays = any(isinstance(a, ArrayOperand) for a in self.arguments.values())
-        shapes: list[tuple[Extent, ...] | None] = []
-        for operand in kernel.operands:
-            if operand.role in ("output", "buffer"):
-                shapes.append(self.shape if operand.role == "output" and not has_arrays and self.shape else None)
-            else:
-                array = self.arguments[operand.name]
-                assert isinstance(array, ArrayOperand)
-                shapes.append(array.shape)
+        shapes = [self._shape(operand) for operand in kernel.operands]
         found = extents_of(kernel, shapes)
         if found is None:
             return None
-        known = len(found)
+        known = frozenset(found)
+        views = [o.view for o in kernel.operands if o.view is not None]
+        # Multiples of 64 where a program has views, so that the halves of an axis are equal.
+        found = _with_assumed(kernel, found, 64 if views else 1)
+        if views:
+            given = zip(kernel.operands, shapes, strict=True)
+            whole = extents_of(kernel, [None if s is None else concrete(o.shape, found) for o, s in given])
+            if whole is None:
+                hint = f"give the extents of `{kernel.operands[views[0].of].name}`"
+                raise error("shape-needed", "whether views of unknown extents fit each other depends on these", hint)
+            found = whole
+        return Sizes(found, frozenset(found) - known)
+
+    def _shape(self, operand: Operand) -> tuple[Extent, ...] | None:
+        """The shape of an argument, or of a result that is given; None for others."""
+        if operand.view is not None or operand.role == "buffer":
+            return None
+        if operand.role == "output":
+            has_arrays = any(isinstance(a, ArrayOperand) for a in self.arguments.values())
+            return self.shape if self.shape and not has_arrays else None
+        array = self.arguments[operand.name]
+        assert isinstance(array, ArrayOperand)
+        return array.shape
+
+    def fits(self, kernel: Graph) -> bool:
+        """Whether views of a kernel typed for the same :attr:`typing_key` have extents of 1 where it says."""
+        found: dict[str, int] = {}
+        shapes: list[tuple[Extent, ...]] = []
         for operand in kernel.operands:
-            for dim in reversed(operand.shape):
-                if dim != 1 and dim not in found:
-                    found[dim] = ASSUMED_EXTENTS[len(found) % len(ASSUMED_EXTENTS)]
-        return Sizes(found, frozenset(list(found)[known:]))
+            given = self.arguments.get(operand.name)
+            shape = given.shape if isinstance(given, ArrayOperand) else ()
+            if operand.view is not None:
+                try:
+                    shape = shape_of(operand.view, shapes[operand.view.of], found)
+                except IndexError:
+                    return True  # an error, which finding the sizes reports
+                if any((n == 1) != (dim == 1) for n, dim in zip(shape, operand.shape, strict=True)):
+                    return False
+            shapes.append(shape)
+            if operand.role in ("input", "inout"):
+                found.update((d, n) for d, n in zip(operand.shape, shape, strict=True) if d != 1 and n is not None)
+        return True
 
     def arrays(self, kernel: Graph, sizes: Sizes) -> list[Array | None]:
         """The given arrays, one for each operand of the kernel; None for those that a call allocates.
@@ -92,6 +121,11 @@ class Operands:
         """
         found: list[Array | None] = []
         for operand in kernel.operands:
+            if operand.view is not None:
+                base = found[operand.view.of]
+                assert base is not None
+                found.append(sliced(operand.view, base, sizes.extents))
+                continue
             given = (self.outputs if operand.role == "output" else self.arguments).get(operand.name)
             if not isinstance(given, ArrayOperand):
                 found.append(None)
@@ -133,6 +167,16 @@ class Sizes:
             return tuple(reasons)
         unknown = re.compile(rf"\b({'|'.join(str(self.extents[dim]) for dim in sorted(self.assumed))})\b")
         return tuple(unknown.sub("?", reason) for reason in reasons)
+
+
+def _with_assumed(kernel: Graph, known: dict[str, int], multiple: int) -> dict[str, int]:
+    """The known extents, and assumed ones for the others; those of views follow from them."""
+    found = dict(known)
+    for operand in kernel.operands:
+        for dim in reversed(operand.shape if operand.view is None else ()):
+            if dim != 1 and dim not in found:
+                found[dim] = ASSUMED_EXTENTS[len(found) % len(ASSUMED_EXTENTS)] * multiple
+    return found
 
 
 def check_output(name: str, given: tuple[Extent, ...], shape: tuple[int, ...]) -> None:

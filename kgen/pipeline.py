@@ -32,6 +32,7 @@ from kgen.lowering import (
     Specialised,
     Stages,
     allocate,
+    refuse_indices,
     refuse_unshaped,
     run_stages,
 )
@@ -70,6 +71,7 @@ def cover(program: Program, operands: Operands, layout: LayoutClass, rank: int) 
 
     Raises :class:`~kgen.KgenError`, also (``shape-needed``) for programs that need their rank.
     """
+    refuse_indices(program)
     typed = specialise_for(program, operands)
     refuse_unshaped(typed)
     variants = [(n, s) for n, step in enumerate(typed.steps) for s in covering(step, layout, rank)]

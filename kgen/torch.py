@@ -179,13 +179,19 @@ def _symbolic_shapes(
     """
     from kgen.arrays import adapter_of
     from kgen.call.inspection import lower_call
+    from kgen.ir.views import shape_of
 
     adapter: Any = adapter_of(args[0])
     laid = lower_call(kernel._engine, [_spec(x, _hint) for x in args], named)
     given = dict(zip(kernel.inputs, args, strict=False))
     extents: dict[str, Any] = {}
+    shapes: list[tuple[Any, ...]] = []
     for operand in laid.specialised.graph.operands:
-        for dim, n in zip(operand.shape, given[operand.name].shape if operand.name in given else (), strict=False):
+        shape = tuple(given[operand.name].shape) if operand.name in given else ()
+        if operand.view is not None:
+            shape = shape_of(operand.view, shapes[operand.view.of], extents)
+        shapes.append(shape)
+        for dim, n in zip(operand.shape, shape, strict=False):
             if dim == 1:
                 if n != 1:
                     return None

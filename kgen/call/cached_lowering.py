@@ -29,9 +29,9 @@ class CachedLowering:
 
     program: Program
     lints: dict[Diagnostic, None] = field(default_factory=dict)
-    _specialised: dict[object, Specialised] = field(
-        default_factory=dict
-    )  # never dropped: other caches have their ids in keys
+    #: By typing key; several where views of a program have extents of 1 for some arguments only.  Never dropped: other
+    #: caches have their ids in keys.
+    _specialised: dict[object, list[Specialised]] = field(default_factory=dict)
     _copied: dict[object, Specialised] = field(default_factory=dict)  # the same
     _chosen: dict[object, Specialised] = field(default_factory=dict)
     _lowered: dict[object, Lowered] = field(default_factory=dict)
@@ -47,7 +47,8 @@ class CachedLowering:
 
     def add(self, operands: Operands, typed: Specialised, lowered: Lowered) -> None:
         """Add what was lowered elsewhere for these operands, unless another thread was first."""
-        if self._specialised.setdefault(operands.typing_key, typed) is typed:
+        if not self._specialised.setdefault(operands.typing_key, []):
+            self._specialised[operands.typing_key].append(typed)
             aliased = tuple(s.placed.aliased for s in lowered.steps)
             layouts = Layouts(lowered.arrays, aliased)
             self._chosen[_variant_key(typed, operands, lowered.target)] = lowered.specialised
@@ -62,14 +63,16 @@ class CachedLowering:
 
     def specialise(self, program: Program, operands: Operands) -> Specialised:
         """The IR for these argument types, from the cache."""
-        key = operands.typing_key
-        found = self._specialised.get(key)
-        if found is None:
-            from kgen import pipeline
+        among = self._specialised.setdefault(operands.typing_key, [])
+        for typed in among:
+            if operands.fits(typed.graph):
+                return typed
+        from kgen import pipeline
 
-            found = self._specialised[key] = pipeline.specialise_for(program, operands)
-            self.warn(found.lints)
-        return found
+        made = pipeline.specialise_for(program, operands)
+        among.append(made)
+        self.warn(made.lints)
+        return made
 
     def _choose_variant(
         self, typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target

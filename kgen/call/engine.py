@@ -22,7 +22,7 @@ from kgen.spec import Shape
 
 if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.call.arguments import ArrayValue, Value
-    from kgen.call.fastpath import FastCall, ObservedCall
+    from kgen.call.fastpath import FastCall, ObservedCall, ViewAddress
     from kgen.call.outputs import Outputs
     from kgen.call.session import Session
     from kgen.runtime.backend import CudaBackend, HostBackend
@@ -110,13 +110,27 @@ class PreparedCall:
             for number, (o, array) in enumerate(
                 zip(self.lowered.specialised.graph.operands, self.outputs.arrays, strict=True)
             )
-            if o.role != "buffer"  # buffers come last
+            if o.role != "buffer" and o.view is None  # these come last
         )
         session = self.session
         return ObservedCall(
             self.engine, self.args, self.named, self.out, self.values, self.outs, operands, self.lowered,
-            session.adapter, session.like, self.launcher,
+            session.adapter, session.like, self.launcher, self._views(len(operands)),
         )  # fmt: skip
+
+    def _views(self, first: int) -> tuple[ViewAddress, ...]:
+        """The addresses of the views; ``first``: the number of the first."""
+        from kgen.call.fastpath import ViewAddress
+
+        graph, arrays = self.lowered.specialised.graph, self.outputs.arrays
+        found: list[ViewAddress] = []
+        for number, operand in enumerate(graph.operands[first:], first):
+            if operand.view is not None:
+                base = operand.view.of
+                offset = arrays[number].pointer - arrays[base].pointer
+                nested = found[base - first] if base >= first else ViewAddress(base, 0)
+                found.append(ViewAddress(nested.base, nested.offset + offset))
+        return tuple(found)
 
 
 @dataclass(slots=True)

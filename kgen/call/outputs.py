@@ -69,7 +69,7 @@ class Outputs:
         Raises :class:`~kgen.KgenError`, also (``overlap``) for an output that overlaps another operand.
         """
         self.specialised, self.extents = cut, sizes.extents
-        arrays = self.session.inputs(cut, self.values)
+        arrays = self.session.inputs(cut, self.values, sizes.extents)
         self._complete(arrays, buffers(cut.graph, sizes.extents))
         return Layouts(self.arrays, self.check_overlap())
 

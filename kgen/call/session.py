@@ -12,7 +12,7 @@ from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.records import dataclass
 from kgen.runtime.stream import stream_handle
-from kgen.schedule.step_layout import Array
+from kgen.schedule.step_layout import Array, Extents, sliced
 
 if TYPE_CHECKING:
     from kgen.arrays.base import Adapter
@@ -37,10 +37,17 @@ class Session:
     _downloads: list[tuple[int, int, int]] = field(default_factory=list)  # device address, host address, bytes
     _copies_back: list[tuple[Any, Any]] = field(default_factory=list)
 
-    def inputs(self, specialised: Specialised, values: Mapping[str, Value]) -> list[Array | None]:
+    def inputs(self, specialised: Specialised, values: Mapping[str, Value], extents: Extents) -> list[Array | None]:
         """The arrays that the kernels read (or update), one for each operand; None for outputs."""
         arrays: list[Array | None] = []
-        for operand in specialised.graph.operands:
+        operands = specialised.graph.operands
+        for operand in operands:
+            if operand.view is not None:
+                base = arrays[operand.view.of]
+                assert base is not None
+                arrays.append(sliced(operand.view, base, extents))
+                self.memory[operand.name] = sliced(operand.view, self.memory[operands[operand.view.of].name], extents)
+                continue
             value = values.get(operand.name) if operand.role in ("input", "inout") else None
             if not isinstance(value, ArrayValue):
                 arrays.append(None)

@@ -19,6 +19,7 @@ from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.graph import Dim, Graph, IndexMap, Op, Operand, Role, Shape
+from kgen.ir.views import Bound, Computed, Cut, Item, Pick, View
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.source import Span
@@ -67,10 +68,11 @@ class _Checker:
         self.out_dtypes = out_dtypes
         self.reporter = Reporter(program.source)
         self.ctx = Context(self.reporter, inline_prelude)
+        self.ctx.names |= {a.name for a in program.arguments} | {p.name for p in program.parameters}
+        self.ctx.names |= {o.name for o in program.outputs}
         self.names: dict[str, Value | None] = {}
         # Lets that read index() or size() are lowered at each use, with the inout arguments of the let's own line.
         self.late: dict[str, Late] = {}
-        self.operands: list[Operand] = []
         self.numbers: dict[str, int] = {}  # operand name -> number
         self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
         self.shape: Shape = tuple(self.ctx.dims.fresh(n) for n in shape) if self.no_arrays else ()
@@ -126,8 +128,8 @@ class _Checker:
                 self.names[name] = self._weak(name, given.kind, declared, span)
 
     def _load(self, name: str, dtype: DType, shape: Shape, role: Role, span: Span) -> Typed:
-        self.numbers[name] = len(self.operands)
-        self.operands.append(Operand(name, dtype, shape, role))
+        self.numbers[name] = len(self.ctx.operands)
+        self.ctx.operands.append(Operand(name, dtype, shape, role))
         access = IndexMap(self.numbers[name], tuple(range(len(shape))))
         number = self.ctx.builder.op("load", (), dtype=dtype, shape=shape, attr=access, span=span)
         return self.ctx.unpack(number, dtype, shape, span)
@@ -200,7 +202,7 @@ class _Checker:
         return cast(self.ctx, self._scope(()), node, value)
 
     def _update(self, statement: Assign, value: Value) -> None:
-        operand = self.operands[self.numbers[statement.name]]
+        operand = self.ctx.operands[self.numbers[statement.name]]
         typed = self.ctx.typed(value, self._met(value, operand.dtype))
         if typed is None:
             return
@@ -250,8 +252,8 @@ class _Checker:
         else:
             number = self.ctx.cast(converted.id, dtype, span)
         if role == "output":
-            self.numbers[statement.name] = len(self.operands)
-            self.operands.append(Operand(statement.name, dtype, shape, "output"))
+            self.numbers[statement.name] = len(self.ctx.operands)
+            self.ctx.operands.append(Operand(statement.name, dtype, shape, "output"))
         self.stores.append((self.numbers[statement.name], number, shape, statement.span))
         self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
 
@@ -261,17 +263,20 @@ class _Checker:
         ops = list(self.ctx.builder.ops)
         for operand, number, shape, span in self.stores:
             access = IndexMap(operand, tuple(range(len(shape))))
-            ops.append(Op("store", (number,), self.operands[operand].dtype, shape, access, span=span))
-        rename = _Renamer(self.ctx)
-        operands = tuple(Operand(o.name, o.dtype, rename.shape(o.shape), o.role) for o in self.operands)
+            ops.append(Op("store", (number,), self.ctx.operands[operand].dtype, shape, access, span=span))
+        found = self.ctx.operands
+        order = sorted(range(len(found)), key=lambda number: found[number].view is not None)  # views come last
+        rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
+        operands = tuple(rename.operand(found[number]) for number in order)
         return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops))
 
 
 class _Renamer:
-    """Renames the merged dimension symbols n0, n1, ... in the order of the arguments."""
+    """Renames the merged dimension symbols n0, n1, ... in the order of the arguments, and numbers operands anew."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, numbers: Mapping[int, int]) -> None:
         self.ctx = ctx
+        self.numbers = numbers
         self.names: dict[str, str] = {}
 
     def dim(self, dim: Dim) -> Dim:
@@ -283,6 +288,25 @@ class _Renamer:
     def shape(self, shape: Shape) -> Shape:
         return tuple(self.dim(d) for d in shape)
 
+    def operand(self, operand: Operand) -> Operand:
+        view = operand.view and View(self.numbers[operand.view.of], tuple(map(self._item, operand.view.items)))
+        return Operand(operand.name, operand.dtype, self.shape(operand.shape), operand.role, view)
+
+    def _item(self, item: Item) -> Item:
+        if isinstance(item, Pick):
+            return Pick(self._bound(item.place))
+        start, stop = (None if b is None else self._bound(b) for b in (item.start, item.stop))
+        return Cut(start, stop, item.step)
+
+    def _bound(self, bound: Bound) -> Bound:
+        if isinstance(bound, Computed):
+            return Computed(bound.op, self._bound(bound.left), self._bound(bound.right))
+        return bound if isinstance(bound, int) else self.dim(bound)
+
     def op(self, op: Op) -> Op:
-        attr = self.dim(op.attr) if op.name == "size" and isinstance(op.attr, str) else op.attr
+        attr = op.attr
+        if op.name == "size" and isinstance(attr, str):
+            attr = self.dim(attr)
+        elif isinstance(attr, IndexMap):
+            attr = IndexMap(self.numbers[attr.operand], attr.axes)
         return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)

@@ -14,7 +14,8 @@ from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, DType, Kind
 from kgen.ir.builder import Builder
-from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
+from kgen.ir.graph import CastMode, Dim, Op, Operand, Reduction, Scalar, Shape, to_bits
+from kgen.ir.views import Cut, View
 from kgen.records import dataclass
 from kgen.source import Span
 
@@ -40,6 +41,10 @@ class Context:
     reduces: bool = False  # whether there is a reduction, for lints
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
+    operands: list[Operand] = field(default_factory=list)
+    views: dict[View, int] = field(default_factory=dict)  # the operand that is each of them
+    cuts: dict[tuple[Dim, Cut], Dim] = field(default_factory=dict)  # the dimension that a slice leaves of another
+    names: set[str] = field(default_factory=set)  # of the program's arrays and params
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
     _made: dict[tuple[Deferred, DType], Typed] = field(default_factory=dict)
     _said: set[tuple[str, Span, str]] = field(default_factory=set)
@@ -52,6 +57,14 @@ class Context:
     @site.setter
     def site(self, span: Span | None) -> None:
         self.builder.site = span
+
+    def new_name(self, base: str) -> str:
+        """A name for a view: ``x_1``, or the next that nothing has."""
+        number = 1
+        while (name := f"{base}_{number}") in self.names:
+            number += 1
+        self.names.add(name)
+        return name
 
     # --- errors -----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
+from kgen.check.indexing import index
 from kgen.check.reduction_types import reduction
 from kgen.check.scope import Late, Scope, is_reduction, uses_place
 from kgen.check.values import Deferred, Literal, Typed, Value
@@ -27,6 +28,7 @@ from kgen.syntax.tree import (
     Conditional,
     Def,
     Expr,
+    Index,
     Name,
     Number,
     Unary,
@@ -78,8 +80,8 @@ def _operands_first(scope: Scope, root: Expr) -> Iterator[Expr]:
 
 
 def _here(scope: Scope, node: Expr) -> Sequence[Expr]:
-    """The operands with the node's own place: not the argument of a reduction, nor late arguments of a def."""
-    if is_reduction(scope, node):
+    """The operands with the node's own place: not what is reduced or indexed, nor late arguments of a def."""
+    if isinstance(node, Index) or is_reduction(scope, node):
         return ()
     if isinstance(node, Call) and node.function in scope.defs:
         return [a for a in node.args if not uses_place(scope.defs, scope.late, a)]
@@ -106,6 +108,8 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
     if is_reduction(scope, node):
         assert isinstance(node, Call)
         return _reduction(ctx, scope, node)
+    if isinstance(node, Index):
+        return _index(ctx, scope, node)
     if isinstance(node, Call) and node.function in scope.defs:
         return _call_def(ctx, scope, node, done)
     args: list[Value] = []
@@ -139,6 +143,8 @@ def _typed(ctx: Context, scope: Scope, node: Expr, args: list[Value]) -> Value |
             return bitcast(ctx, scope, node, args[0])
         case Call():
             return call(ctx, scope, node, args)
+        case Index():  # lowered with its operand
+            raise AssertionError
         case _:
             assert_never(node)
 
@@ -150,6 +156,17 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
         place = place_of(ctx, scope, argument) if uses_place(scope.defs, scope.late, argument) else ()
         operand = None if place is None else lower(ctx, replace(scope, place=place), argument)
         scope.reduced[id(node)] = None if operand is None else reduction(ctx, node, operand)
+    return scope.reduced[id(node)]
+
+
+def _index(ctx: Context, scope: Scope, node: Index) -> Value | None:
+    """``x[...]``; ``index`` and ``size`` in ``x`` refer to its own shape."""
+    if id(node) not in scope.reduced:
+        place = place_of(ctx, scope, node.of) if uses_place(scope.defs, scope.late, node.of) else ()
+        value = None if place is None else lower(ctx, replace(scope, place=place), node.of)
+        bare = replace(scope, place=())
+        found = None if value is None else index(ctx, node, value, lambda bound: lower(ctx, bare, bound))
+        scope.reduced[id(node)] = found
     return scope.reduced[id(node)]
 
 

@@ -16,6 +16,7 @@ from kgen.ir import exact, special
 from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Reduction, Shape, odd_float
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
+from kgen.ir.views import Bound, Cut, View, evaluate as bound_value
 from kgen.records import dataclass
 
 
@@ -48,7 +49,8 @@ def evaluate(
     ``arrays`` follow ``kernel.operands``, None for an output; ``scalars`` follow ``kernel.scalars``.  ``shape`` is
     the iteration shape of a program without arrays.  Inputs are never written.
     """
-    frame = Frame(kernel, arrays, scalars, _bind(kernel, arrays, shape))
+    whole = list(arrays)
+    frame = Frame(kernel, whole, scalars, _bind(kernel, whole, shape))
     with np.errstate(all="ignore"):
         for op in kernel.ops:
             value = np.asarray(ROWS[op.name](frame, op, *(frame.values[i] for i in op.args)))
@@ -58,8 +60,8 @@ def evaluate(
     return [frame.stored[i] for i, operand in enumerate(kernel.operands) if operand.role != "input"]
 
 
-def _bind(kernel: Graph, arrays: Sequence[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
-    """The extent of each dimension symbol."""
+def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
+    """The extent of each dimension symbol.  Adds the views to ``arrays``."""
     if len(arrays) != len(kernel.operands):
         raise ValueError(f"{len(arrays)} arrays for {len(kernel.operands)} operands")
     sizes: dict[str, int] = {}
@@ -72,7 +74,12 @@ def _bind(kernel: Graph, arrays: Sequence[Array | None], shape: tuple[int, ...] 
             if extent != expected:
                 raise ValueError(f"{what} has extent {extent} where {dim} is {expected}")
 
-    for operand, array in zip(kernel.operands, arrays, strict=True):
+    for number, operand in enumerate(kernel.operands):
+        array = arrays[number]
+        if operand.view is not None:
+            base = arrays[operand.view.of]
+            assert base is not None
+            array = arrays[number] = base[_subscript(operand.view, sizes)]
         if array is None:
             if operand.role != "output":
                 raise ValueError(f"no array for the {operand.role} {operand.name}")
@@ -86,6 +93,18 @@ def _bind(kernel: Graph, arrays: Sequence[Array | None], shape: tuple[int, ...] 
         for store in kernel.stores:
             bind("shape", store.shape, shape)
     return sizes
+
+
+def _subscript(view: View, sizes: dict[str, int]) -> tuple[int | slice, ...]:
+    """The index of a view, as NumPy takes it."""
+
+    def place(bound: Bound | None) -> int | None:
+        return None if bound is None else int(bound_value(bound, sizes))
+
+    return tuple(
+        slice(place(item.start), place(item.stop), item.step) if isinstance(item, Cut) else place(item.place) or 0
+        for item in view.items
+    )
 
 
 # --- structure ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import Literal
 
 from kgen.dtypes import DType
+from kgen.ir.views import View, show
 from kgen.records import dataclass
 from kgen.source import Span
 from kgen.syntax.tree import RoundingMode
@@ -24,12 +25,13 @@ Role = Literal["input", "inout", "output", "buffer"]  #: a buffer passes values 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An array in memory.  ``shape`` is its own, before broadcasting."""
+    """An array in memory.  ``shape`` is its own, before broadcasting.  ``view``: it is a part of another operand."""
 
     name: str
     dtype: DType
     shape: Shape
     role: Role
+    view: View | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,16 @@ class Graph:
     operands: tuple[Operand, ...]
     scalars: tuple[Scalar, ...]
     ops: tuple[Op, ...]
+
+    def show_view(self, view: View) -> str:
+        """A view as programs write it: ``x[:, size(x, 1) // 2:]``."""
+        sizes = {
+            d: f"size({o.name}, {axis})"
+            for o in reversed(self.operands)
+            for axis, d in enumerate(o.shape)
+            if isinstance(d, str) and o.view is None
+        }
+        return show(view, self.operands[view.of].name, sizes)
 
     @property
     def stores(self) -> tuple[Op, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from kgen.dtypes import DType
 from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Operand, Reduction, Shape, from_bits, to_bits
+from kgen.ir.views import show
 
 
 def default_mode(target: DType) -> CastMode:
@@ -20,8 +21,8 @@ def default_mode(target: DType) -> CastMode:
 
 def print_kernel(kernel: Graph, notes: Mapping[int, Sequence[str]] | None = None) -> str:
     """The text form, ending in a newline.  ``notes`` are lines to put under the op of that number."""
-    inputs = [_operand(operand) for operand in kernel.operands if operand.role != "output"]
-    outputs = [_operand(operand) for operand in kernel.operands if operand.role == "output"]
+    inputs = [_operand(kernel, operand) for operand in kernel.operands if operand.role != "output"]
+    outputs = [_operand(kernel, operand) for operand in kernel.operands if operand.role == "output"]
     # By-value scalars print without a shape, and 0-d arrays with `[]`.
     inputs += [f"{scalar.name}: {scalar.dtype.short}" for scalar in kernel.scalars]
     lines = [f"kernel({', '.join(inputs)}) -> ({', '.join(outputs)})"]
@@ -32,9 +33,10 @@ def print_kernel(kernel: Graph, notes: Mapping[int, Sequence[str]] | None = None
     return "\n".join(lines) + "\n"
 
 
-def _operand(operand: Operand) -> str:
+def _operand(kernel: Graph, operand: Operand) -> str:
     role = "inout " if operand.role == "inout" else ""
-    return f"{role}{operand.name}: {_type(operand.dtype, operand.shape)}"
+    view = "" if operand.view is None else f" = {show(operand.view, kernel.operands[operand.view.of].name)}"
+    return f"{role}{operand.name}: {_type(operand.dtype, operand.shape)}{view}"
 
 
 def _type(dtype: DType, shape: Shape) -> str:

@@ -6,7 +6,9 @@ included; lines that begin with ``^`` are notes.
 
 from __future__ import annotations
 
+import ast
 import re
+from dataclasses import replace
 from typing import cast, get_args
 
 from kgen.dtypes import BY_NAME, DType
@@ -25,10 +27,14 @@ from kgen.ir.graph import (
     to_bits,
 )
 from kgen.ir.printer import accessed, default_mode
+from kgen.ir.views import Bound, Computed, Cut, Item, Pick, View
 from kgen.syntax.tree import RoundingMode
 
 _HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)")
-_DECLARED = re.compile(r"(?P<inout>inout )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?")
+_DECLARED = re.compile(
+    r"(?P<inout>inout )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?"
+    r"(?: = (?P<view>\w+\[[^\]]*\]))?"
+)
 _OP = re.compile(
     r"(?:%(?P<number>\d+) = )?(?P<name>\w+)(?:<(?P<modes>[^>]*)>)?(?P<rest>[^:#]*)"
     r"(?:: (?P<dtype>\w+)\[(?P<shape>[^\]]*)\])?(?:\s*# (?P<label>.*))?"
@@ -45,6 +51,7 @@ def parse_kernel(text: str) -> Graph:
         raise ValueError("an IR text begins with `kernel(...) -> (...)`")
     operands: list[Operand] = []
     scalars: list[Scalar] = []
+    views: list[tuple[Operand, str]] = []
     for group, plain in (("inputs", "input"), ("outputs", "output")):
         for match in _DECLARED.finditer(header[group]):
             dtype = BY_NAME[match["dtype"]]
@@ -52,7 +59,13 @@ def parse_kernel(text: str) -> Graph:
                 scalars.append(Scalar(match["name"], dtype))
                 continue
             role: Role = "inout" if match["inout"] else "output" if plain == "output" else "input"
-            operands.append(Operand(match["name"], dtype, _shape(match["shape"]), role))
+            one = Operand(match["name"], dtype, _shape(match["shape"]), role)
+            if match["view"]:
+                views.append((one, match["view"]))
+            else:
+                operands.append(one)
+    for one, view in views:  # they come last
+        operands.append(replace(one, view=_view(view, operands)))
     ops: list[Op] = []
     for line in lines[1:]:
         ops.append(_op(line, ops, operands, scalars))
@@ -66,6 +79,41 @@ def _words(text: str | None) -> list[str]:
 def _shape(text: str) -> Shape:
     dims: list[Dim] = [1 if word == "1" else word for word in _words(text)]
     return tuple(dims)
+
+
+def _view(text: str, operands: list[Operand]) -> View:
+    """``x[:, n1 // 2:]``, which Python's own parser reads."""
+    found = ast.parse(text, mode="eval").body
+    assert isinstance(found, ast.Subscript)
+    assert isinstance(found.value, ast.Name)
+    items = found.slice.elts if isinstance(found.slice, ast.Tuple) else [found.slice]
+    of = [operand.name for operand in operands].index(found.value.id)
+    return View(of, tuple(map(_item, items)))
+
+
+def _item(node: ast.expr) -> Item:
+    if not isinstance(node, ast.Slice):
+        return Pick(_bound(node))
+    start, stop = (None if b is None else _bound(b) for b in (node.lower, node.upper))
+    step = 1 if node.step is None else _bound(node.step)
+    assert isinstance(step, int)
+    return Cut(start, stop, step)
+
+
+_OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
+
+
+def _bound(node: ast.expr) -> Bound:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name():
+            return node.id
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+        case ast.BinOp():
+            return Computed(_OPERATORS[type(node.op)], _bound(node.left), _bound(node.right))
+    raise ValueError(f"cannot read the bound {ast.unparse(node)}")
 
 
 def _op(line: str, ops: list[Op], operands: list[Operand], scalars: list[Scalar]) -> Op:

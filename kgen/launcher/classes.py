@@ -14,10 +14,12 @@ from math import prod
 from typing import Any
 
 from kgen import pipeline
+from kgen.ir.graph import Operand
 from kgen.lowering import Layouts, Lowered
 from kgen.operands import Operands, Sizes
 from kgen.records import dataclass
 from kgen.schedule.schedule import AccessSchedule, Schedule
+from kgen.schedule.step_layout import Array, concrete, extents_of, sliced
 from kgen.schedule.trace import Trace, Traced
 
 #: An address that is aligned to all that kernels ask for.
@@ -51,13 +53,15 @@ class ExtentClass:
 
 def extent_classes(lowered: Lowered, operands: Operands) -> tuple[ExtentClass, ...]:
     """The class of the extents that were assumed, and those of samples."""
-    found = [_extent_class(lowered, operands, {})]
+    first = _extent_class(lowered, operands, {})
+    assert first is not None
+    found = [first]
     dims = open_dims(lowered)
     step = next(n for n in range(1, len(SAMPLES) + 1) if len(SAMPLES[::n]) ** len(dims) <= _MOST_TRIES)
     for values in product(SAMPLES[::step], repeat=len(dims)) if dims else ():
         if prod(values) <= _MOST_ELEMENTS and not any(one.has(values) for one in found):
             one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)))
-            if len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
+            if one is not None and len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
                 found.append(one)
     return tuple(found)
 
@@ -68,7 +72,16 @@ def kernels_of(classes: tuple[ExtentClass, ...]) -> list[tuple[int, Schedule]]:
 
 
 def open_dims(lowered: Lowered) -> list[str]:
-    return sorted(lowered.sizes.assumed)
+    """The extents that are not known, without those that follow from others, as the extents of views do."""
+    operands = lowered.specialised.graph.operands
+    given = {dim for o in operands if _is_given(o) for dim in o.shape}
+    views = {dim for o in operands if o.view is not None for dim in o.shape}
+    return sorted(lowered.sizes.assumed - (views - given))
+
+
+def _is_given(operand: Operand) -> bool:
+    """Whether an array gives its extents: an argument, not a result or a part of another."""
+    return operand.view is None and operand.role in ("input", "inout")
 
 
 def address_name(operand: str) -> str:
@@ -81,8 +94,8 @@ def _kernels(classes: list[ExtentClass]) -> Iterator[tuple[int, Schedule]]:
             yield step.number, step.schedule
 
 
-def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int]) -> ExtentClass:
-    """``values``: of open extents; by default those that were assumed."""
+def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int]) -> ExtentClass | None:
+    """``values``: of open extents; by default those that were assumed.  None where views do not fit each other."""
     trace, inputs = Trace(), list[str]()
 
     def number(name: str, value: int) -> Any:
@@ -91,16 +104,25 @@ def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int
 
     whole, sizes = lowered.specialised, lowered.sizes
     given = {d: number(d, values.get(d, sizes.extents[d])) for d in open_dims(lowered)}
-    extents = {d: given.get(d, n) for d, n in sizes.extents.items()}
     for n in given.values():
         trace.check("<=", 1, n)
+    extents = {d: given.get(d, n) for d, n in sizes.extents.items()}
+    if any(o.view is not None for o in whole.graph.operands):
+        shapes = [concrete(o.shape, extents) if _is_given(o) else None for o in whole.graph.operands]
+        found_extents = extents_of(whole.graph, shapes)
+        if found_extents is None:
+            return None
+        extents = found_extents
     traced = Sizes(extents, sizes.assumed)
     found = pipeline.allocate(whole, traced, operands)
-    arrays = tuple(
-        a if o.role == "buffer" else replace(a, pointer=number(address_name(o.name), ALIGNED))
-        for o, a in zip(whole.graph.operands, found.arrays, strict=True)
-    )
-    decided = pipeline.decide(whole, traced, Layouts(arrays, found.aliased), lowered.target)
+    arrays: list[Array] = []
+    for operand, array in zip(whole.graph.operands, found.arrays, strict=True):
+        if operand.view is not None:
+            array = sliced(operand.view, arrays[operand.view.of], extents)
+        elif operand.role != "buffer":
+            array = replace(array, pointer=number(address_name(operand.name), ALIGNED))
+        arrays.append(array)
+    decided = pipeline.decide(whole, traced, Layouts(tuple(arrays), found.aliased), lowered.target)
     steps = tuple(replace(s, schedule=_plain(s.schedule)) for s in decided.steps)
     return ExtentClass(trace, tuple(inputs), extents, replace(decided, steps=steps))
 

@@ -90,7 +90,7 @@ class Interface:
 
     @staticmethod
     def of(base: str, graph: Graph) -> Interface:
-        given = [(n, o) for n, o in enumerate(graph.operands) if o.role != "buffer"]
+        given = [(n, o) for n, o in enumerate(graph.operands) if o.role != "buffer" and o.view is None]
         arrays = tuple(ArrayParameter(i, n, o) for i, (n, o) in enumerate(given, 1))
         return Interface(base, arrays, tuple(map(ScalarParameter, graph.scalars)))
 

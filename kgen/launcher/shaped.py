@@ -30,7 +30,7 @@ def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[En
     arrays = [first.lowered.arrays[a.operand] for a in interface.arrays]
     layouts = list(_layouts(arrays, numbers))
     kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
-    more = (*buffers, *_sizes(first, numbers, entries))
+    more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries))
     found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
     extents = dict(_extent_lines(first, interface))
     decided = [*layouts, *(text for c in found for text in (*c.conditions, *c.choices))]
@@ -62,6 +62,17 @@ def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iter
     """The extents that kernels take by value."""
     for dim in sorted({str(p.key) for e in entries for p in e.parameters if p.kind == "size"}):
         yield Member(f"long long {size_name(dim)}", numbers.text(one.extents[dim]))
+
+
+def _views(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
+    """The addresses of the views that kernels read."""
+    graph = one.lowered.specialised.graph
+    used = {t.operand for step in one.lowered.specialised.steps for t in step.accesses}
+    for number, operand in enumerate(graph.operands):
+        if operand.view is not None and number in used:
+            type_ = f"const {storage_type(operand.dtype)}*"
+            value = f"reinterpret_cast<{type_}>({numbers.text(one.lowered.arrays[number].pointer)})"
+            yield Member(f"{type_} {pointer(operand.name)}", value)
 
 
 def _buffers(one: ExtentClass, numbers: Numbers) -> tuple[list[Member], str]:
@@ -101,7 +112,7 @@ def _conditions(one: ExtentClass, numbers: Numbers, interface: Interface) -> Ite
         if any(name in found for found in inputs):
             yield f"arrays[{place}].address % {one.lowered.target.vector_bytes} == 0"
     for guard, found in zip(guards, inputs, strict=True):
-        if found.isdisjoint(addresses):
+        if not found <= addresses.keys():  # that of a view depends on extents, too
             yield numbers.guard(guard)
 
 
@@ -119,7 +130,10 @@ def _space(numbers: Numbers, space: IterationSpace) -> str:
 
 
 def _extent_lines(one: ExtentClass, interface: Interface) -> Iterator[tuple[str, str]]:
-    """For each open extent, its name and the line that reads it from the first array that has it."""
+    """For each open extent and each address, its name and the line that reads it from the first array that has it."""
     for dim in open_dims(one.lowered):
         place, axis = next((i, a.of.shape.index(dim)) for i, a in enumerate(interface.arrays) if dim in a.of.shape)
         yield dim, f"const long long {dim} = arrays[{place}].shape[{axis}];"
+    for place, array in enumerate(interface.arrays):
+        name = address_name(array.name)
+        yield name, f"const uintptr_t {name} = arrays[{place}].address;"

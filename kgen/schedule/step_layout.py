@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from kgen.ir.graph import Graph, IndexMap, Shape
+from kgen.ir.views import View, shape_of, strides_of
 from kgen.layout.iterator import (
     IterationSpace,
     OperandLayout,
@@ -50,16 +51,32 @@ class Placed:
 def extents_of(kernel: Graph, shapes: Sequence[tuple[int | None, ...] | None]) -> dict[str, int] | None:
     """The extent of each dimension symbol, from the arrays' shapes; None where two arrays disagree.
 
-    ``shapes``: one per operand; None for an output that is not given, and for extents that are not known.
+    ``shapes``: one per operand; None for an output that is not given, for a view, and for extents that are not known.
     """
     found: dict[str, int] = {}
-    for operand, shape in zip(kernel.operands, shapes, strict=True):
+    all_shapes = list(shapes)
+    for number, operand in enumerate(kernel.operands):
+        shape = all_shapes[number]
+        if operand.view is not None:
+            base = all_shapes[operand.view.of]
+            try:
+                shape = all_shapes[number] = None if base is None else shape_of(operand.view, base, found)
+            except IndexError:
+                return None
         if shape is None:
             continue
         for dim, extent in zip(operand.shape, shape, strict=True):
             if dim != 1 and extent is not None and found.setdefault(dim, extent) != extent:
                 return None
     return found
+
+
+def sliced(view: View, base: Array, extents: Extents) -> Array:
+    """The array that a view is.  ``extents``: of every dimension."""
+    strides, offset = strides_of(view, base.shape, base.strides, extents)
+    shape = shape_of(view, base.shape, extents)
+    pointer = 0 if base.pointer == 0 else base.pointer + offset * base.itemsize
+    return Array(shape, strides, base.itemsize, pointer)
 
 
 def concrete(shape: Shape, extents: Extents) -> tuple[int, ...]:

@@ -230,5 +230,30 @@ class Builder:
         word, _, type_name = children[:3]
         return tree.Bitcast(span=_between(word, children[-1]), type=type_name, operand=children[-2])
 
+    def index(self, children: list[Any]) -> tree.Index:
+        of, opening = children[:2]
+        closing = children[-1]
+        items: list[tree.Expr | tree.Slice | tree.Ellipsis | tree.NewAxis] = []
+        for child in children[2:-1]:
+            if isinstance(child, tree.Name) and child.id == "None":
+                items.append(tree.NewAxis(span=child.span))
+            elif not isinstance(child, Token):
+                items.append(child)
+            elif child.kind == "ELLIPSIS":
+                items.append(tree.Ellipsis(span=_span(child)))
+        span = _between(opening, closing)
+        return tree.Index(span=Span(of.span.start, span.end), of=of, items=tuple(items), items_span=span)
+
+    def slice(self, children: list[Any]) -> tree.Slice:
+        parts: list[tree.Expr | None] = [None]
+        for child in children:
+            if isinstance(child, Token):
+                parts.append(None)
+            else:
+                parts[-1] = child
+        first, last = (c if isinstance(c, Token) else c.span for c in (children[0], children[-1]))
+        start, stop, step = (*parts, None)[:3]
+        return tree.Slice(span=Span(first.start, last.end), start=start, stop=stop, step=step)
+
 
 _TYPES = "bool, int8 ... int64, uint8 ... uint64, half, bfloat16, float, double, complex64, complex128"

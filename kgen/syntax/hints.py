@@ -80,16 +80,12 @@ def _prose(c: Context) -> Problem | None:
     return None
 
 
-def _mistake(c: Context) -> Problem | None:
-    return mistakes.explain(c) if c.token.kind.startswith("!") else None
-
-
 _RULES: tuple[Callable[[Context], Problem | None], ...] = (
     _prose,
     statement_hints.increment,
     statement_hints.reserved,
     statement_hints.control,
-    _mistake,
+    mistakes.explain,
     value_hints.closing,
     statement_hints.declaration,
     statement_hints.input_line,

@@ -25,8 +25,10 @@ _QUOTES = "'\"‘’“”„«»"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
-def explain(context: Context) -> Problem:
-    return _BY_KIND[context.token.kind](context)
+def explain(context: Context) -> Problem | None:
+    """None for a token that may be part of the language."""
+    rule = _BY_KIND.get(context.token.kind)
+    return None if rule is None else rule(context)
 
 
 def comment(context: Context) -> Problem:
@@ -65,7 +67,7 @@ def _operator(context: Context) -> Problem:
         "->": "write a function as `def f(x) = expression`",
         "=>": "write `>=` to compare; write a function as `def f(x) = expression`",
         "*/": "comments start with `#` and end with the line",
-        "...": "broadcasting needs no `...`; `axis=` selects axes",
+        "...": "`...` stands in an index only: `x[..., 0]`",
     }[sign]
     return Problem("bad-operator", f"`{sign}` is not an operator", hint)
 
@@ -175,6 +177,8 @@ def _dot_hint(context: Context, owner: str) -> str:
 
 def _module_hint(member: str, called: bool) -> str:
     """For ``np.exp(x)``, ``torch.float16`` and the like."""
+    if member == "newaxis":
+        return "write `None`"
     if member in BY_NAME:
         return f"write `cast<{member}>(x)`" if called else f"write `{member}`"
     return f"write `{brief(member)}(...)`" if called else f"write `{brief(member)}`"
@@ -212,39 +216,24 @@ def _bracket(context: Context) -> Problem:
     if token.text in "]}":
         if opening is None:
             return Problem("unmatched-bracket", f"nothing opens this `{token.text}`", "remove it")
+        if opening.text == "[" and token.text == "]":
+            return _index(context)
         message = f"`{token.text}` does not close `{opening.text}`"
-        return Problem("unmatched-bracket", message, "write `)`", marks=(span(opening),))
+        closing = "]" if opening.text == "[" else ")"
+        return Problem("unmatched-bracket", message, f"write `{closing}`", marks=(span(opening),))
     if token.text == "{":
         return Problem("bracket", "there are no blocks and no sets", "write a function as `def f(x) = expression`")
     if before.kind == "EQUAL":
         return Problem("bracket", "there are no lists", "write a tuple as `(0, 1)`, as in `axis=(0, 1)`")
-    if before.kind in ("NAME", "RPAR", "!bracket"):
-        message = "there is no indexing: an expression computes one element"
-        return Problem("indexing", message, _indexing_hint(context, before.text if before.kind == "NAME" else None))
     return Problem("bracket", "there are no lists", "group with `( )`")
 
 
-def _indexing_hint(context: Context, name: str | None) -> str:
-    """``name`` is the indexed name, None for an indexed expression."""
-    inner: list[str] = []
-    for token in context.tokens[context.at + 1 :]:
-        if token.text == "]":
-            break
-        inner.append(token.text)
-    places = "".join(inner).split(",")
-    new = [n for n, place in enumerate(places) if place in ("None", "np.newaxis", "newaxis")]
-    of = brief(name or "x")
-    if new:
-        axis = -1 if places[0] == "..." else new[0]
-        return f"write a new axis as `expand({of}, axis={axis})`"
-    computed = name is None or re.search(rf"(?:^|[\n;])\s*(?:let\s+)?{re.escape(name)}\s*=", context.text)
-    if re.fullmatch(r"[A-Za-z_]\w*", places[-1]):
-        picked = f"`sum(index(-1) == expand({brief(places[-1])}, axis=1) ? {of} : 0, axis=-1)`"
-        before = "" if computed else "gather before the call; "
-        return f"{before}along the last axis of a matrix, {picked} picks one element of each row"
-    if computed:
-        return "a computed value cannot be sliced: pass views of the inputs at the call"
-    return f"pass the view `{of}[...]` at the call; the element's coordinate is `index(axis)`"
+def _index(context: Context) -> Problem:
+    """A `]` where a value is expected."""
+    if context.near(-1).text == "[":
+        hint = "write an index for each axis, such as `x[0, :]`"
+        return Problem("syntax", "these brackets are empty", hint, marks=(span(context.near(-1)),))
+    return Problem("syntax", "a value is expected, not `]`", "write an index: a number, `a:b`, `...` or `None`")
 
 
 def _character(context: Context) -> Problem:
@@ -283,6 +272,9 @@ _BY_KIND: dict[str, Callable[[Context], Problem]] = {
     "!name": _name,
     "!dot": _dot,
     "!bracket": _bracket,
+    "LSQB": _bracket,
+    "RSQB": _bracket,
+    "ELLIPSIS": _operator,
     "!backslash": _backslash,
     "!character": _character,
 }

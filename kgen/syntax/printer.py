@@ -12,15 +12,19 @@ from kgen.syntax.tree import (
     Conditional,
     Declared,
     Def,
+    Ellipsis,
     Expr,
+    Index,
     Inout,
     Input,
     Keyword,
     Let,
     Name,
+    NewAxis,
     Number,
     Param,
     Parameter,
+    Slice,
     Statement,
     Tree,
     Tuple,
@@ -56,10 +60,25 @@ def show(node: Expr | Tuple | TypeName) -> str:
             return f"(cast<{','.join(options)}> {show(node.operand)})"
         case Bitcast():
             return f"(bitcast<{show(node.type)}> {show(node.operand)})"
+        case Index():
+            return f"([] {show(node.of)} {' '.join(map(_item, node.items))})"
         case Tuple():
             return f"[{' '.join(map(show, node.items))}]"
         case TypeName():
             return f"typeof {node.of.id}" if node.of is not None else str(node.dtype)
+
+
+def _item(item: Expr | Slice | Ellipsis | NewAxis) -> str:
+    match item:
+        case Slice():
+            parts = [item.start, item.stop, *([] if item.step is None else [item.step])]
+            return ":".join("" if part is None else show(part) for part in parts)
+        case Ellipsis():
+            return "..."
+        case NewAxis():
+            return "None"
+        case _:
+            return show(item)
 
 
 def _keyword(keyword: Keyword) -> str:

@@ -126,7 +126,35 @@ class Bitcast(Node):
     operand: Expr
 
 
-Expr = Number | Name | Unary | Binary | Compare | Conditional | Call | Cast | Bitcast
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Slice(Node):
+    """``start:stop:step`` in an index; None where it is not written."""
+
+    start: Expr | None
+    stop: Expr | None
+    step: Expr | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Ellipsis(Node):
+    """``...`` in an index: a full slice of every axis that no other item is for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class NewAxis(Node):
+    """``None`` in an index: a new axis of extent 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Index(Node):
+    """``of[items]``.  ``items_span``: the brackets."""
+
+    of: Expr
+    items: tuple[Expr | Slice | Ellipsis | NewAxis, ...]
+    items_span: Span
+
+
+Expr = Number | Name | Unary | Binary | Compare | Conditional | Call | Cast | Bitcast | Index
 
 
 # --- statements ---------------------------------------------------------------------------------
@@ -225,8 +253,21 @@ def children(node: Expr) -> tuple[Expr, ...]:
             return (node.condition, node.then, node.otherwise)
         case Call():
             return node.args
+        case Index():
+            return (node.of, *(e for item in node.items for e in bounds(item)))
         case Number() | Name():
             return ()
+
+
+def bounds(item: Expr | Slice | Ellipsis | NewAxis) -> tuple[Expr, ...]:
+    """The expressions of one item of an index, in source order."""
+    match item:
+        case Slice():
+            return tuple(e for e in (item.start, item.stop, item.step) if e is not None)
+        case Ellipsis() | NewAxis():
+            return ()
+        case _:
+            return (item,)
 
 
 def postorder(root: Expr) -> Iterator[Expr]:

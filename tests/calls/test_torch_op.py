@@ -179,3 +179,15 @@ def test_repeated_calls_pass_through_modes() -> None:
     z = torch.randn(7, dtype=torch.complex64)
     assert torch.allclose(op(z, z.conj()), z * z.conj())
     assert op(a.detach().to("meta"), b.to("meta")).is_meta
+
+
+def test_an_op_that_indexes() -> None:
+    """Views of arguments are views of fake tensors, whose extents may be symbols."""
+    op = register("let h = size(x, -1) // 2; out = x[..., :h] * x[..., h:]; last = x[-1, ::2]")
+    x = torch.randn(6, 8, dtype=torch.float64)
+    torch.library.opcheck(op, (x,))
+    compiled = torch.compile(lambda x: op(x)[0] + 1, backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows, columns in ((6, 8), (3, 10), (9, 64)):
+        x = torch.randn(rows, columns, dtype=torch.float64)
+        half = columns // 2
+        assert torch.equal(compiled(x), x[:, :half] * x[:, half:] + 1)

@@ -69,7 +69,7 @@ def made_up(kernel: Graph) -> tuple[list[Array | None], list[object], tuple[int,
     def concrete(shape: Any) -> tuple[int, ...]:
         return tuple(1 if dim == 1 else extent[dim] for dim in shape)
 
-    arrays = [None if o.role == "output" else values(o.dtype, concrete(o.shape)) for o in kernel.operands]
+    arrays = [None if o.role == "output" or o.view else values(o.dtype, concrete(o.shape)) for o in kernel.operands]
     scalars: list[object] = [values(s.dtype, ()) for s in kernel.scalars]
     alone = all(array is None for array in arrays)
     return arrays, scalars, concrete(kernel.operands[-1].shape) if alone else None

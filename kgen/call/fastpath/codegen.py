@@ -60,6 +60,7 @@ class ObservedCall:
     adapter: Adapter
     like: Any
     launcher: Launcher
+    views: tuple[ViewAddress, ...]
 
     def passed(self) -> dict[str, Any]:
         """The arguments and params of the call, by name."""
@@ -82,6 +83,14 @@ class Operand:
     dtype: Any
     writes: bool
     fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ViewAddress:
+    """The address of a view, an operand of the kernels that comes after all others: ``offset`` bytes after a base."""
+
+    base: int  # the number of an operand
+    offset: int
 
 
 NULL = -1  #: the alignment of an array without memory, which has no elements

@@ -45,7 +45,7 @@ class LayoutClass:
     """``guards`` of ``trace``'s nodes hold for every layout of the class; the rest are numbers of nodes.
 
     ``inputs``: in the order of the trace.  ``fresh``: the extents and strides of each output that a call allocates.
-    ``grids``: the blocks of each kernel.
+    ``grids``: the blocks of each kernel.  ``views``: the address of each view.
     """
 
     trace: Trace
@@ -54,12 +54,18 @@ class LayoutClass:
     fresh: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
     grids: tuple[tuple[int, int, int], ...]
     values: tuple[Values, ...]
+    views: tuple[int, ...]
 
     def used(self) -> Iterator[int]:
         """The nodes that guards and launches need, as often as they do."""
         for _, one, other in self.guards:
             yield from (one, other)
-        for group in (*self.grids, *(part for sizes in self.fresh for part in sizes), *(v[-1] for v in self.values)):
+        for group in (
+            self.views,
+            *self.grids,
+            *(part for sizes in self.fresh for part in sizes),
+            *(v[-1] for v in self.values),
+        ):
             yield from group
 
 
@@ -84,11 +90,21 @@ def layout_class(call: ObservedCall) -> LayoutClass | None:
         names = lowered.sizes.extents if room.kernel is None else launches[room.kernel].names
         trace.check("<=", computed(trace, room.needed, names), room.size)
     grids = [(number(x), number(y), number(z)) for x, y, z in (launch.grid for launch in launches)]
+    values = tuple(_values(trace, launcher, lowered, launches))
+    made, views = _fresh(call, lowered, trace), _views(lowered, trace)
+    return LayoutClass(trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views)
+
+
+def _fresh(call: ObservedCall, lowered: Lowered, trace: Trace) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
     fresh = {o.name for o in call.operands if o.fresh}
     operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
-    made = [(tuple(map(number, a.shape)), tuple(map(number, a.strides))) for o, a in operands if o.name in fresh]
-    values = tuple(_values(trace, launcher, lowered, launches))
-    return LayoutClass(trace, tuple(traced.inputs), trace.conditions(), tuple(made), tuple(grids), values)
+    found = (a for o, a in operands if o.name in fresh)
+    return tuple((tuple(map(trace.number, a.shape)), tuple(map(trace.number, a.strides))) for a in found)
+
+
+def _views(lowered: Lowered, trace: Trace) -> tuple[int, ...]:
+    operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
+    return tuple(trace.number(a.pointer) for o, a in operands if o.view is not None)
 
 
 def _values(trace: Trace, launcher: Launcher, lowered: Lowered, launches: Sequence[_Launch]) -> Iterator[Values]:

@@ -49,7 +49,7 @@ def native_call(
     numbers = _numbers(call)
     array_numbers = {local[name]: numbers[name] for name in local}
     image = call.launcher.parameter_image()
-    variables = _variables(call, numbers, image)
+    variables = _variables(call, numbers, image, with_views=layouts is None)
     launches = _launches(call.launcher, on_cuda=guards.stream is not None)
     memory = _memory(call, guards, numbers, distances)
     if layouts is not None:
@@ -90,18 +90,22 @@ def _numbers(call: ObservedCall) -> dict[str, int]:
 
 
 def _variables(
-    call: ObservedCall, numbers: Mapping[str, int], image: bytearray
-) -> tuple[tuple[int, str, int], ...] | None:
-    """The offset in the image, code and number of each pointer and scalar; None for a scalar that C cannot read.
+    call: ObservedCall, numbers: Mapping[str, int], image: bytearray, *, with_views: bool
+) -> tuple[tuple[int, str, int, int], ...] | None:
+    """The offset in the image, code and number of each pointer and scalar, and what is added to it.
 
-    Defaults, the same in every call, are written into the image.
+    None for a scalar that C cannot read.  Defaults, the same in every call, are written into the image.
     """
     passed = call.passed()
     scalars = {v.name: v for v in call.values.values() if isinstance(v, ScalarValue)}
-    variables: list[tuple[int, str, int]] = []
+    variables: list[tuple[int, str, int, int]] = []
     for variable, offset in call.launcher.signature.offsets.items():
         if variable.operand is not None:
-            variables.append((offset, "P", variable.operand))
+            if variable.operand < len(call.operands):
+                variables.append((offset, "P", variable.operand, 0))
+            elif with_views:
+                view = call.views[variable.operand - len(call.operands)]
+                variables.append((offset, "P", view.base, view.offset))
             continue
         assert variable.scalar is not None
         assert variable.dtype is not None
@@ -113,7 +117,7 @@ def _variables(
             return None
         else:  # "F" and "D" are complex in _call.c
             code = code.upper() if variable.dtype.is_complex else code
-            variables.append((offset, code, numbers[variable.scalar]))
+            variables.append((offset, code, numbers[variable.scalar], 0))
     return tuple(variables)
 
 
@@ -164,7 +168,11 @@ def _any_layout(
 ) -> dict[str, Any]:
     """What :func:`_memory` has for one layout; no ``rules`` (NotImplemented) where C cannot compute them."""
     units = {names[local]: size for local, size in guards.stride_bytes.items()}
-    rules = native_rules(layouts, numbers, guards.strides, units)
+    addresses = {
+        v.operand - len(call.operands): at for v, at in call.launcher.signature.offsets.items() if v.operand is not None
+    }
+    views = [(addresses[n], node) for n, node in enumerate(layouts.views) if n in addresses]
+    rules = native_rules(layouts, numbers, guards.strides, units, views)
     makes = [call.adapter.class_allocator(o.dtype, call.like) for o in call.operands if o.fresh]
     return {"rules": NotImplemented if rules is None else rules, "fresh": tuple((make,) for make in makes)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgen.call.fastpath.layout_class import LayoutClass
 
@@ -22,11 +22,16 @@ _FORMAT = re.compile(r"(\d*)([iIqQ])")
 
 
 def native_rules(
-    layouts: LayoutClass, numbers: Mapping[str, int], strides: str, units: Mapping[str, int]
+    layouts: LayoutClass,
+    numbers: Mapping[str, int],
+    strides: str,
+    units: Mapping[str, int],
+    views: Sequence[tuple[int, int]],
 ) -> tuple[object, ...] | None:
     """``Call``'s ``rules``; None where the class computes what C has no step for.
 
-    ``numbers``: of each array.  ``strides``, ``units``: ``strides`` and ``stride_bytes`` of its guards.
+    ``numbers``: of each array.  ``strides``, ``units``: ``strides`` and ``stride_bytes`` of its guards.  ``views``: for
+    each view, the offset of its address in the parameters, and the node.
     """
     registers = _Registers(layouts)
     try:
@@ -43,7 +48,7 @@ def native_rules(
         tuple(sources),
         tuple(registers.constants),
         program,
-        tuple((offset, code, of[node]) for offset, code, node in _stored(layouts)),
+        tuple((offset, code, of[node]) for offset, code, node in (*_stored(layouts), *((a, "q", n) for a, n in views))),
         tuple(of[node] for grid in layouts.grids for node in grid),
         tuple((tuple(of[n] for n in extents), tuple(of[n] for n in steps)) for extents, steps in layouts.fresh),
         "shape",

@@ -58,7 +58,7 @@ def same_class_call(call: ObservedCall) -> FastCall | None:
                 lines.append(f"{write}(parameters[0], {offset}, {', '.join(map(numbers.text, values))})")
         return lines
 
-    operands = [pointers[o.name] for o in call.operands]
+    operands = [*(pointers[o.name] for o in call.operands), *map(numbers.text, layouts.views)]
     written = [name for name, _, written in arrays if written]
     write_launches(text, call.launcher, operands, scalars, guards, written, adjust)
     return build_function(text, call, local)

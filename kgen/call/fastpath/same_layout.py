@@ -41,6 +41,7 @@ def same_layout_call(call: ObservedCall) -> FastCall | None:
         return None
     write_guards(text, guards, arrays)
     pointers = _memory(text, call, local, guards)
+    pointers += [f"{pointers[v.base]} + {v.offset}" for v in call.views]
     write_launches(text, call.launcher, pointers, scalars, guards, [name for name, _, written in arrays if written])
     return build_function(text, call, local)
 

@@ -1,0 +1,287 @@
+"""The rewriting of an indexed value: the same computation on views of its operands.
+
+(a + b)[:, :64]      ->  a[:, :64] + b[:, :64]
+sum(x, axis=1)[2:]   ->  sum(x[2:], axis=1)
+(x * index(0))[2:]   ->  x[2:] * (index(0) + 2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kgen.check.context import Context
+from kgen.dtypes import INT64
+from kgen.ir.graph import Dim, IndexMap, Op, Operand, Reduction, Shape, reduced_shape
+from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, View, span
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """An index of a value: an item for each of its axes, and for each axis of the result the value's (None: new)."""
+
+    items: tuple[Item, ...]
+    axes: tuple[int | None, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return all(item == WHOLE for item in self.items)
+
+    def dims(self, ctx: Context, shape: Shape) -> Shape:
+        """The shape of the result."""
+        return tuple(1 if axis is None else _dim(ctx, shape[axis], self.items[axis]) for axis in self.axes)
+
+    def has_extents(self, ctx: Context, shape: Shape) -> bool:
+        """Whether operands have the extent of each axis that is 1 in the value and 0 in the result."""
+        empty = {
+            _dim(ctx, 1, item) for dim, item in zip(shape, self.items, strict=True) if dim == 1 and _is_empty(ctx, item)
+        }
+        return empty <= {dim for operand in ctx.operands for dim in operand.shape}
+
+    def of(self, value: Shape, operand: Shape) -> Own:
+        """The index of an operand that broadcasts to a value: what is broadcast is neither cut nor picked."""
+        missing = len(value) - len(operand)
+        items: list[Item] = []
+        for axis, dim in enumerate(operand, missing):
+            item = self.items[axis]
+            spread = dim == 1 and value[axis] != 1
+            items.append((Pick(0) if isinstance(item, Pick) else WHOLE) if spread else item)
+        axes = [None if axis is None or axis < missing else axis - missing for axis in self.axes]
+        while axes and axes[0] is None and (missing or not operand):
+            axes.pop(0)
+        return Own(tuple(items), tuple(axes))
+
+
+def _dim(ctx: Context, dim: Dim, item: Item) -> Dim:
+    """The dimension that a slice leaves: equal slices of a dimension are one dimension."""
+    assert isinstance(item, Cut)
+    if item == WHOLE:
+        return dim
+    extent = ctx.dims.extent(dim)
+    part = span(item, extent, _Extents(ctx))
+    count = None if part is None else part[1]
+    if count == 1:
+        return 1
+    key: tuple[Dim, Cut] = (1 if dim == 1 else ctx.dims.find(dim), item)
+    if key not in ctx.cuts:
+        ctx.cuts[key] = ctx.dims.fresh(count)
+    return ctx.cuts[key]
+
+
+class _Extents(dict[str, Any]):
+    """The known extents, by dimension symbol."""
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__()
+        self._ctx = ctx
+
+    def get(self, dim: str, default: Any = None) -> Any:
+        return self._ctx.dims.extent(dim)
+
+
+def rewrite(ctx: Context, root: int, shape: Shape, own: Own) -> int | None:
+    """The op of the indexed value.  ``shape``: of the value.
+
+    None where an index takes no elements of an axis of extent 1 that no array has.
+    """
+    ops = ctx.builder.ops
+    start = (root, own.of(shape, ops[root].shape))
+    needed: dict[tuple[int, Own], list[tuple[int, Own]]] = {}
+    stack = [start]
+    while stack:
+        at = stack.pop()
+        if at not in needed:
+            below = _below(ctx, *at)
+            if below is None:
+                return None
+            needed[at] = below
+            stack += below
+    found: dict[tuple[int, Own], int] = {}
+    for at in sorted(needed, key=lambda at: at[0]):
+        found[at] = _made(ctx, *at, [found[b] for b in needed[at]])
+    return found[start]
+
+
+def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:
+    """The indexed values that an indexed op is computed from."""
+    ops = ctx.builder.ops
+    op = ops[number]
+    if not op.shape:
+        return []
+    if isinstance(op.attr, IndexMap):
+        lacking = zip(op.attr.axes, own.items, strict=True)
+        return None if any(axis is None and _is_empty(ctx, item) for axis, item in lacking) else []
+    if op.name == "expand":
+        return _below_expand(ctx, op, ops[op.args[0]].shape, own)
+    if isinstance(op.attr, Reduction):
+        if own.is_whole:  # only new axes: its result is expanded
+            return []
+        inner = _reduced(ctx, op.attr, ops[op.args[0]].shape, own)
+        return None if inner is None else [(op.args[0], inner.own)]
+    return [(a, own.of(op.shape, ops[a].shape)) for a in op.args]
+
+
+def _below_expand(ctx: Context, op: Op, source: Shape, own: Own) -> list[tuple[int, Own]] | None:
+    place = _unexpanded(op.shape, source)
+    if any(axis not in place and _is_empty(ctx, item) for axis, item in enumerate(own.items)):
+        return None
+    axes = tuple(place.index(axis) for axis in own.axes if axis in place)
+    return [(op.args[0], Own(tuple(own.items[axis] for axis in place), axes))]
+
+
+def _made(ctx: Context, number: int, own: Own, args: list[int]) -> int:
+    """The op of an indexed op, from the ops of what it is computed from."""
+    op = ctx.builder.ops[number]
+    if not op.shape:
+        return number
+    shape = own.dims(ctx, op.shape)
+    if op.name == "expand" or (isinstance(op.attr, Reduction) and not args):
+        return _expanded(ctx, args[0] if args else number, op, shape)
+    if isinstance(op.attr, Reduction):
+        inner = _reduced(ctx, op.attr, ctx.builder.ops[op.args[0]].shape, own)
+        assert inner is not None
+        own_shape = reduced_shape(inner.own.dims(ctx, ctx.builder.ops[op.args[0]].shape), inner.attr)
+        made = ctx.builder.add(replace(op, args=tuple(args), shape=own_shape, attr=inner.attr))
+        return _expanded(ctx, made, op, shape)
+    if op.name == "index":
+        return _coordinate(ctx, op, own, shape)
+    attr = _access(ctx, op.attr, own) if isinstance(op.attr, IndexMap) else op.attr
+    return ctx.builder.add(Op(op.name, tuple(args), op.dtype, shape, attr, op.label, op.span))
+
+
+def _expanded(ctx: Context, number: int, op: Op, shape: Shape) -> int:
+    found = ctx.builder.ops[number]
+    if found.shape == shape:
+        return number
+    if found.name == "expand":
+        number = found.args[0]
+    return ctx.builder.add(Op("expand", (number,), op.dtype, shape, None, op.label, op.span))
+
+
+def _is_empty(ctx: Context, item: Item) -> bool:
+    """Whether an item takes no elements of an axis of extent 1."""
+    return isinstance(item, Cut) and _dim(ctx, 1, item) != 1
+
+
+def _unexpanded(shape: Shape, source: Shape) -> list[int]:
+    """The axis of an expanded value for each of the axes of the argument."""
+    place: list[int] = []
+    axis = len(shape)
+    for dim in reversed(source):
+        axis -= 1
+        while shape[axis] != dim:
+            axis -= 1
+        place.insert(0, axis)
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """The index of a reduction's argument, and the reduction of what it takes."""
+
+    own: Own
+    attr: Reduction
+
+
+def _reduced(ctx: Context, attr: Reduction, argument: Shape, own: Own) -> _Reduced | None:
+    """The reduction that gives the indexed result, but for axes of extent 1; None for no elements of such an axis."""
+    kept = _kept(attr, len(argument))
+    found = dict(zip(kept, own.items, strict=True))
+    left = [found.pop(axis) for axis in attr.axes if axis in found]
+    if any(_is_empty(ctx, item) for item in left):
+        return None
+    items = tuple(found.get(axis, WHOLE) for axis in range(len(argument)))
+    axes = [None if axis is None else kept[axis] for axis in own.axes]
+    keepdims = attr.keepdims and not any(isinstance(item, Pick) for item in left)
+    if not keepdims:
+        axes = _with_all(attr.axes, axes)
+    places = tuple(place for place, axis in enumerate(axes) if axis in attr.axes)
+    return _Reduced(Own(items, tuple(axes)), replace(attr, axes=places, keepdims=keepdims))
+
+
+def _kept(attr: Reduction, rank: int) -> list[int]:
+    """The axis of the argument for each axis of the result."""
+    return [axis for axis in range(rank) if attr.keepdims or axis not in attr.axes]
+
+
+def _with_all(reduced: tuple[int, ...], axes: list[int | None]) -> list[int | None]:
+    """The axes of an argument with those that are reduced, in their order."""
+    found: list[int | None] = []
+    waiting = list(reduced)
+    for axis in (axis for axis in axes if axis not in reduced):
+        while axis is not None and waiting and waiting[0] < axis:
+            found.append(waiting.pop(0))
+        found.append(axis)
+    return [*found, *waiting]
+
+
+def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
+    """The access of a load, to a view of its operand where the index is more than new axes."""
+    operand = ctx.operands[access.operand]
+    items: list[Item] = [WHOLE] * len(operand.shape)
+    for axis, item in zip(access.axes, own.items, strict=True):
+        if (axis is not None and operand.shape[axis] != 1) or (axis is not None and _is_empty(ctx, item)):
+            items[axis] = item
+    left = [axis for axis, item in enumerate(items) if isinstance(item, Cut)]
+    found = tuple(
+        left.index(axis) if at is not None and (axis := access.axes[at]) is not None else None for at in own.axes
+    )
+    if all(item == WHOLE for item in items):
+        return IndexMap(access.operand, found)
+    return IndexMap(_view(ctx, access.operand, View(access.operand, tuple(items))), found)
+
+
+def _view(ctx: Context, base: int, view: View) -> int:
+    """The number of the operand that is this view."""
+    number = ctx.views.get(view)
+    if number is None:
+        number = ctx.views[view] = len(ctx.operands)
+        of = ctx.operands[base]
+        cut = zip(of.shape, view.items, strict=True)
+        shape = tuple(_dim(ctx, dim, item) for dim, item in cut if isinstance(item, Cut))
+        ctx.operands.append(Operand(ctx.new_name(of.name), of.dtype, shape, "input", view))
+    return number
+
+
+def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
+    """``index(k)`` of an indexed value: ``start + step * index`` of the axis that is left, or the place."""
+    item, dim = own.items[0], op.shape[0]
+    builder = ctx.builder
+
+    def integer(name: str, *args: int) -> int:
+        return builder.op(name, args)
+
+    def counted(bound: Bound) -> int:
+        """A place of the axis, from its start."""
+        value, size = number(bound), number(dim)
+        if isinstance(bound, int):
+            return value if bound >= 0 else integer("add", value, size)
+        negative = builder.op("lt", (value, builder.const(0, INT64)))
+        return integer("where", negative, integer("add", value, size), value)
+
+    def number(bound: Bound) -> int:
+        match bound:
+            case int():
+                return builder.const(bound, INT64)
+            case Computed():
+                names = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv"}
+                return integer(names[bound.op], number(bound.left), number(bound.right))
+            case _:
+                return builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(bound))
+
+    if isinstance(item, Pick):
+        return counted(item.place)
+    right = own.axes.index(0) - len(own.axes)
+    place = builder.op("index", (), dtype=INT64, shape=shape[right:], attr=right) if shape[right] != 1 else number(0)
+    if item.step != 1:
+        place = integer("mul", place, number(item.step))
+    zero = number(0)
+    if item.step > 0:
+        if item.start is None:
+            return place
+        start = counted(item.start)
+        bounded = isinstance(item.start, int) and item.start >= 0
+        return integer("add", place, start if bounded else integer("max", start, zero))
+    last = number(Computed("-", dim, 1))
+    return integer("add", place, last if item.start is None else integer("min", counted(item.start), last))

@@ -1,0 +1,111 @@
+"""Calls of programs that index: views have the memory of their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+
+Array = np.ndarray[Any, Any]
+HALVES = "let h = size(x, 1) // 2; out = x[:, :h] * 2 - x[:, h:]"
+
+
+def halves(x: Array) -> Array:
+    half = x.shape[1] // 2
+    result: Array = x[:, :half] * 2 - x[:, half:]
+    return result
+
+
+def numbers(*shape: int) -> Array:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape) / 8
+
+
+def test_layouts_and_extents() -> None:
+    """Repeated calls, new layouts of a class and new classes, through every path of a call."""
+    k = kgen.jit(HALVES, device="cpu")
+    for rows in (5, 1, 6, 7, 33):
+        for columns in (2, 6, 8, 16, 256):
+            whole = numbers(2 * rows, 2 * columns)
+            for x in (whole[:rows, :columns], whole[::2, columns:], whole.T[:rows], np.asfortranarray(whole)):
+                for _ in range(2):
+                    np.testing.assert_array_equal(k(x), halves(x))
+
+
+def test_a_plan() -> None:
+    """A plan reads the views of its own arrays, and of others of the same layout."""
+    x, y = numbers(4, 6), numbers(4, 6) * 3
+    plan = kgen.jit(HALVES, device="cpu").plan(x)
+    np.testing.assert_array_equal(plan(), halves(x))
+    x += 1
+    np.testing.assert_array_equal(plan(), halves(x))
+    np.testing.assert_array_equal(plan(y), halves(y))
+
+
+def test_extents_of_one() -> None:
+    """A view broadcasts where it has one element, for the arrays of this call."""
+    k = kgen.jit("out = x[1:] + y", device="cpu")
+    for rows in (2, 4, 2, 4):
+        x, y = numbers(rows, 3), numbers(3, 3)
+        np.testing.assert_array_equal(k(x, y), x[1:] + y)
+    with pytest.raises(kgen.KgenError, match="shape-mismatch"):
+        k(numbers(3, 3), numbers(3, 3))
+
+
+def test_out_of_range() -> None:
+    """An integer beyond an axis is an error at the call, with its place; nothing is written."""
+    k = kgen.jit("out = x[3] + 0", device="cpu")
+    out = np.zeros(2, np.float32)
+    np.testing.assert_array_equal(k(numbers(5, 2)), numbers(5, 2)[3])
+    for _ in range(2):
+        with pytest.raises(kgen.KgenError, match="index-out-of-range"):
+            k(numbers(3, 2), out=out)
+    assert not out.any()
+
+
+def test_halves_that_differ() -> None:
+    """Extents decide whether views fit each other."""
+    k = kgen.jit(HALVES, device="cpu")
+    np.testing.assert_array_equal(k(numbers(2, 4)), halves(numbers(2, 4)))
+    with pytest.raises(kgen.KgenError, match="shape-mismatch"):
+        k(numbers(2, 5))
+
+
+def test_overlap() -> None:
+    """An output may be another part of the array that a view is of, but not overlap the view."""
+    k = kgen.jit("out = x[:, :2] + 1", device="cpu")
+    x = numbers(4, 6)
+    want = x[:, :2] + 1
+    for _ in range(3):
+        np.testing.assert_array_equal(k(x, out=x[:, 2:4]), want)
+    with pytest.raises(kgen.KgenError, match="overlap"):
+        k(x, out=x[:, 1:3])
+    np.testing.assert_array_equal(k(x, out=x[:, :2]), want)  # the view itself
+
+
+def test_update_in_place() -> None:
+    """An argument that is updated cannot be read at other elements."""
+    with pytest.raises(kgen.KgenError, match="overlap"):
+        kgen.jit("inout x; x = x + x[::-1]", device="cpu")(numbers(4))
+    x = numbers(4, 3)
+    first = x[0].copy()
+    kgen.jit("inout x; input y; x = x + y[0]", device="cpu")(x, x.copy())
+    np.testing.assert_array_equal(x, numbers(4, 3) + first)
+
+
+def test_the_text_names_the_views() -> None:
+    """Views are no arguments of the program: the file and ``explain`` say what they are."""
+    k = kgen.jit(HALVES, name="halves")
+    text = k.source(kgen.spec((4, 6), "f32"))
+    assert "// Inputs:  x: float32\n// Views:   x_1 = x[:, :size(x, 1) // 2], x_2 = x[:, size(x, 1) // 2:]\n" in text
+    assert "halves_launch(const kgen_array* x_array,\n" in text
+    assert "x_1_array" not in text
+    assert "x_1  view x[:, :size(x, 1) // 2] float32" in str(k.explain(kgen.spec((4, 6), "f32")))
+
+
+def test_a_file_for_any_layout_needs_the_rank() -> None:
+    """Which axis an index is for depends on the rank."""
+    with pytest.raises(kgen.KgenError, match="a program that indexes needs to know its rank"):
+        kgen.jit("out = x[:, 1:]").source()
