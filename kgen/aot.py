@@ -106,16 +106,23 @@ def aot_header(program: Program, base: str, options: Options, specs: Mapping[str
 
 
 def aot_binding(
-    program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec], module: Module, kind: str
+    program: Program,
+    base: str,
+    options: Options,
+    specs: Mapping[str, CompileSpec],
+    module: Module,
+    kind: str,
+    namespace: str | None = None,
 ) -> str:
     """A file that calls ``module`` from another library.  ``kind``: a key of :data:`~kgen.bindings.BINDINGS`.
 
-    Raises :class:`~kgen.KgenError`: ``no-binding``.
+    ``namespace``: of a torch operator, by default ``kgen``.  Raises :class:`~kgen.KgenError`: ``no-binding``.
     """
     abi, text_of = BINDINGS[kind]
     sets, command = lowered_sets(program, base, options, specs)
-    banner = origin_lines(program, [*command, "--abi", abi])
-    return text_of(Binding.of(base, banner, program, sets, module.entries))
+    command += ["--abi", abi, *(["--namespace", namespace] if namespace is not None and abi == "torch" else [])]
+    banner = origin_lines(program, command)
+    return text_of(Binding.of(base, banner, namespace or "kgen", program, sets, module.entries))
 
 
 def lowered_sets(

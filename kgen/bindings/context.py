@@ -9,7 +9,7 @@ from kgen.codegen import names
 from kgen.codegen.kernels import Entry
 from kgen.launcher.interface import Interface
 from kgen.lowering import Covered, Lowered
-from kgen.program import Program
+from kgen.program import Program, Weak
 from kgen.records import dataclass
 
 
@@ -17,12 +17,14 @@ from kgen.records import dataclass
 class Binding:
     """``base``: the start of the launcher's names, and of those of its files.
 
-    ``banner``: lines of the first comment.  ``sets``: what the program is lowered to for each set of dtypes.
+    ``banner``: lines of the first comment.  ``namespace``: of a torch operator.  ``defaults``: of the program's params.
+    ``sets``: what the program is lowered to for each set of dtypes.
     """
 
     base: str
     banner: tuple[str, ...]
-    program: Program
+    namespace: str
+    defaults: Mapping[str, Weak | None]
     sets: tuple[Lowered | Covered, ...]
     has_workspace: bool
 
@@ -30,6 +32,7 @@ class Binding:
     def of(
         base: str,
         banner: Sequence[str],
+        namespace: str,
         program: Program,
         sets: Mapping[str, Lowered | Covered],
         entries: Sequence[Entry],
@@ -37,7 +40,9 @@ class Binding:
         """``entries``: the kernels of the file."""
         buffers = any(o.role == "buffer" for one in sets.values() for o in one.specialised.graph.operands)
         lines = tuple(map(names.comment, banner))
-        return Binding(base, lines, program, tuple(sets.values()), buffers or any(e.scratch for e in entries))
+        defaults = {p.name: p.default for p in program.parameters}
+        has_workspace = buffers or any(e.scratch for e in entries)
+        return Binding(base, lines, namespace, defaults, tuple(sets.values()), has_workspace)
 
     @cached_property
     def interfaces(self) -> tuple[Interface, ...]:

@@ -17,7 +17,7 @@ from kgen.spec import counted
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
 _KINDS = ("cu", "h", *_STAGES, "ptx", "cubin")
-_ABIS = {"tvm-ffi": ("tvm_ffi.cpp",)}  #: the ends of the names of each one's files
+_ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py")}  #: the ends of the names of each one's files
 
 
 @click.command("compile")
@@ -40,6 +40,7 @@ _ABIS = {"tvm-ffi": ("tvm_ffi.cpp",)}  #: the ends of the names of each one's fi
     metavar="tvm-ffi,...",
     help=f"write sources that call the file from other libraries, too, and its header: {', '.join(_ABIS)}",
 )
+@click.option("--namespace", metavar="NAME", help="of the operator of --abi torch [default: kgen]")
 @click.option("--after", metavar="PASS", help="write the IR as it is after this pass")
 @click.option(
     "--arch",

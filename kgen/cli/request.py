@@ -12,6 +12,7 @@ from kgen.cli import options
 from kgen.cli.stages import STAGES, Compiled
 from kgen.codegen.kernels import Module
 from kgen.codegen.line_directives import with_line_directives
+from kgen.codegen.names import named_base
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error
 from kgen.header import is_text
@@ -38,6 +39,7 @@ class Request:
     fmad: str = "on"
     fast: bool = False
     line_directives: bool = False
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Prepared:
     flags: Options
     specs: Mapping[str, CompileSpec]
     module: Module
+    namespace: str | None
 
     @property
     def spec(self) -> CompileSpec:
@@ -66,6 +69,8 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
     flags = replace(options.options_of(given.fmad, given.fast), line_directives=given.line_directives)
     if given.line_directives and is_text(program):
         raise error("bad-option", "--line-directives points at a file, and this program is in none", "leave it out")
+    if given.namespace is not None:
+        named_base(given.namespace)
     rank = 4 if given.rank is None else given.rank
     rest = (shapes or {}, strides, scalars, given.layout or "any", rank, given.arch)
     sets = _sets(given.dtype_text, given.dtypes, kinds)
@@ -76,7 +81,7 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
         module = aot_sets(program, base, flags, specs)
     if given.line_directives:
         module = replace(module, text=with_line_directives(module.text, program.source.name, f"{base}.cu"))
-    return Prepared(program, base, flags, specs, module)
+    return Prepared(program, base, flags, specs, module, given.namespace)
 
 
 def contents(
@@ -92,7 +97,9 @@ def contents(
         elif kind == "h":
             found[kind] = aot_header(made.program, made.base, made.flags, made.specs)
         elif kind in BINDINGS:
-            found[kind] = aot_binding(made.program, made.base, made.flags, made.specs, made.module, kind)
+            found[kind] = aot_binding(
+                made.program, made.base, made.flags, made.specs, made.module, kind, made.namespace
+            )
         elif kind in STAGES:
             found[kind] = STAGES[kind](Compiled(made.program, made.spec, made.module, after))
         else:

@@ -25,12 +25,12 @@ def guarded(host: str, what: str) -> str:
 def launcher_text(launcher: AnyLayoutLauncher | ShapedLauncher) -> str:
     """The host code of a file."""
     rendered = environment().get_template(launcher.template).render(m=launcher).rstrip("\n")
-    code = "\n".join(map(_wrapped, rendered.split("\n"))) + "\n"
+    code = "\n".join(map(wrapped, rendered.split("\n"))) + "\n"
     parts = {"code": code, "helpers": _needed(code + "\n".join(launcher.members)), "headers": launcher.headers}
     return environment().get_template("launcher/launcher.cu.j2").render(m=launcher, k=parts)
 
 
-def _wrapped(line: str) -> str:
+def wrapped(line: str) -> str:
     """A line that is too long as several, broken after commas and ``&&``."""
     if len(line) <= _COLUMNS:
         return line

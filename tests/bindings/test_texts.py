@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_text(name: str, kind: str, folder: Path, bless: Callable[[Path, str], None]) -> None:
     """As kept, and as a reviewer would let it pass."""
     text = (folder / f"{name}_{kind}").read_text(encoding="utf-8")
-    bless(GOLDENS / f"{name}_{kind}", text)
+    bless(GOLDENS / f"{name}_{kind}.txt", text)
     code = text[text.index("include" if kind.endswith(".cpp") else "import") :]
     assert max(map(len, code.split("\n"))) <= 120
     assert not re.search(r"[ \t]\n|\t|\n\n\n\n", text)
@@ -74,3 +74,21 @@ def test_bad_options(options: list[str], said: str) -> None:
     result = CliRunner().invoke(command, ["-c", "out = x + 1", "--name", "one", *options])
     assert isinstance(result.exception, KgenError)
     assert said in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "said"),
+    [
+        ("param n: i32; out = n", ["--shape", "4x?"], "--abi torch: the shape of `out` follows from no array"),
+        ("param n: i32; out = n", [], "--abi torch: the shape of `out` follows from no array"),
+        ("param n: c64; out = n * x", [], "torch operators have no complex params, and `n` is one"),
+        ("out = x + 1", ["--shape", "x=4x8", "--strides", "x=1x4"], "`out` is not in C order, as its inputs are not"),
+        ("out = x + 1", ["--namespace", "a b"], "a kernel cannot be called 'a b'"),
+    ],
+)
+def test_programs_without_a_binding(program: str, options: list[str], said: str, tmp_path: Path) -> None:
+    out = tmp_path / "one.cu"
+    result = CliRunner().invoke(command, ["-c", program, "--name", "one", "--abi", "torch", "-o", str(out), *options])
+    assert isinstance(result.exception, KgenError)
+    assert said in str(result.exception)
+    assert not out.exists()
