@@ -16,7 +16,7 @@ from kgen.diagnostics import error
 from kgen.spec import counted
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
-_KINDS = ("cu", "h", *_STAGES, "ptx", "cubin")
+_KINDS = ("cu", "h", "json", *_STAGES, "ptx", "cubin")
 _ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py")}  #: the ends of the names of each one's files
 
 

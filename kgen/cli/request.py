@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from kgen.aot import aot_binding, aot_header, aot_module, aot_sets
+from kgen.aot import aot_binding, aot_header, aot_module, aot_sets, lowered_sets
 from kgen.bindings import BINDINGS
 from kgen.cli import options
 from kgen.cli.stages import STAGES, Compiled
@@ -16,6 +17,7 @@ from kgen.codegen.names import named_base
 from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import error
 from kgen.header import is_text
+from kgen.launcher.description import describe
 from kgen.options import Options
 from kgen.program import Program
 from kgen.records import dataclass
@@ -96,6 +98,8 @@ def contents(
             found[kind] = made.module.text
         elif kind == "h":
             found[kind] = aot_header(made.program, made.base, made.flags, made.specs)
+        elif kind == "json":
+            found[kind] = description(made)
         elif kind in BINDINGS:
             found[kind] = aot_binding(
                 made.program, made.base, made.flags, made.specs, made.module, kind, made.namespace
@@ -108,14 +112,26 @@ def contents(
     return found
 
 
+def description(made: Prepared) -> str:
+    """The file as JSON; with ``--arch``, kernels are compiled to tell what they use."""
+    from kgen.runtime.backend import usage_for
+
+    sets, _ = lowered_sets(made.program, made.base, made.flags, made.specs)
+    used: dict[str, dict[str, Any]] = {}
+    if made.spec.arch is not None:
+        used = {n: asdict(u) for n, u in usage_for(made.module.text, made.base, made.flags, made.spec.arch).items()}
+    found = describe(made.base, made.program.source.name, sets, made.module.entries, used)
+    return json.dumps(found, indent=2) + "\n"
+
+
 def _sets(dtype: str | None, dtypes: str | None, kinds: Collection[str]) -> dict[str, Any]:
     """The dtypes of each set of ``--dtypes``, by its text, or those of ``--dtype``."""
     if dtypes is None:
         return {"": options.parse_dtypes(dtype)}
     if dtype is not None:
         raise error("bad-option", "--dtype says nothing beside --dtypes", "leave one of them out")
-    if not set(kinds) <= {"cu", "h", *BINDINGS}:
-        raise error("bad-option", f"--dtypes is for --emit cu,h, and not {', '.join(kinds)}", "leave --dtypes out")
+    if not set(kinds) <= {"cu", "h", "json", *BINDINGS}:
+        raise error("bad-option", f"--dtypes is for --emit cu,h,json, and not {', '.join(kinds)}", "leave --dtypes out")
     sets = ["".join(part.split()) for part in dtypes.split(";")]
     if not all(sets) or len(set(sets)) < len(sets):
         what = "has a set twice" if all(sets) else "has an empty set"
