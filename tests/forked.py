@@ -8,6 +8,17 @@ import tempfile
 import traceback
 from collections.abc import Callable
 
+from kgen import pipeline  # noqa: F401  the stages
+from kgen.codegen.templates import environment
+from kgen.syntax import tables
+
+
+def prepare_forks() -> None:
+    """Builds what every process of a checkout builds: the parser's tables and the templates.  Forks have them."""
+    tables.load()
+    for name in environment().list_templates(extensions=["j2"]):
+        environment().get_template(name)
+
 
 def in_a_fork(do: Callable[[], None]) -> tuple[int, str]:
     """The exit status of a process that did it, 1 after an exception, and the end of what it said."""

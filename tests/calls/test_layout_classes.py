@@ -149,7 +149,7 @@ def _bytes(entry: Entry, parameter: Parameter) -> int:
 def count(request: pytest.FixtureRequest) -> int:
     """How many layouts of each program are tried."""
     wanted: int | None = request.config.getoption("--fuzz")
-    return 200 if wanted is None else wanted
+    return 3 * STEPS if wanted is None else wanted
 
 
 @pytest.fixture

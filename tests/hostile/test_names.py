@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.runtime.cuda.compiler import compile_cubin, flags
+from kgen.runtime.cuda import nvrtc
+from kgen.runtime.cuda.compiler import flags
 
 WORDS = """
     int float double char short long unsigned signed bool void auto const static extern inline register
@@ -32,8 +33,8 @@ GENERATED = """
 
 
 def check_compiles(text: str) -> None:
-    """NVRTC takes it."""
-    assert compile_cubin(text, name="hostile.cu", arch="sm_90", options=flags("sm_90", True, False))
+    """NVRTC takes it; it does not optimise (``-G``), in half of the time."""
+    assert nvrtc.build(text, "ptx", name="hostile.cu", options=(*flags("sm_90", True, False), "-G"))[0]
 
 
 def batches(text: str, size: int = 12) -> list[list[str]]:
@@ -68,7 +69,7 @@ def test_names_of_kernels(base: str, tmp_path: Path) -> None:
     path = tmp_path / f"{base.replace('/', '-')}.k"
     path.write_text("out = a + index(0)")
     check_compiles(kgen.jit(path=path).source(kgen.spec((4, 5), "f32", (1, 4))))
-    if base.isidentifier() and base.isascii():
+    if base.isidentifier() and base.isascii() and base == base.strip("_"):
         check_compiles(kgen.jit(path=path, name=base).source(kgen.spec((4, 5), "f32", (1, 4))))
     else:
         with pytest.raises(kgen.KgenError, match="cannot be called"):

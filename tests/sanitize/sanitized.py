@@ -26,7 +26,7 @@ from kgen.dtypes import DTYPES, DType
 from kgen.pipeline import load
 from kgen.runtime.cpu import module
 from tests.forced import forced
-from tests.forked import in_a_fork
+from tests.forked import in_a_fork, prepare_forks
 from tests.fuzz.arrays import Recipe, dense
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.fuzz.generate import generate
@@ -246,6 +246,7 @@ def main(jobs: list[str]) -> None:
     module.Scratch = ExactScratch  # type: ignore[misc, assignment]
     if any(job.startswith("mutant:") for job in jobs):
         mutants()  # once for all forks
+    prepare_forks()
     print(json.dumps({job: in_a_fork(partial(do, job)) for job in jobs}))
 
 

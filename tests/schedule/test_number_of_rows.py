@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kgen import pipeline
+from kgen.call.cached_lowering import CachedLowering
 from kgen.compile_spec import CompileSpec
 from kgen.ir.graph import Reduction
 from kgen.lowering import LoweredStep
 from kgen.partition.reduction_step import ReductionStep
-from kgen.program import Program
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.states import is_exact
 from kgen.schedule.target import HOPPER, PORTABLE, Target
@@ -40,15 +40,16 @@ MATRICES = frozenset("xr")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_order_of_a_sum(name: str, target: Target) -> None:
     """Threads of a row, vectors of a thread, elements of a vector, blocks: the same for one row and for a million."""
-    program = pipeline.load(PROGRAMS[name])
+    lowering = CachedLowering(pipeline.load(PROGRAMS[name]))
     for width in WIDTHS:
-        orders = {rows: order(program, rows, width, target) for rows in ROWS}
+        orders = {rows: order(lowering, rows, width, target) for rows in ROWS}
         assert set(orders.values()) == {orders[2]}, (width, orders)
 
 
-def order(program: Program, rows: int, width: int, target: Target) -> tuple[Any, ...]:
+def order(lowering: CachedLowering, rows: int, width: int, target: Target) -> tuple[Any, ...]:
+    program = lowering.program
     shapes = {i.name: (rows, width) if i.name in MATRICES else (width,) for i in program.arguments}
-    lowered = pipeline.lower(program, CompileSpec("bf16", shapes).operands(program), target)
+    lowered = lowering(CompileSpec("bf16", shapes).operands(program), target)
     return tuple(map(_order, lowered.steps))
 
 

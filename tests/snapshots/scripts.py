@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np  # noqa: F401
 
 import kgen  # noqa: F401
-from tests.forked import in_a_fork
+from tests.forked import in_a_fork, prepare_forks
 
 with suppress(ImportError):
     import torch  # noqa: F401
@@ -27,4 +27,5 @@ def run(path: str) -> None:
 
 
 if __name__ == "__main__":
+    prepare_forks()
     print(json.dumps({path: in_a_fork(partial(run, path)) for path in sys.argv[1:]}))

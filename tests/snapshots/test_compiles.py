@@ -84,7 +84,7 @@ def test_kernels_wait_before_they_access_memory(case: Case) -> None:
         threads = re.search(r"\.maxntid (\d+)", kernel)
         assert threads
         assert bool(start) is (int(threads[1]) > 64)
-    if case.oldest < 90:
+    if case.oldest < 90 and CASES.index(case) % 4 == 0:  # they have the function that does it in common
         assert "griddepcontrol" not in ptx_of(case, "compute_80")
 
 
@@ -108,20 +108,20 @@ def test_vector_accesses(case: Case) -> None:
 
 
 @pytest.mark.skipif(NVCC is None, reason="no nvcc on this machine")
-def test_nvcc(tmp_path: Path) -> None:
-    """nvcc takes the same texts with their launchers: one as it is, the others together, as any number may be.
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.whole) for part in (1, 2))])
+def test_nvcc(part: int, tmp_path: Path) -> None:
+    """nvcc takes the same texts with their launchers: one as it is, others together, as any number may be.
 
     Warnings of nvcc and of the host's compiler are errors.
 
     Most of its time goes into its own headers; that no text lacks one, NVRTC has seen.
     """
     assert NVCC is not None
-    files = [tmp_path / "some.cu", tmp_path / "others.cu"]
-    for start, path in enumerate(files):
-        path.write_text("".join(f'#include "{case.path}"\n' for case in CASES[1 + start :: 2]))
+    together = tmp_path / "together.cu"
+    together.write_text("".join(f'#include "{case.path}"\n' for case in CASES[1 + part :: 3]))
     command = [NVCC, "-c", "-arch=compute_90", "-code=compute_90", "-std=c++17", "-Werror", "all-warnings"]
     command += ["-Xcompiler", "-Wall,-Wextra,-Werror", "-odir", str(tmp_path)]
-    paths = [CASES[0].path, *files]
+    paths = [CASES[0].path, together] if part == 0 else [together]
     running = [subprocess.Popen([*command, str(path)], stderr=subprocess.PIPE, text=True) for path in paths]
     for process in running:
         _, errors = process.communicate()

@@ -6,7 +6,9 @@ make them, from random and special elements; the compiler may contract what it l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
@@ -96,6 +98,7 @@ def kernel(name: str, mine: Accumulator, source: DType, result: str) -> str:
     return for_each(name, f"{pointers}, {{0}}* const ab, {{0}}* const ba", body)
 
 
+@cache
 def elements(source: DType, seed: int) -> Array:
     if source.is_complex:
         parts = [special_rows(source.real.name, STATES, EACH, seed + n) for n in (0, 1)]
@@ -105,8 +108,8 @@ def elements(source: DType, seed: int) -> Array:
     return special_rows(source.name, STATES, EACH, seed)
 
 
-@pytest.fixture(scope="module", params=["", CONTRACTED], ids=["as written", "contracted"])
-def built(request: pytest.FixtureRequest) -> CpuModule:
+@pytest.fixture(scope="module", params=["-O0", CONTRACTED], ids=["as written", "contracted"])
+def built(request: pytest.FixtureRequest, precompile: Callable[..., str]) -> CpuModule:
     """The merges of all cases."""
     if request.param and not has_fma():
         pytest.skip("a CPU with fma")
@@ -117,7 +120,7 @@ def built(request: pytest.FixtureRequest) -> CpuModule:
         helpers += [*mine.helpers, *mine.part_helpers]
         kernels[case.name] = kernel(case.name, mine, case.source, mine.result).replace("{0}", c_type(case.target))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KGEN_CXXFLAGS", request.param)
+        patch.setenv("KGEN_CXXFLAGS", precompile(request.param) if request.param == "-O0" else request.param)
         return module(helpers, kernels)
 
 
