@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from kgen.codegen import names
 from kgen.codegen.kernels import Entry
+from kgen.codegen.templates import environment
 from kgen.launcher.interface import Interface
+from kgen.launcher.text import wrapped
 from kgen.lowering import Covered, Lowered
 from kgen.program import Program, Weak
 from kgen.records import dataclass
@@ -62,3 +65,9 @@ class Binding:
         """The arguments of the launcher, without the stream: arrays, scalars, workspace."""
         *given, workspace, size = [d.rpartition(" ")[2] for d in self.interface.declarations]
         return [*given, *([workspace, size] if self.has_workspace else ["nullptr", "0"])]
+
+
+def rendered(name: str, binding: Binding, context: object) -> str:
+    """The text of a template, which sees both.  Long lines are wrapped, but for those with comments and texts."""
+    text = environment().get_template(f"bindings/{name}.j2").render(m=binding, k=context)
+    return "\n".join(line if re.search(r'^#|//|"', line) else wrapped(line) for line in text.split("\n"))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from kgen.bindings.context import Binding
+from kgen.bindings.context import Binding, rendered
 from kgen.bindings.results import Result, results_of
-from kgen.codegen.templates import environment
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 from kgen.launcher.interface import ArrayParameter, ScalarParameter, dtype_constant
-from kgen.launcher.text import wrapped
 from kgen.records import dataclass
 
 _SCALARS = {Kind.BOOL: (bool, "bool"), Kind.INT: (int, "int64_t"), Kind.FLOAT: (float, "double")}
@@ -129,17 +126,11 @@ class Context:
 
 
 def torch_source(binding: Binding) -> str:
-    return _rendered("torch.cpp", binding)
+    return rendered("torch.cpp", binding, Context(binding))
 
 
 def torch_python(binding: Binding) -> str:
-    return _rendered("torch.py", binding)
-
-
-def _rendered(template: str, binding: Binding) -> str:
-    """With long lines wrapped, but for those with comments and texts."""
-    text = environment().get_template(f"bindings/{template}.j2").render(m=binding, k=Context(binding))
-    return "\n".join(line if re.search(r'^#|//|"', line) else wrapped(line) for line in text.split("\n"))
+    return rendered("torch.py", binding, Context(binding))
 
 
 def _tensor(array: ArrayParameter) -> str:

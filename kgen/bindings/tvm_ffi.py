@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgen.bindings.context import Binding
-from kgen.codegen.templates import environment
+from kgen.bindings.context import Binding, rendered
 from kgen.records import dataclass
 
 
@@ -58,7 +57,7 @@ class Context:
 
 
 def tvm_ffi_source(binding: Binding) -> str:
-    return environment().get_template("bindings/tvm_ffi.cpp.j2").render(m=binding, k=Context(binding))
+    return rendered("tvm_ffi.cpp", binding, Context(binding))
 
 
 def _values(binding: Binding) -> Iterator[Value]:

@@ -17,7 +17,8 @@ from kgen.spec import counted
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
 _KINDS = ("cu", "h", "json", *_STAGES, "ptx", "cubin")
-_ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py")}  #: the ends of the names of each one's files
+#: The ends of the names of each one's files.
+_ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py"), "xla": ("xla.cpp", "xla.py")}
 
 
 @click.command("compile")
