@@ -45,7 +45,7 @@ _FUNCTIONS = ("launch", "workspace_size", "error_string")
     "--compiler", type=click.Choice(["nvcc", "nvrtc"]), help="what compiles kernels [default: nvcc where there is one]"
 )
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="compilers at a time [default: the machine's cores]")
-@click.option("--depfile", metavar="PATH", help="write a rule for make and ninja with what the library depends on")
+@options.depfile
 @click.option("--json", "as_json", is_flag=True, help="print what was written as JSON")
 # many: click passes each option as a parameter
 def command(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kgen.cli import options, terminal
+from kgen.cli.depfile import dependencies
 from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
@@ -49,10 +51,12 @@ _ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py"), "xla":
     help="oldest architecture to run on [default: any; for ptx and cubin, that of the GPU here]",
 )
 @click.option("--name", metavar="NAME", help="base name of the kernels [default: the file's]")
+@options.depfile
 @click.option("--json", "as_json", is_flag=True, help="print what was written, and its kernels, as JSON")
+# many: click passes each option as a parameter
 def command(
     file: str | None, text: str | None, out: str | None, emit: str | None, after: str | None, name: str | None,
-    as_json: bool, **request: Any,
+    depfile: str | None, as_json: bool, **request: Any,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
     from kgen.cli.request import Request, contents, prepare
@@ -65,6 +69,8 @@ def command(
         places = _places(kinds, made.spec.arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
         content = contents(made, kinds, after, say)
+        if depfile is not None:
+            places["depfile"], content["depfile"] = _rule(depfile, places, file)
     written = _deliver(content, places)
     entries, lints = made.module.entries, made.module.lints
     if as_json:
@@ -123,6 +129,13 @@ def _places(kinds: list[str], arch: str | None, out: str | None, as_json: bool) 
             message = "--emit ptx and cubin are for one architecture, and there is no GPU here to ask for its own"
             raise error("arch-needed", message, "say which: --arch sm_90")
     return {} if out is None or out == "-" else _files(kinds, out)
+
+
+def _rule(depfile: str, places: Mapping[str, Path], file: str | None) -> tuple[Path, str]:
+    """The place and the content of ``--depfile``."""
+    if not places:
+        raise error("bad-option", "--depfile is about files, and the text goes to standard output", "give -o kernel.cu")
+    return Path(depfile), dependencies(next(iter(places.values())), [file or "-"])
 
 
 def _files(kinds: list[str], out: str) -> dict[str, Path]:

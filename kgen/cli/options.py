@@ -47,6 +47,12 @@ def floating_point(function: F) -> F:
     return click.option("--fast", is_flag=True, help="allow approximate functions (-use_fast_math)")(function)
 
 
+def depfile(function: F) -> F:
+    """``--depfile``."""
+    what = "write a rule for make and ninja with what is made, and what it depends on"
+    return click.option("--depfile", metavar="PATH", help=what)(function)
+
+
 def per_array(option: str, metavar: str, text: str) -> Callable[[F], F]:
     """An option of ``name=value`` pairs, joined by commas or given several times."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from kgen.codegen.templates import environment
 from kgen.dtypes import DType
 from kgen.launcher.interface import Interface
+from kgen.launcher.text import wrapped
 from kgen.records import dataclass
 
 
@@ -38,7 +39,8 @@ class DispatchContext:
 def dispatch_text(base: str, sets: Sequence[str], interface: Interface) -> str:
     """Host code that follows the texts of all sets."""
     made = DispatchContext(base, tuple(sets), interface)
-    return environment().get_template("launcher/dispatch.cu.j2").render(m=made)
+    text = environment().get_template("launcher/dispatch.cu.j2").render(m=made)
+    return "\n".join(map(wrapped, text.split("\n")))
 
 
 def set_name(base: str, dtypes: Mapping[str, DType]) -> str:

@@ -17,8 +17,9 @@ Compiler = Literal["nvcc", "nvrtc"]
 
 _ON_PATH = ("c++", "g++", "clang++")
 _ROOTS = ("CUDA_HOME", "CUDA_PATH")
+_INSTALLED = Path("/usr/local/cuda")
 _HOST_HINT = "apt install g++, or set CXX to a C++ compiler"
-_CUDA_HINT = 'pip install "cuda-toolkit[nvrtc,cudart,crt]==13.*", or set CUDA_HOME to a CUDA toolkit'
+_CUDA_HINT = 'pip install "cuda-toolkit[nvrtc,cudart,crt,cccl]==13.*", or set CUDA_HOME to a CUDA toolkit'
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def find(wanted: Compiler | None = None) -> Toolkit:
 
 def find_nvcc() -> str | None:
     chosen = os.environ.get("CUDACXX") or "nvcc"
-    folders = [str(root / "bin") for root in _toolkits()]
+    folders = [str(root / "bin") for root in (*_chosen_toolkits(), _INSTALLED)]
     return shutil.which(chosen) or shutil.which("nvcc", path=os.pathsep.join(folders))
 
 
@@ -102,25 +103,27 @@ def _bad_choice(chosen: str, why: str) -> KgenError:
     return error("no-host-compiler", f"CXX={chosen!r}: {why}", "set CXX to a C++ compiler, such as g++, or unset it")
 
 
-def _toolkits() -> Iterator[Path]:
-    """Where CUDA toolkits are installed."""
+def _chosen_toolkits() -> Iterator[Path]:
     for name in _ROOTS:
         if os.environ.get(name):
             yield Path(os.environ[name])
-    yield Path("/usr/local/cuda")
+
+
+def _wheels() -> Iterator[Path]:
+    """Where pip puts CUDA, the newest first: of the same version as NVRTC."""
+    spec = find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or []) if spec is not None else []:
+        yield from sorted(Path(folder).glob("cu*"), reverse=True)
 
 
 def _headers_and_runtime() -> tuple[Path, Path]:
     """Of one installation, so that their versions agree."""
-    spec = find_spec("nvidia")
-    wheels = [Path(f) for f in (spec.submodule_search_locations or [])] if spec is not None else []
-    roots = [*_toolkits(), *(root for folder in wheels for root in sorted(folder.glob("cu*"), reverse=True))]
-    for root in roots:
+    for root in (*_chosen_toolkits(), *_wheels(), _INSTALLED):
         libraries = [root / place / "libcudart_static.a" for place in ("lib64", "lib", "targets/x86_64-linux/lib")]
         library = next((path for path in libraries if path.is_file()), None)
         include = root / "include"
-        has_headers = all((include / name).is_file() for name in ("cuda_runtime.h", "crt/host_defines.h"))
+        has_headers = all((include / name).is_file() for name in ("cuda_runtime.h", "crt/host_defines.h", "nv/target"))
         if library is not None and has_headers:
             return include, library
-    message = "CUDA's headers (cuda_runtime.h, crt/host_defines.h) and libcudart_static.a are not installed"
+    message = "CUDA's headers (cuda_runtime.h, crt/host_defines.h, nv/target) and libcudart_static.a are not installed"
     raise error("no-cuda-headers", message, _CUDA_HINT)

@@ -35,6 +35,19 @@ def test_a_wrong_command_line_exits_with_2(run: Run, argv: list[str]) -> None:
     assert "Error" in err
 
 
+def test_a_rule_for_make(run: Run, files: Any, tmp_path: Path) -> None:
+    """The file, and what it depends on; paths as make and ninja read them."""
+    (tmp_path / "an op.k").write_text(EXPR)
+    assert run("compile", "an op.k", "-o", "x#1.cu", "--emit", "cu,h", "--depfile", "x.d")[0] == 0
+    rule = (tmp_path / "x.d").read_text()
+    assert rule.startswith("x\\#1.cu: an\\ op.k ")
+    assert rule.endswith("kgen/version.py\n")
+    status, _, err = run("compile", "expr.k", "--depfile", "y.d")
+    assert status == 1
+    assert "--depfile is about files" in err
+    assert not (tmp_path / "y.d").exists()
+
+
 def test_compile_prints_or_writes(run: Run, files: Any, tmp_path: Path) -> None:
     """Without ``-o`` the text goes to standard output; with it, into the file, and a line says so."""
     status, printed, _ = run("compile", "expr.k")

@@ -43,7 +43,12 @@ def test_any_set_is_found_by_dtypes(tmp_path: Path) -> None:
         assert status % 256 == BAD_SHAPE
         assert file.message(status).startswith("out: ")
     short = np.zeros((30, 40), np.int16)
-    assert file.launch([of_numpy(short), of_numpy(short)], [3], start, 0) % 256 == BAD_DTYPE
+    status = file.launch([of_numpy(short), of_numpy(short)], [3], start, 0)
+    assert status % 256 == BAD_DTYPE
+    assert file.message(status).startswith("a: ")
+    for name in ("float32", "float64"):  # of one set but for the last array
+        a = np.zeros((30, 40), name)
+        assert file.message(file.launch([of_numpy(a), of_numpy(short)], [3], start, 0)).startswith("out: ")
 
 
 def test_names() -> None:

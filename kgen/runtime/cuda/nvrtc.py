@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from kgen.diagnostics import Diagnostic, KgenError, error
 
-_INSTALL = 'pip install "cuda-toolkit[nvrtc,cudart,crt]==13.*"'
+_INSTALL = 'pip install "cuda-toolkit[nvrtc,cudart,crt,cccl]==13.*"'
 _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 
 
