@@ -7,15 +7,19 @@ checker refuses.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
+from kgen import KgenError
+from kgen.argument_types import ArrayArg
+from kgen.check import check
 from kgen.dtypes import DTYPES, FLOAT32, INT32, DType
 from kgen.functions import FUNCTIONS
+from kgen.load import load
 from tests.fuzz.arrays import Array, edges
-from tests.fuzz.forms import MODES, OPERATORS, POWERS, UNARY, functions, spelled, typed
+from tests.fuzz.forms import MODES, OPERATORS, POWERS, UNARY, functions, spelled
 
 #: The unary forms that are not functions.
 SIGNS = [*(f"({op}{{0}})" for op in UNARY), *(f"({{0}} ** {n})" for n in POWERS)]
@@ -61,9 +65,21 @@ def _some(values: Array, most: int) -> Array:
 
 
 def _table(name: str, of: Sequence[DType], forms: Sequence[str]) -> Iterator[Table]:
-    kept = [f for f in dict.fromkeys(forms) if typed(f, tuple((t, "") for t in of)) is not None]
-    if kept:
-        yield Table(f"{name}-{'-'.join(t.short for t in of)}", tuple(of), tuple(kept))
+    """The table of the forms that take these dtypes, if there are any."""
+    table = Table(f"{name}-{'-'.join(t.short for t in of)}", tuple(of), tuple(dict.fromkeys(forms)))
+    types = {f"x{i}": ArrayArg(t, ()) for i, t in enumerate(of)}
+    while table.forms:
+        program = load(table.text)
+        try:
+            check(program, types, shape=())
+        except KgenError as problem:
+            starts = [d.at.start for d in problem.diagnostics if d.at is not None]
+            refused = {program.source.text.count("\n", 0, start) - len(of) for start in starts}  # a line for each form
+            assert refused
+            table = replace(table, forms=tuple(f for i, f in enumerate(table.forms) if i not in refused))
+        else:
+            yield table
+            return
 
 
 def calls_of(count: int) -> list[str]:
@@ -78,25 +94,26 @@ def cast_forms(to: DType) -> list[str]:
     return forms
 
 
-@cache
 def tables() -> tuple[Table, ...]:
     """All of them; typing every form takes seconds."""
+    return tuple(table for t in DTYPES for table in tables_of(t))
+
+
+@cache
+def tables_of(t: DType) -> tuple[Table, ...]:
+    """Those whose first argument has this dtype."""
     found: list[Table] = []
-    for t in DTYPES:
-        found += _table("unary", [t], [*SIGNS, *calls_of(1), *WITH_LITERAL])
-        found += _table("cast", [t], [form for to in DTYPES for form in cast_forms(to)])
-        binary = [*(f"({{0}} {op} {{1}})" for op in [*OPERATORS, "**"]), *calls_of(2)]
-        found += _table("binary", [t, t], binary)
-        found += _table("ternary", [t, t, t], ["({0} ? {1} : {2})", "({0} < {1} <= {2})", *calls_of(3)])
-        found += _table("quaternary", [t, t, t, t], calls_of(4))
-        if not t.is_float:
-            continue
+    found += _table("unary", [t], [*SIGNS, *calls_of(1), *WITH_LITERAL])
+    found += _table("cast", [t], [form for to in DTYPES for form in cast_forms(to)])
+    binary = [*(f"({{0}} {op} {{1}})" for op in [*OPERATORS, "**"]), *calls_of(2)]
+    found += _table("binary", [t, t], binary)
+    found += _table("ternary", [t, t, t], ["({0} ? {1} : {2})", "({0} < {1} <= {2})", *calls_of(3)])
+    found += _table("quaternary", [t, t, t, t], calls_of(4))
+    if t.is_float:
         found += _table("scaled", [t, INT32], ["ldexp({0}, {1})", "scalbn({0}, {1})", "scalbln({0}, {1})"])
-        found += _table("ordered", [INT32, t], [spelled("jn", 2), spelled("yn", 2)])
-    for t in DTYPES:
-        for other in DTYPES:
-            if t is not other and (t.is_int or other.is_int) and FLOAT32 not in (t, other):
-                found += _table(
-                    "mixed", [t, other], [f"({{0}} {op} {{1}})" for op in ("<", "==", "+", "//", ">>", "/")]
-                )
+    for other in DTYPES:
+        if t is INT32 and other.is_float:
+            found += _table("ordered", [t, other], [spelled("jn", 2), spelled("yn", 2)])
+        if t is not other and (t.is_int or other.is_int) and FLOAT32 not in (t, other):
+            found += _table("mixed", [t, other], [f"({{0}} {op} {{1}})" for op in ("<", "==", "+", "//", ">>", "/")])
     return tuple(found)
