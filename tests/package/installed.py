@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +46,18 @@ def main(program: Path) -> None:
         argv = ["run", str(program), "--input", "x=x.npy,y=x.npy", "-o", "out.npy", "--device", "cpu"]
         print(_output(kgen, *argv, folder=folder), end="")
         print(_output(kgen, "explain", str(program)).split("\n")[-1])
+        library = Path(folder) / "libmine.so"
+        argv = ["build", str(program), "-o", str(library), "--arch", "sm_90", "--compiler", "nvrtc"]
+        _output(kgen, *argv)
+        functions = ctypes.CDLL(str(library))
+        nothing = (None, None, None, ctypes.c_double(2.0), None, ctypes.c_size_t(), None)
+        assert functions.axpy_launch(*nothing) == 257, "a null array"
+        project = "cmake_minimum_required(VERSION 3.20)\nproject(p NONE)\nfind_package(kgen 0.1 REQUIRED)\n"
+        (Path(folder) / "CMakeLists.txt").write_text(project)
+        place = _output(kgen, "--cmake-dir").strip()
+        assert Path(place, "kgen-config.cmake").is_file()
+        if shutil.which("cmake"):
+            _output("cmake", "-S", folder, "-B", f"{folder}/made", f"-Dkgen_DIR={place}")
         print(_output(kgen, "--version"), end="")
 
 
