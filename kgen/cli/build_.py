@@ -20,7 +20,7 @@ from kgen.diagnostics import error
 from kgen.launcher.header import Sets, header_text, launcher_names
 from kgen.library import toolkit
 from kgen.library.link import archive, link_shared
-from kgen.library.objects import GENERATIONS, Source, Work, compile_objects
+from kgen.library.objects import Source, Work, compile_objects, generations
 from kgen.library.toolkit import Compiler
 from kgen.runtime import folders
 from kgen.runtime.cuda.architectures import capability, require_known
@@ -59,7 +59,7 @@ def command(
         raise error("bad-option", "--name is for one program", "rename the files, which name the functions")
     archs = _archs(arch)
     with terminal.working(f"building {path.name}", quiet=as_json) as say:
-        asked = Request(**request, arch=None if arch is None else archs[0])
+        asked = Request(**request, arch=archs[0] if archs else None)
         programs = [prepare(*options.read(file, None, name), asked, ("cu", "h")) for file in files]
         sets = [lowered_sets(one.program, one.base, one.flags, one.specs)[0] for one in programs]
         functions = _functions(files, [launcher_names(p.base, s) for p, s in zip(programs, sets, strict=True)])
@@ -72,6 +72,7 @@ def command(
         tools = toolkit.find(compiler)
         say(f"building {path.name} by {tools.compiler}")
         with folders.temporary() as folder:
+            archs = archs or generations(tools, folder)
             work = Work(tools, archs, programs[0].flags, jobs or os.cpu_count() or 1, folder)
             contents[path] = _built(path, programs, functions, work)
     write_all(contents)
@@ -98,13 +99,13 @@ def _library_name(path: Path) -> str:
 
 
 def _archs(text: str | None) -> tuple[str, ...]:
-    """The architectures to compile for, the oldest first."""
+    """The architectures to compile for, the oldest first; none where the compiler's are taken."""
     if text is None:
-        return GENERATIONS
+        return ()
     found = [part for part in text.split(",") if part]
     for arch in found or [text]:
         require_known(arch)
-    return tuple(sorted(dict.fromkeys(found), key=capability))
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (capability(one), one)))
 
 
 def _functions(files: Sequence[str], bases: Sequence[Sequence[str]]) -> list[str]:

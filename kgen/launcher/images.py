@@ -19,12 +19,16 @@ from kgen.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """``file``: the path of its bytes.  ``major`` and ``minor``: the compute capability that it is compiled for."""
+    """``file``: the path of its bytes.  ``major`` and ``minor``: the compute capability that it is compiled for.
+
+    A CUBIN runs on devices up to ``last_minor``.
+    """
 
     symbol: str
     file: str
     major: int
     minor: int
+    last_minor: int
     is_ptx: bool
 
 

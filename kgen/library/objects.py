@@ -16,12 +16,12 @@ from kgen.library.toolkit import Toolkit
 from kgen.options import Options
 from kgen.records import dataclass
 from kgen.runtime.cuda.architectures import capability
-from kgen.runtime.cuda.compiler import MIN_BLOCKS, SPILLS, compile_cubin, compile_ptx, flags
+from kgen.runtime.cuda.compiler import MIN_BLOCKS, SPILLS, compile_cubin, compile_ptx, flags, supported_archs
 
 T = TypeVar("T")
 
 #: One for each generation of devices: with them and PTX of the last one, a library runs on all that kgen supports.
-GENERATIONS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120")
+_GENERATIONS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120")
 
 _HOST_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-w")
 
@@ -61,7 +61,7 @@ def compile_objects(sources: Sequence[Source], work: Work) -> list[Path]:
     Raises :class:`~kgen.KgenError`: ``build-failed``, ``unknown-arch``, and what compiling with NVRTC raises.
     """
     if work.toolkit.nvcc is not None:
-        refuse_unknown(work.toolkit.nvcc, work.archs, work.folder)
+        _refuse_unknown(work.toolkit.nvcc, work.archs, work.folder)
         return work.each(partial(_by_nvcc, work=work), sources)
     kinds = image_kinds(work.archs)
     work.each(partial(_image, work=work), [(source, arch, is_ptx) for source in sources for arch, is_ptx in kinds])
@@ -77,9 +77,25 @@ def image_kinds(archs: Sequence[str]) -> list[tuple[str, bool]]:
     return [*([(newest, True)] if newest[-1].isdigit() else []), *((arch, False) for arch in archs)]
 
 
-def refuse_unknown(nvcc: str, archs: Sequence[str], folder: Path) -> None:
+def generations(toolkit: Toolkit, folder: Path) -> tuple[str, ...]:
+    """An architecture of each generation that the compiler of kernels knows."""
+    known = supported_archs() if toolkit.nvcc is None else _known_to(toolkit.nvcc, folder)
+    return tuple(arch for arch in _GENERATIONS if arch in known)
+
+
+def _devices(arch: str) -> tuple[int, int, int]:
+    """The compute capability that a CUBIN is for, and the last minor one that runs it."""
+    major, minor = capability(arch)
+    return major, minor, minor if arch.endswith("a") else 9
+
+
+def _known_to(nvcc: str, folder: Path) -> list[str]:
+    return run([nvcc, "--list-gpu-code"], folder).split()
+
+
+def _refuse_unknown(nvcc: str, archs: Sequence[str], folder: Path) -> None:
     """Raises :class:`~kgen.KgenError` (``unknown-arch``) for architectures that this nvcc does not compile for."""
-    known = run([nvcc, "--list-gpu-code"], folder).split()
+    known = _known_to(nvcc, folder)
     missing = [arch for arch in archs if arch not in known]
     if missing:
         raise error("unknown-arch", f"{nvcc} does not compile for `{missing[0]}`", f"one of {', '.join(known)}")
@@ -120,7 +136,7 @@ def _image_path(source: Source, arch: str, is_ptx: bool, folder: Path) -> Path:
 def _by_host(source: Source, work: Work) -> Path:
     text, made = (work.folder / f"{source.base}.{kind}" for kind in ("cpp", "o"))
     images = [
-        Image(f"kgen_image_{number}", str(_image_path(source, arch, is_ptx, work.folder)), *capability(arch), is_ptx)
+        Image(f"kgen_image_{number}", str(_image_path(source, arch, is_ptx, work.folder)), *_devices(arch), is_ptx)
         for number, (arch, is_ptx) in enumerate(image_kinds(work.archs))
     ]
     text.write_text(host_text(source.base, source.module.host, images), encoding="utf-8")

@@ -8,9 +8,11 @@ static int image_for_device()
     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
     for (int i = 0; i < IMAGES; ++i) {
-        const bool is_binary_compatible = images[i].major == major && images[i].minor <= minor;
-        const bool is_later = images[i].major < major || is_binary_compatible;
-        if (images[i].is_ptx ? is_later : is_binary_compatible) found = i;
+        const Image& image = images[i];
+        const bool is_from_minor = image.major == major && image.minor <= minor;
+        const bool is_covered = image.is_ptx ? image.major < major || is_from_minor
+                                             : is_from_minor && minor <= image.last_minor;
+        if (is_covered) found = i;
     }
     return found;
 }

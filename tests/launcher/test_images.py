@@ -35,7 +35,7 @@ def test_it_compiles(name: str, tmp_path: Path) -> None:
     one = specs.get("")
     module = aot_module(program, name, Options(), one) if one else aot_sets(program, name, Options(), specs)
     (tmp_path / "image").write_bytes(b"an image")
-    images = [Image(f"kgen_image_{n}", str(tmp_path / "image"), 8 + n, 0, n == 0) for n in range(2)]
+    images = [Image(f"kgen_image_{n}", str(tmp_path / "image"), 8 + n, 0, 9, n == 0) for n in range(2)]
     (tmp_path / "host.cpp").write_text(host_text(name, module.host, images), encoding="utf-8")
     warnings = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-function")
     command = [str(COMPILER), "-std=c++17", "-O2", "-fPIC", *warnings, "-isystem", str(HEADERS), "-c", "host.cpp"]
