@@ -238,6 +238,90 @@ swiglu_any_contiguous_64bit(const __half* gate_ptr,
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
+struct swiglu_any_tiled_4d_layout {
+    int width;  // elements along the fastest dimension
+    int height;  // elements along the second
+    unsigned int extent[3];  // of tiles, then of the other dimensions
+    unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride[3];
+    int gate_stride[3];
+    int up_stride[3];
+    int gate_step;  // along the fastest dimension
+    int up_step;  // along the fastest dimension
+};
+
+// Tiles of 32 x 32 elements, one a block.
+// Through shared memory where consecutive along the second dimension: gate and up.
+// Launch: a block of 256 threads for each tile, the fastest dimension first.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_tiled_4d(const __half* gate_ptr,
+                    const float* up_ptr,
+                    float* __restrict__ out_ptr,
+                    const float alpha_v,
+                    const swiglu_any_tiled_4d_layout layout)
+{
+    // Padded, so that both sides are spread over the banks.
+    __shared__ __half gate_tile[32][33];
+    __shared__ float up_tile[32][33];
+    const unsigned int t = blockIdx.x;
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+    const int c1 = (int)(q0 - q1 * layout.extent[1]);
+    const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
+    const int c2 = (int)(q1 - q2 * layout.extent[2]);
+    const int c3 = (int)q2;
+    const int p_first = 32 * c0;  // where this block's tile begins, along the fastest dimension
+    const int q_first = 32 * c1;  // and along the second
+    const int out_at = c2 * layout.out_stride[1] + c3 * layout.out_stride[2];
+    const int gate_at = c2 * layout.gate_stride[1] + c3 * layout.gate_stride[2];
+    const int up_at = c2 * layout.up_stride[1] + c3 * layout.up_stride[2];
+    const bool gate_is_turned = layout.gate_stride[0] == 1 && layout.gate_step != 1;
+    const bool up_is_turned = layout.up_stride[0] == 1 && layout.up_step != 1;
+    const int slot = threadIdx.x % 32;
+    const int row = threadIdx.x / 32;
+    wait_for_earlier_kernels();
+    // Neighbouring threads read along the second dimension.
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        const int u = row + 8 * j;
+        const int p = p_first + u;
+        const int q = q_first + slot;
+        if (p < layout.width && q < layout.height) {
+            if (gate_is_turned) {
+                gate_tile[u][slot] = gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
+            }
+            if (up_is_turned) {
+                up_tile[u][slot] = up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
+            }
+        }
+    }
+    __syncthreads();
+
+    // Neighbouring threads write along the fastest one.
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        const int v = row + 8 * j;
+        const int p = p_first + slot;
+        const int q = q_first + v;
+        if (p < layout.width && q < layout.height) {
+            const __half gate_one = gate_is_turned
+                ? gate_tile[slot][v]
+                : gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
+            const float up_one = up_is_turned
+                ? up_tile[slot][v]
+                : up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
+            swiglu_any_element(gate_one, up_one, alpha_v,
+                               out_ptr[out_at + q * layout.out_stride[0] + p]);
+        }
+    }
+    let_next_kernel_start();
+}
+
+// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
 struct swiglu_any_rows_4d_layout {
     int width;  // elements along the fastest dimension
     unsigned int extent[3];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
@@ -998,6 +1082,29 @@ static bool has_rows(const Space& space, int written, long long shortest)
     return space.shape[0] >= shortest;
 }
 
+static void move_to_second(long long* values, int from)
+{
+    const long long value = values[from];
+    for (int d = from; d > 1; --d) values[d] = values[d - 1];
+    values[1] = value;
+}
+
+// Whether an input is consecutive along another dimension than the fastest, which then becomes the second.
+static bool turn(Space* space, int accesses, int written, long long shortest)
+{
+    for (int k = written; k < accesses; ++k) {
+        long long* const strides = space->strides[k];
+        for (int d = 1; d < space->rank && magnitude(strides[0]) > 1; ++d) {
+            if (strides[d] == 1 && space->shape[d] >= shortest) {
+                move_to_second(space->shape, d);
+                for (int i = 0; i < accesses; ++i) move_to_second(space->strides[i], d);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // Whether indices, and offsets in bytes, fit 32 bits.
 static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
 {
@@ -1091,6 +1198,33 @@ static int launch_swiglu_any_contiguous_64bit(const Arguments& a, const Space& s
     const long long n = shape[0];
     return launch(swiglu_any_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, n);
+}
+
+static int launch_swiglu_any_tiled_4d(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = ((kgen_ceil_div(shape[0], 32) * kgen_ceil_div(shape[1], 32)) * shape[2]) * shape[3];
+    const swiglu_any_tiled_4d_layout layout = {
+        (int)shape[0],
+        (int)shape[1],
+        {(unsigned int)kgen_ceil_div(shape[0], 32), (unsigned int)kgen_ceil_div(shape[1], 32),
+            (unsigned int)shape[2]},
+        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 32)), (unsigned int)kgen_magic(kgen_ceil_div(shape[1],
+            32)), (unsigned int)kgen_magic(shape[2])},
+        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 32)), (unsigned int)kgen_shift(kgen_ceil_div(shape[1],
+            32)), (unsigned int)kgen_shift(shape[2])},
+        {(int)((shape[1] != 1) ? strides[0][1] : 0), (int)((shape[2] != 1) ? strides[0][2] : 0),
+            (int)((shape[3] != 1) ? strides[0][3] : 0)},
+        {(int)((shape[1] != 1) ? strides[1][1] : 0), (int)((shape[2] != 1) ? strides[1][2] : 0),
+            (int)((shape[3] != 1) ? strides[1][3] : 0)},
+        {(int)((shape[1] != 1) ? strides[2][1] : 0), (int)((shape[2] != 1) ? strides[2][2] : 0),
+            (int)((shape[3] != 1) ? strides[2][3] : 0)},
+        (int)strides[1][0],
+        (int)strides[2][0],
+    };
+    return launch(swiglu_any_tiled_4d, n, 1, 256, true, a.stream,
+                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout);
 }
 
 static int launch_swiglu_any_rows_4d(const Arguments& a, const Space& space)
@@ -1238,6 +1372,8 @@ static int choose_step1(const Array* arrays, Choice* choice)
         choice->launch = launch_swiglu_any_contiguous_unaligned;
     } else if (is_contiguous(space, 3) && is_aligned) {
         choice->launch = launch_swiglu_any_contiguous_64bit;
+    } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16) && turn(&choice->space, 3, 1, 16)) {
+        choice->launch = launch_swiglu_any_tiled_4d;
     } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16)) {
         choice->launch = launch_swiglu_any_rows_4d;
     } else if (space.rank <= 4 && has_rows(space, 1, 16)) {

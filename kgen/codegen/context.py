@@ -143,6 +143,18 @@ class TransposedContext:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedContext:
+    """An operand that a tile kernel transposes in shared memory where ``condition`` holds, which a call decides."""
+
+    pointer: str
+    type: str
+    value: str
+    tile: str
+    is_turned: str
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupContext:
     """A row or tile kernel.  ``OperandContext.pointer`` is the whole address (or element) here.
 
@@ -171,6 +183,7 @@ class GroupContext:
     reads: tuple[OperandContext, ...]
     writes: tuple[OperandContext, ...]
     transposed: tuple[TransposedContext, ...]
+    turned: tuple[TurnedContext, ...]
     offsets: tuple[OffsetContext, ...]
     conditions: tuple[str, ...]
     packed: tuple[str, ...]

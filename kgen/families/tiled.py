@@ -6,6 +6,7 @@ from functools import partial
 
 from kgen.codegen.elementwise.groups import write_tiled
 from kgen.codegen.family import Family
+from kgen.schedule.any_layout import cover_tiles
 from kgen.schedule.elementwise.launch import tiles_rule
 from kgen.schedule.elementwise.tiled import tiled
 from kgen.schedule.elementwise.walks import tiles_walk
@@ -20,6 +21,7 @@ TILED = Family[Facts, Schedule](
     launch=tiles_rule,
     write=write_tiled,
     suffix=ranked_suffix,
+    covers=cover_tiles,
     classes=partial(classes, costs=""),
     walk=tiles_walk,
 )

@@ -36,18 +36,23 @@ def _choice(name: str, step: Step, entries: list[Entry], interface: Interface) -
     is_alone = all(e.schedule.template != "strided" for e in entries)
     shortest = 1 if is_alone else PORTABLE.tuning.elementwise.shortest_row
     rows = f"has_rows(space, {written}, {shortest})"
-    options = tuple((_conditions(e, itemsizes, rows), f"launch_{e.name}") for e in entries)
+    turns = f"turn(&choice->space, {len(accesses)}, {written}, {PORTABLE.tuning.elementwise.shortest_side})"
+    options = tuple((_conditions(e, itemsizes, rows, turns), f"launch_{e.name}") for e in entries)
     aligned = tuple(_alignments(entries, accesses, itemsizes))
     return StepChoice(name, accesses, written, itemsizes, aligned, options)
 
 
-def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str) -> tuple[str, ...]:
-    """When a kernel applies, if none before it does.  ``rows``: when one that takes rows does."""
+def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str, turns: str) -> tuple[str, ...]:
+    """When a kernel applies, if none before it does.  ``rows`` and ``turns``: when kernels that take rows, and tiles,
+    do.
+    """
     schedule, count = entry.schedule, len(itemsizes)
     is_32bit = schedule.index_bits == 32
     small = ("is_small",) if is_32bit else ()
     if schedule.template == "strided":
         return f"space.rank <= {schedule.rank}", *small
+    if schedule.template == "tiled":
+        return f"space.rank <= {schedule.rank}", *small, rows, turns
     if schedule.template == "rows":
         return f"space.rank <= {schedule.rank}", *small, rows
     assert schedule.template == "contiguous"

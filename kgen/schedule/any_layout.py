@@ -9,7 +9,7 @@ from kgen.partition.step import Access, Step
 from kgen.schedule.elementwise.groups import is_shifted
 from kgen.schedule.elementwise.strided import elements_a_thread
 from kgen.schedule.facts import group_size
-from kgen.schedule.schedule import AccessSchedule, Schedule
+from kgen.schedule.schedule import AccessKind, AccessSchedule, Schedule
 from kgen.schedule.target import PORTABLE
 
 LayoutClass = Literal["any", "contiguous", "rows", "strided"]
@@ -35,6 +35,25 @@ def cover_rows(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]
         most = max(rank, 2)
         yield _rows(step, most, 32)
         yield _rows(step, most if layout == "any" else MAX_RANK, 64)
+
+
+def cover_tiles(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
+    """A kernel for inputs that are consecutive along another dimension than the outputs; none where tiles of all inputs
+    are too large for shared memory.
+    """
+    inputs = [t for t in step.accesses if not t.writes and not _is_single(step, t)]
+    tuning = PORTABLE.tuning.elementwise
+    side = 2 * tuning.tile_side
+    fits = side * (side + 1) * sum(_itemsize(step, t) for t in inputs) <= tuning.tile_bytes
+    if layout in ("any", "rows") and inputs and fits:
+        kinds = [_kind_in_tiles(step, t) for t in step.accesses]
+        patterns = [None if kind == "scalar" else i for i, kind in enumerate(kinds)]
+        accesses = tuple(AccessSchedule(k, 0, p) for k, p in zip(kinds, patterns, strict=True))
+        yield Schedule("tiled", tuning.block, 1, max(rank, 2), 32, accesses)
+
+
+def _kind_in_tiles(step: Step, access: Access) -> AccessKind:
+    return "scalar" if _is_single(step, access) else "vector" if access.writes else "turned"
 
 
 def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:

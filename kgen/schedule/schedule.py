@@ -21,14 +21,15 @@ from kgen.schedule.target import PORTABLE, Target
 #: gather      elements at a stride along a row, read one by one
 #: run         elements at a stride along a row that only the call knows: by groups where it is 1
 #: transposed  consecutive along another dimension: tiles are transposed, through shared memory or in registers
+#: turned      a run, or consecutive along the second dimension of a tile, then transposed in shared memory
 #: linear      consecutive elements, one per thread
 #: strided     one element per thread, at an offset computed from its coordinates
 #: row         one element per row of a kernel with reductions
 #: staged      contiguous rows: a block moves all of its rows through shared memory
 #: spaced      rows with gaps between them: a block reads each of its rows into shared memory
 AccessKind = Literal[
-    "vector", "shifted", "scalar", "column", "gather", "run", "transposed", "linear", "strided", "row", "staged",
-    "spaced",
+    "vector", "shifted", "scalar", "column", "gather", "run", "transposed", "turned", "linear", "strided", "row",
+    "staged", "spaced",
 ]  # fmt: skip
 
 

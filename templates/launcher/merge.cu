@@ -145,6 +145,29 @@ static bool has_rows(const Space& space, int written, long long shortest)
     return space.shape[0] >= shortest;
 }
 
+static void move_to_second(long long* values, int from)
+{
+    const long long value = values[from];
+    for (int d = from; d > 1; --d) values[d] = values[d - 1];
+    values[1] = value;
+}
+
+// Whether an input is consecutive along another dimension than the fastest, which then becomes the second.
+static bool turn(Space* space, int accesses, int written, long long shortest)
+{
+    for (int k = written; k < accesses; ++k) {
+        long long* const strides = space->strides[k];
+        for (int d = 1; d < space->rank && magnitude(strides[0]) > 1; ++d) {
+            if (strides[d] == 1 && space->shape[d] >= shortest) {
+                move_to_second(space->shape, d);
+                for (int i = 0; i < accesses; ++i) move_to_second(space->strides[i], d);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // Whether indices, and offsets in bytes, fit 32 bits.
 static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
 {

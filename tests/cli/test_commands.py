@@ -56,7 +56,7 @@ def test_compile_prints_or_writes(run: Run, files: Any, tmp_path: Path) -> None:
     assert status == 0
     status, out, err = run("compile", "expr.k", "-o", "expr.cu")
     assert (status, out) == (0, "")
-    assert err == "wrote expr.cu: 8 kernels\n"
+    assert err == "wrote expr.cu: 9 kernels\n"
     assert (tmp_path / "expr.cu").read_text() == printed
     assert run("compile", "-", "--name", "expr", stdin=EXPR)[1].split("\n")[3:] == printed.split("\n")[3:]
 

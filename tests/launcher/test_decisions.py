@@ -14,7 +14,7 @@ from kgen.aot import aot_lower
 from kgen.compile_spec import CompileSpec
 from kgen.dtypes import FLOAT32
 from kgen.families import launch_of
-from kgen.layout.iterator import OperandLayout, iteration_space
+from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.layout.kinds import index_bits
 from kgen.lowering import Lowered
 from kgen.operands import Sizes
@@ -35,20 +35,34 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Host]:
     return {n: host(text, CompileSpec("f32", rank=3), folder, f"inputs{n}") for n, text in TEXTS.items()}
 
 
+def turned(space: IterationSpace) -> int:
+    """The extent of the first other dimension than the fastest along which an input is consecutive, of 16 at least."""
+    inputs = [s for s in space.strides[1:] if abs(s[0]) > 1]
+    return next((n for s in inputs for n, step in zip(space.shape[1:], s[1:], strict=True) if step == 1 and n >= 16), 0)
+
+
 def expected(case: Any, address: int) -> tuple[str, int]:
     """The kernel, without its program's name, and its blocks, for arrays at addresses like this one."""
     layouts = [(tuple(case["out_shape"]), tuple(case["out_strides"]))]
     layouts += [(tuple(x["shape"]), tuple(x["strides"])) for x in case["inputs"]]
     space = iteration_space(tuple(case["out_shape"]), [OperandLayout(*layout) for layout in layouts])
-    n, rank = space.numel, len(space.shape)
-    is_run = rank == 1 and (n == 1 or all(s == (1,) for s in space.strides))
+    n = space.numel
+    is_run = len(space.shape) == 1 and (n == 1 or all(s == (1,) for s in space.strides))
     if is_run and address % 16 == 0:
         return "contiguous", -(-n // 1024)
     if is_run:
         return "contiguous_unaligned", -(-(n + 3) // 1024)
-    is_small = index_bits(space, [4] * len(layouts)) == 32
+    return expected_walk(space, is_small=index_bits(space, [4] * len(layouts)) == 32)
+
+
+def expected_walk(space: IterationSpace, *, is_small: bool) -> tuple[str, int]:
+    """The same where operands are no runs of memory."""
+    n, rank = space.numel, len(space.shape)
     width, *rest = space.shape
     if rank <= 3 and width >= 16 and space.strides[0][0] == 1:
+        height = turned(space)
+        if height and is_small:
+            return "tiled_3d", -(-width // 32) * -(-height // 32) * (prod(rest) // height)
         return f"rows_3d{'' if is_small else '_64bit'}", -(-(-(-(width + 3) // 4) * prod(rest)) // 256)
     return f"strided_{max(rank, 2)}d" if rank <= 3 and is_small else "strided_8d_64bit", -(-n // 512)
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kgen.codegen import names
-from kgen.codegen.context import GroupContext, LayoutContext, OffsetContext, OperandContext, TransposedContext
+from kgen.codegen.context import (
+    GroupContext,
+    LayoutContext,
+    OffsetContext,
+    OperandContext,
+    TransposedContext,
+    TurnedContext,
+)
 from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
@@ -19,6 +26,7 @@ from kgen.codegen.layouts import (
     sum_lines,
 )
 from kgen.codegen.spelling import storage_type
+from kgen.schedule.elementwise.launch import tile_side
 from kgen.schedule.schedule import Schedule
 
 
@@ -29,7 +37,8 @@ def write_rows(unit: Unit[Schedule]) -> Written:
 
 def write_tiled(unit: Unit[Schedule]) -> Written:
     """A kernel that transposes tiles in shared memory."""
-    return TilesWriter(unit).write()
+    is_any = any(t.kind == "turned" for t in unit.schedule.accesses)
+    return (AnyTilesWriter if is_any else TilesWriter)(unit).write()
 
 
 class GroupWriter(ElementWriter):
@@ -68,6 +77,7 @@ class GroupWriter(ElementWriter):
             reads=tuple(t for t in reads if t.value not in early),
             writes=self.vectors(written=True),
             transposed=self.transposed(),
+            turned=self.turned(),
             offsets=self.offsets(),
             conditions=element.conditions,
             packed=self.call_element([self.argument(a, at, packed=True) for a in element.arguments], is_group=True),
@@ -78,7 +88,7 @@ class GroupWriter(ElementWriter):
     @property
     def side(self) -> int:
         """Elements along each side of a tile."""
-        return self.schedule.target.tuning.elementwise.tile_side * self.schedule.group
+        return tile_side(self.schedule)
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -89,7 +99,7 @@ class GroupWriter(ElementWriter):
         match planned.kind:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
-            case "gather" | "run":
+            case "gather" | "run" | "turned":
                 terms.append(f"{p} * {self.step_of(number)}")
             case "transposed":
                 terms.append("q")
@@ -176,6 +186,10 @@ class GroupWriter(ElementWriter):
 
     def transposed(self) -> tuple[TransposedContext, ...]:
         """Operands that are transposed in shared memory."""
+        return ()
+
+    def turned(self) -> tuple[TurnedContext, ...]:
+        """Operands that are transposed in shared memory where a call's strides ask for it."""
         return ()
 
     def movers(self) -> tuple[str, ...]:
@@ -302,5 +316,38 @@ class TilesWriter(GroupWriter):
         return [
             f"Tiles of {self.side} x {self.side} elements, one a block; {transposed} transposed through "
             f"shared memory.{note}",
+            f"Launch: a block of {self.schedule.block} threads for each tile, the fastest dimension first.",
+        ]
+
+
+class AnyTilesWriter(TilesWriter):
+    """Writes kernels for tiles whose inputs run along either dimension, as the strides of a call say."""
+
+    template = "tiled_any.cu.j2"
+
+    def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
+        is_turned = argument.kind == "read" and self.schedule.accesses[int(argument.key)].kind == "turned"
+        return self.value(int(argument.key)) if is_turned else super().argument(argument, p, packed=packed)
+
+    def value(self, number: int) -> str:
+        return f"{self.labels[number]}_one"
+
+    def turned(self) -> tuple[TurnedContext, ...]:
+        found: list[TurnedContext] = []
+        for number, planned in enumerate(self.schedule.accesses):
+            if planned.kind == "turned" and planned.pattern is not None:
+                name, step = self.labels[number], self.step_of(number)
+                condition = f"layout.{self.pattern(planned.pattern)}_stride[0] == 1 && {step} != 1"
+                place = f"{self.pointer(number)}[{self.position(number, 'p')}]"
+                type_ = storage_type(self.operand(number).dtype)
+                names_ = self.value(number), f"{name}_tile", f"{name}_is_turned"
+                found.append(TurnedContext(place, type_, *names_, condition))
+        return tuple(found)
+
+    def covered(self, note: str) -> list[str]:
+        turned = names.listed(self.by_kind("turned"))
+        return [
+            f"Tiles of {self.side} x {self.side} elements, one a block.{note}",
+            f"Through shared memory where consecutive along the second dimension: {turned}.",
             f"Launch: a block of {self.schedule.block} threads for each tile, the fastest dimension first.",
         ]
