@@ -108,8 +108,12 @@ def test_vector_accesses(case: Case) -> None:
 
 
 @pytest.mark.skipif(NVCC is None, reason="no nvcc on this machine")
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.whole) for part in (1, 2))])
-def test_nvcc(part: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arch", "part"),
+    [(90, 0), *(pytest.param(90, part, marks=pytest.mark.whole) for part in (1, 2))]
+    + [pytest.param(arch, part, marks=pytest.mark.whole) for arch in (75, 120) for part in (0, 1, 2)],
+)
+def test_nvcc(arch: int, part: int, tmp_path: Path) -> None:
     """nvcc takes the same texts with their launchers: one as it is, others together, as any number may be.
 
     Warnings of nvcc and of the host's compiler are errors.
@@ -117,11 +121,13 @@ def test_nvcc(part: int, tmp_path: Path) -> None:
     Most of its time goes into its own headers; that no text lacks one, NVRTC has seen.
     """
     assert NVCC is not None
+    cases = [case for case in CASES if case.oldest <= arch]
     together = tmp_path / "together.cu"
-    together.write_text("".join(f'#include "{case.path}"\n' for case in CASES[1 + part :: 3]))
-    command = [NVCC, "-c", "-arch=compute_90", "-code=compute_90", "-std=c++17", "-Werror", "all-warnings"]
+    together.write_text("".join(f'#include "{case.path}"\n' for case in cases[1 + part :: 3]))
+    target = f"-arch=compute_{arch}", f"-code=compute_{arch}"
+    command = [NVCC, "-c", *target, "-std=c++17", "-Werror", "all-warnings"]
     command += ["-Xcompiler", "-Wall,-Wextra,-Werror", "-odir", str(tmp_path)]
-    paths = [CASES[0].path, together] if part == 0 else [together]
+    paths = [cases[0].path, together] if part == 0 else [together]
     running = [subprocess.Popen([*command, str(path)], stderr=subprocess.PIPE, text=True) for path in paths]
     for process in running:
         _, errors = process.communicate()
