@@ -29,6 +29,7 @@ LAYOUTS = {
     "contiguous": (A, random(30, 40)),
     "unaligned": (random(1003)[1:], random(1005)[3:]),
     "transposed": (A, random(40, 30).T),
+    "turned": (random(3, 40, 20).transpose(2, 0, 1), random(20, 3, 40)),
     "rows": (A, ROW),
     "columns": (A, random(30, 1)),
     "sliced": (random(30, 100)[:, 10:50], A),
