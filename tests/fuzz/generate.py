@@ -1,6 +1,6 @@
 """Random well-typed programs with their arguments.
 
-``generate(seed)`` makes one call, from arrays of any shape or of one that is given.
+``generate(seed)`` makes one call, from arrays of any shape, some of them indexed, or of one that is given.
 Whether operands suit an operator is asked of the checker once for each combination of types, so nearly every program
 that is made is accepted.
 """
@@ -15,6 +15,7 @@ from kgen.dtypes import BOOL, DEFAULT_OF_KIND, DTYPES, INT64, DType, Kind
 
 from .arrays import Recipe, random_recipe
 from .forms import CHOICE, LITERALS, OPERATORS, POWERS, UNARY, WEAK, casts, functions, spelled, typed
+from .indices import part, source
 from .program import Call, Node, Statement, broadcast, key
 
 
@@ -25,6 +26,7 @@ class Generator:
         self.rng = rng
         self.exact = exact
         self.shape = self._shape() if shape is None else shape
+        self.indexed = shape is None
         self.no_arrays = bool(self.shape) and rng.random() < 0.04
         self.inputs: dict[str, Recipe | Any] = {}
         self.declared: dict[str, DType] = {}
@@ -69,6 +71,8 @@ class Generator:
             self._place()
         if len(self.shape) >= 2 and rng.random() < 0.15:
             self._expanded("v")
+        if self.shape and self.indexed and rng.random() < 0.25:
+            self._taken()
         arrays = [n for n, v in self.inputs.items() if isinstance(v, Recipe) and v.shape]
         if arrays and rng.random() < 0.1:
             name = rng.choice(arrays)
@@ -118,16 +122,37 @@ class Generator:
         """An array that lacks some axes of the shape, with ``expand`` putting them back."""
         rank = len(self.shape)
         axes = sorted(self.rng.sample(range(rank), self.rng.randrange(1, rank)))
-        dtype = self.rng.choice(DTYPES)
-        shape = tuple(n for i, n in enumerate(self.shape) if i not in axes)
-        self.inputs[name] = random_recipe(self.rng, dtype, shape)
-        inside = Node(name, type=dtype, shape=shape)
+        inside = self._array(name, tuple(n for i, n in enumerate(self.shape) if i not in axes))
         if self.rng.random() < 0.5:
             inside = self._apply("({0} * {0})", [inside]) or inside
         spelled_axes = [axis if self.rng.random() < 0.5 else axis - rank for axis in axes]
         word = str(spelled_axes[0]) if len(axes) == 1 else f"({', '.join(map(str, spelled_axes))})"
         whole = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
         self.pool.append(Node(f"expand({{0}}, axis={word})", (inside,), inside.type, whole))
+
+    def _taken(self) -> None:
+        """An index of larger arrays, or of an expression of them."""
+        rng = self.rng
+        shape, items = source(rng, self.shape, "g0" if rng.random() < 0.5 else None)
+        inside = self._array("g0", shape)
+        if shape and rng.random() < 0.6:
+            small = tuple(1 if rng.random() < 0.3 else n for n in shape[rng.randrange(len(shape)) :])
+            place = Node(f"index({rng.randrange(-len(shape), len(shape))})", type=INT64)
+            other = place if rng.random() < 0.3 else self._array("g1", small)
+            inside = self._apply(rng.choice(("({0} + {1})", "({1} * {0})", CHOICE)), [inside, other, inside]) or inside
+        self.pool.append(Node(f"{{0}}{items}", (inside,), inside.type, self.shape, exact=inside.exact))
+
+    def _array(self, name: str, shape: tuple[int, ...]) -> Node:
+        dtype = self.rng.choice(DTYPES)
+        self.inputs[name] = random_recipe(self.rng, dtype, shape)
+        return Node(name, type=dtype, shape=shape)
+
+    def _part(self, node: Node, *, like: bool) -> Node:
+        """An index of a node, or the node where it has no axes to index."""
+        if not isinstance(node.type, DType) or not node.shape or node.needs > len(node.shape):
+            return node
+        shape, items = part(self.rng, node.shape, like=like)
+        return Node(f"{{0}}{items}", (node,), node.type, shape, exact=node.exact)
 
     # --- growing ----------------------------------------------------------------------------------
 
@@ -163,9 +188,8 @@ class Generator:
     def _operand(self, allow_literal: bool) -> Node:
         if allow_literal and self.rng.random() < 0.2:
             return self._literal()
-        if self.rng.random() < 0.5:
-            return self.rng.choice(self.pool[-3:])
-        return self.rng.choice(self.pool)
+        node = self.rng.choice(self.pool[-3:] if self.rng.random() < 0.5 else self.pool)
+        return self._part(node, like=True) if self.indexed and self.rng.random() < 0.04 else node
 
     def _apply(self, form: str, args: list[Node]) -> Node | None:
         """The node, or None where the types or sizes do not suit."""
@@ -257,6 +281,8 @@ class Generator:
             node = self._bound(rng.choice(candidates) if i or rng.random() < 0.3 else self.pool[-1])
             if node is None:
                 continue
+            if self.indexed and rng.random() < 0.1:
+                node = self._part(node, like=False)
             declared = self._declared(node)
             name = ("out", "second", "third")[i]
             statements.append(Statement(name, node, declared=declared))
@@ -335,7 +361,8 @@ class Generator:
         rng = self.rng
         if rng.random() > 0.15:
             return ()
-        arrays = {n: v for n, v in self.inputs.items() if isinstance(v, Recipe) and v.writable and n != "v"}
+        apart = ("v", "g0", "g1")  # expanded and indexed
+        arrays = {n: v for n, v in self.inputs.items() if isinstance(v, Recipe) and v.writable and n not in apart}
         rng.shuffle(self.pool)
         for name, recipe in arrays.items():
             for node in self.pool:

@@ -276,7 +276,11 @@ def _plainer(recipe: Recipe) -> Iterator[Recipe]:
 def _one_element(call: Call) -> Iterator[Call]:
     """Arrays of one element, one for each that was there."""
     arrays = {n: r for n, r in call.inputs.items() if isinstance(r, Recipe)}
-    if call.outs is not None or all(r.values is not None or not np.prod(r.shape) for r in arrays.values()):
+    if (
+        call.outs is not None
+        or "[" in call.text
+        or all(r.values is not None or not np.prod(r.shape) for r in arrays.values())
+    ):
         return
     built = call.arguments().inputs
     shape = np.broadcast_shapes(*(r.shape for r in arrays.values()))

@@ -100,7 +100,7 @@ def _expected(
     def run(kernel: Graph, nudge: Nudge | None = None) -> list[Array]:
         with nudged(nudge, cache):
             return evaluator.evaluate(
-                kernel, [None if o.role == "output" else arrays[o.name] for o in kernel.operands],
+                kernel, [None if o.role == "output" else arrays.get(o.name) for o in kernel.operands],
                 [scalars[s.name] for s in kernel.scalars], shape,
             )  # fmt: skip
 

@@ -17,6 +17,7 @@ import numpy as np
 from kgen.dtypes import BY_NAME, DType
 from kgen.ir.rounding import numpy_dtype
 
+from . import indices
 from .arrays import Array, Recipe, build, fill, random_recipe
 
 FLOATS = ("float32", "float32", "float64", "float16", "bfloat16")
@@ -150,13 +151,16 @@ class Generator:
             if EXPANDS and len(part) < rank and rng.random() < 0.5:
                 at = rng.randrange(len(part) + 1)
                 shape_of = (*pool[1].shape[:at], 1, *pool[1].shape[at:])
-                pool[1] = replace(pool[1], text=f"expand(y, axis={at})", shape=shape_of)
+                pool[1] = replace(pool[1], text=f"expand({pool[1].text}, axis={at})", shape=shape_of)
         for step in range(rng.choice((1, 1, 2, 3))):
             value = self._reduced(rng.choice(pool[:2] + pool[-1:]))
             if value is None:
                 continue
             if rng.random() < 0.6:
                 value = self._combined(value, rng.choice(pool))
+            if self.given is None and rng.random() < 0.15:
+                taken, items = indices.part(rng, value.shape, like=rng.random() < 0.5)
+                value = replace(value, text=f"{value.text}{items}", shape=taken)
             if rng.random() < 0.5:
                 self.lines.append(f"let t{step} = {value.text}")
                 value = replace(value, text=f"t{step}")
@@ -188,7 +192,12 @@ class Generator:
         if not UPDATES or self.rng.random() < 0.6 or not (recipe.writable and recipe.dtype.is_float):
             return ()
         sides = zip(reversed(x.shape), reversed(value.shape), strict=False)
-        if value.is_complex or len(value.shape) > len(x.shape) or any(n not in (1, m) for m, n in sides):
+        if (
+            "[" in x.text
+            or value.is_complex
+            or len(value.shape) > len(x.shape)
+            or any(n not in (1, m) for m, n in sides)
+        ):
             return ()
         lines.append(f"x = cast<typeof(x)>({self._combined(value, x).text})")
         return ("x",)
@@ -198,8 +207,9 @@ class Generator:
         # No dtype holds what one fp8 does and what the other or integers do.
         others = FLOATS if self.kinds[0] in NARROW else OTHERS
         dtype = BY_NAME[rng.choice(self.kinds) if rng.random() < 0.7 else rng.choice(others)]
-        self.recipes[name] = random_recipe(rng, dtype, shape, writable=rng.random() < 0.7)
-        return Value(name, shape, dtype.is_float or dtype.is_complex, True, dtype.is_bool, dtype.is_complex)
+        of, items = indices.source(rng, shape, name) if self.given is None and rng.random() < 0.2 else (shape, "")
+        self.recipes[name] = random_recipe(rng, dtype, of, writable=rng.random() < 0.7)
+        return Value(f"{name}{items}", shape, dtype.is_float or dtype.is_complex, True, dtype.is_bool, dtype.is_complex)
 
     def _reduced(self, value: Value) -> Value | None:
         rng = self.rng
@@ -304,5 +314,5 @@ class Generator:
 
 
 def generate(seed: int, shape: tuple[int, ...] | None = None) -> Program:
-    """The program of a seed, over arrays of any shape or of one that is given."""
+    """The program of a seed: over arrays of any shape, some of them indexed, or of the shape that is given."""
     return Generator(Random(seed), shape).program()
