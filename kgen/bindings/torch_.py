@@ -37,6 +37,11 @@ class Context:
         return [a for a in self.binding.interface.arrays if a.of.role != "output"]
 
     @property
+    def updated(self) -> list[int]:
+        """The inputs that are updated in place: torch counts the versions of tensors that autograd might need."""
+        return [i for i, a in enumerate(self.inputs) if a.is_written]
+
+    @property
     def tensors(self) -> list[str]:
         return [_tensor(a) for a in self.inputs]
 

@@ -63,7 +63,10 @@ def test_results_without_values(operators: Any) -> None:
     assert (out.shape, out.dtype, out.stride()) == ((5, 4), torch.float32, (1, 5))
     out = operators.axpy(empty(2, dtype=torch.float16), empty(2, dtype=torch.float16), a=3.0)
     assert out.dtype == torch.float16
-    out = operators.step(empty(3, 4), empty(4, dtype=torch.bfloat16), lr=0.5)
+    p = empty(3, 4)
+    version = p._version
+    out = operators.step(p, empty(4, dtype=torch.bfloat16), lr=0.5)
+    assert p._version > version
     assert (out.shape, out.dtype) == ((3, 4), torch.bool)
     top, total = operators.scores(empty(7, 1000, dtype=torch.float16))
     assert (top.shape, top.dtype, total.shape) == ((7,), torch.float16, (7,))
