@@ -1,20 +1,25 @@
 static std::atomic<cudaLibrary_t> libraries[IMAGES];
 
-// The number of the image for the current device, or -1.
-static int image_for_device()
+// The number of the image for the current device.
+static cudaError_t image_for_device(int* found)
 {
-    int device = 0, major = 0, minor = 0, found = -1;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    int device = 0, major = 0, minor = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess) status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (status == cudaSuccess) status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    if (status != cudaSuccess) return status;
+    status = cudaErrorNoKernelImageForDevice;
     for (int i = 0; i < IMAGES; ++i) {
         const Image& image = images[i];
         const bool is_from_minor = image.major == major && image.minor <= minor;
         const bool is_covered = image.is_ptx ? image.major < major || is_from_minor
                                              : is_from_minor && minor <= image.last_minor;
-        if (is_covered) found = i;
+        if (is_covered) {
+            *found = i;
+            status = cudaSuccess;
+        }
     }
-    return found;
+    return status;
 }
 
 // Loads an image at its first use.  Of several threads, one keeps what it loaded.
@@ -45,12 +50,13 @@ struct Kernel {
 
 static cudaError_t find(const char* name, std::atomic<cudaKernel_t>* handles, cudaKernel_t* found)
 {
-    const int image = image_for_device();
-    if (image < 0) return cudaErrorNoKernelImageForDevice;
+    int image = 0;
+    cudaError_t status = image_for_device(&image);
+    if (status != cudaSuccess) return status;
     *found = handles[image].load();
     if (*found != nullptr) return cudaSuccess;
     cudaLibrary_t library = nullptr;
-    cudaError_t status = load(image, &library);
+    status = load(image, &library);
     if (status == cudaSuccess) status = cudaLibraryGetKernel(found, library, name);
     if (status == cudaSuccess) handles[image].store(*found);
     return status;

@@ -27,12 +27,20 @@ static const Image images[] = {{ {images} }};
 constexpr int IMAGES = {count};
 enum {{ cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor }};
 static int capability[2];
-static void cudaGetDevice(int* device) {{ *device = 0; }}
-static void cudaDeviceGetAttribute(int* value, int which, int) {{ *value = capability[which]; }}
+enum cudaError_t {{ cudaSuccess, cudaErrorNoKernelImageForDevice }};
+static cudaError_t cudaGetDevice(int*) {{ return cudaSuccess; }}
+static cudaError_t cudaDeviceGetAttribute(int* value, int which, int)
+{{
+    *value = capability[which];
+    return cudaSuccess;
+}}
 {function}
 int main()
 {{
-    while (std::scanf("%d %d", &capability[0], &capability[1]) == 2) std::printf("%d ", image_for_device());
+    for (int found = -1; std::scanf("%d %d", &capability[0], &capability[1]) == 2; found = -1) {{
+        const bool is_found = image_for_device(&found) == cudaSuccess;
+        std::printf("%d ", is_found ? found : -1);
+    }}
 }}
 """
 
@@ -45,7 +53,7 @@ def test_a_device_takes_the_newest_image_that_it_runs(
     """The C function of the launcher decides."""
     kinds = image_kinds(archs)
     found = re.search(
-        r"^static int image_for_device\(\)\n\{.*?^\}\n", text("templates", "launcher/images.cu"), re.M | re.S
+        r"^static cudaError_t image_for_device\(.*?^\}\n", text("templates", "launcher/images.cu"), re.M | re.S
     )
     assert found
     images = ", ".join(f"{{{', '.join(map(str, _devices(arch)))}, {str(is_ptx).lower()}}}" for arch, is_ptx in kinds)
