@@ -109,3 +109,10 @@ def test_a_file_for_any_layout_needs_the_rank() -> None:
     """Which axis an index is for depends on the rank."""
     with pytest.raises(kgen.KgenError, match="a program that indexes needs to know its rank"):
         kgen.jit("out = x[:, 1:]").source()
+
+
+def test_no_columns() -> None:
+    """Sums of no columns have a schedule, too."""
+    k = kgen.jit("input x, y; out = sum(x * y, axis=-1)[:0, None]")
+    facts = k.explain(kgen.spec((2, 200, 3), "i64", (600, 1, 200)), kgen.spec((3,), "i64"))
+    assert [step.kernel for step in facts.steps] == ["columns"]

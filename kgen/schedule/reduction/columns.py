@@ -220,7 +220,7 @@ class _Columns:
     def lanes_within(self, most: int) -> int:
         """Threads across columns, ``most`` or somewhat fewer, so that few of them are idle."""
         if self.groups <= most:
-            return self.groups
+            return max(1, self.groups)  # there may be no columns at all
         idle = {n: -self.groups % n / self.groups for n in range(most, most // 2, -1)}
         return next((n for n, rate in idle.items() if rate < self.tuning.most_idle), min(idle, key=lambda n: idle[n]))
 
