@@ -39,18 +39,20 @@ class Own:
         }
         return empty <= {dim for operand in ctx.operands for dim in operand.shape}
 
-    def name_extents(self, ctx: Context, shape: Shape) -> None:
-        """Adds views that have those dimensions of the result that no operand has.
+    def name_extents(self, ctx: Context, shape: Shape) -> bool:
+        """Adds views that have those dimensions of the result that no operand has; False where no array can.
 
         They are not read.  The ops of a value may be scalars where its shape is an array's: ``x ** 0`` is 1.
         """
         for dim, item in zip(shape, self.items, strict=True):
             if dim != 1 and isinstance(item, Cut) and _place(ctx, _dim(ctx, dim, item)) is None:
                 base = _place(ctx, dim)
-                assert base is not None, "an array has each dimension"
+                if base is None:
+                    return False
                 number, place = base
                 rank = len(ctx.operands[number].shape)
                 _view(ctx, number, View(number, tuple(item if a == place else WHOLE for a in range(rank))))
+        return True
 
     def of(self, value: Shape, operand: Shape) -> Own:
         """The index of an operand that broadcasts to a value: what is broadcast is neither cut nor picked."""
@@ -83,12 +85,12 @@ def _dim(ctx: Context, dim: Dim, item: Item) -> Dim:
 
 
 def _place(ctx: Context, dim: Dim) -> tuple[int, int] | None:
-    """An operand and an axis of it that has this dimension; (0, 0) for 1, which needs none."""
+    """An array and an axis of it that has this dimension; (0, 0) for 1, which needs none."""
     if dim == 1:
         return 0, 0
     dim = ctx.dims.find(dim)
     for number, operand in enumerate(ctx.operands):
-        for axis, other in enumerate(operand.shape):
+        for axis, other in enumerate(operand.shape if operand.role != "output" else ()):
             if other != 1 and ctx.dims.find(other) == dim:
                 return number, axis
     return None

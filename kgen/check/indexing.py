@@ -47,7 +47,10 @@ def _typed(ctx: Context, node: Index, own: Own, value: Typed) -> Typed | None:
         message = "this takes no elements of an axis of size 1 that no array has"
         ctx.error("not-yet", message, node.items_span, hint="take its one element, `0` or `:`")
         return None
-    own.name_extents(ctx, value.shape)
+    if not own.name_extents(ctx, value.shape):
+        message = "this takes a part of an axis whose extent comes from `shape=`, not from an array"
+        ctx.error("not-yet", message, node.items_span, hint="index an array, or compute with `index()`")
+        return None
     return Typed(value.dtype, found[0] or 0, shape, node.span, found[1] if len(found) > 1 else None)
 
 

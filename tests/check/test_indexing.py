@@ -126,3 +126,10 @@ def test_equal_views_are_one_operand() -> None:
     views = [o for o in kernel.operands if o.view is not None]
     assert len([op for op in kernel.ops if op.name == "load"]) == 2  # x[1:][:, :4] is a view of a view
     assert len(views) == 3
+
+
+def test_extents_of_the_call() -> None:
+    """An axis whose extent only ``shape=`` gives is not cut."""
+    with pytest.raises(KgenError, match="comes from `shape=`") as caught:
+        check(pipeline.load("a = 2.0; out = a[1:]"), {}, shape=(5,))
+    assert caught.value.code == "not-yet"

@@ -71,12 +71,11 @@ class Generator:
             self._place()
         if len(self.shape) >= 2 and rng.random() < 0.15:
             self._expanded("v")
-        if self.shape and self.indexed and rng.random() < 0.25:
-            self._taken()
         arrays = [n for n, v in self.inputs.items() if isinstance(v, Recipe) and v.shape]
         if arrays and rng.random() < 0.1:
             name = rng.choice(arrays)
             self.pool.append(Node(f"size({name}, {rng.randrange(-1, len(self.inputs[name].shape))})", type=INT64))
+        self._taken()
 
     def _input(self, name: str, dtype: DType, first: bool) -> None:
         rng = self.rng
@@ -131,8 +130,10 @@ class Generator:
         self.pool.append(Node(f"expand({{0}}, axis={word})", (inside,), inside.type, whole))
 
     def _taken(self) -> None:
-        """An index of larger arrays, or of an expression of them."""
+        """For some programs an index of larger arrays, or of an expression of them."""
         rng = self.rng
+        if not (self.shape and self.indexed) or rng.random() > 0.25:
+            return
         shape, items = source(rng, self.shape, "g0" if rng.random() < 0.5 else None)
         inside = self._array("g0", shape)
         if shape and rng.random() < 0.6:
@@ -149,7 +150,8 @@ class Generator:
 
     def _part(self, node: Node, *, like: bool) -> Node:
         """An index of a node, or the node where it has no axes to index."""
-        if not isinstance(node.type, DType) or not node.shape or node.needs > len(node.shape):
+        unsuited = not isinstance(node.type, DType) or node.needs > len(node.shape)
+        if unsuited or not node.shape or self.no_arrays:
             return node
         shape, items = part(self.rng, node.shape, like=like)
         return Node(f"{{0}}{items}", (node,), node.type, shape, exact=node.exact)
