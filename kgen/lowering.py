@@ -10,7 +10,7 @@ from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, KgenError, error
 from kgen.header import chosen_lines
-from kgen.ir.graph import Graph
+from kgen.ir.graph import Graph, IndexMap
 from kgen.operands import Operands, Sizes
 from kgen.partition.step import Step
 from kgen.program import Program
@@ -157,9 +157,11 @@ def refuse_indices(program: Program) -> None:
 
 def refuse_unshaped(typed: Specialised) -> None:
     """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program whose kernels depend on its rank."""
-    for op, what in (("index", "reads index()"), ("reduce", "reduces")):
+    for op, what in (("index", "reads index()"), ("reduce", "reduces"), ("expand", "expands")):
         if any(o.name == op for o in typed.graph.ops):
             raise _rank_needed(what)
+    if any(isinstance(o.attr, IndexMap) and None in o.attr.axes for o in typed.graph.ops):
+        raise _rank_needed("expands")  # an array: its access has the axis
 
 
 def _rank_needed(what: str) -> KgenError:

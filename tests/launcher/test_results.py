@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import kgen
+from kgen import pipeline
+from kgen.aot import aot_module
 from kgen.compile_spec import CompileSpec
+from kgen.options import Options
 from tests.launcher.host import NOT_COVERED, SUCCESS, Host, host, of_numpy
 
 F32 = np.float32
@@ -175,3 +178,10 @@ def test_scalars_of_every_kind(tmp_path: Path) -> None:
     assert loaded.launch([of_numpy(a), of_numpy(out)], [0.1, 1 / 3, -5, 7, 1]) == SUCCESS
     wanted = kgen.jit(text, device="cpu", fmad=False)(a, f=0.1, h=1 / 3, n=-5, u=7, b=True)
     np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("text", ["out = expand(a, axis=-1) * b", "out = expand(a + 1, axis=0) * b"])
+def test_programs_that_expand_need_their_rank(text: str) -> None:
+    """Which axis is new depends on it, and a launcher for any rank would broadcast instead."""
+    with pytest.raises(kgen.KgenError, match="a program that expands needs to know its rank"):
+        aot_module(pipeline.load(text), "program", Options(), CompileSpec("f32"))
