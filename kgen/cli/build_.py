@@ -12,7 +12,7 @@ import click
 
 from kgen.aot import lowered_sets
 from kgen.cli import options, terminal
-from kgen.cli.depfile import dependencies
+from kgen.cli.depfile import rule
 from kgen.cli.request import Prepared, Request, prepare
 from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
@@ -66,7 +66,7 @@ def command(
         by_base = {one.base: found for one, found in zip(programs, sets, strict=True)}
         contents: dict[Path, str | bytes] = {header: _header(path, programs, by_base)}
         if depfile is not None:
-            contents[Path(depfile)] = dependencies(path, files)
+            contents |= rule(depfile, [path, header], files)
         for file in files:
             options.keep_program(file, [path, *contents])
         tools = toolkit.find(compiler)
@@ -95,7 +95,7 @@ def _library_path(out: str) -> Path:
 
 def _library_name(path: Path) -> str:
     """``mine`` for ``libmine.so``."""
-    return kernel_base(path.stem.removeprefix("lib"))
+    return kernel_base(path.stem.removeprefix("lib") or path.stem)
 
 
 def _archs(text: str | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kgen.cli import options, terminal
-from kgen.cli.depfile import dependencies
+from kgen.cli.depfile import rule
 from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
@@ -69,9 +69,7 @@ def command(
         places = _places(kinds, made.spec.arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
         content = contents(made, kinds, after, say)
-        if depfile is not None:
-            places["depfile"], content["depfile"] = _rule(depfile, places, file)
-    written = _deliver(content, places)
+    written = _deliver(content, places, {} if depfile is None else rule(depfile, list(places.values()), [file or "-"]))
     entries, lints = made.module.entries, made.module.lints
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in entries]
@@ -131,13 +129,6 @@ def _places(kinds: list[str], arch: str | None, out: str | None, as_json: bool) 
     return {} if out is None or out == "-" else _files(kinds, out)
 
 
-def _rule(depfile: str, places: Mapping[str, Path], file: str | None) -> tuple[Path, str]:
-    """The place and the content of ``--depfile``."""
-    if not places:
-        raise error("bad-option", "--depfile is about files, and the text goes to standard output", "give -o kernel.cu")
-    return Path(depfile), dependencies(next(iter(places.values())), [file or "-"])
-
-
 def _files(kinds: list[str], out: str) -> dict[str, Path]:
     """To ``out`` itself where there is one kind, else beside it, each with its own suffix.
 
@@ -158,11 +149,11 @@ def _files(kinds: list[str], out: str) -> dict[str, Path]:
     return {kind: stem.with_name(f"{stem.name}{'_' if '.' in kind else '.'}{kind}") for kind in kinds}
 
 
-def _deliver(made: dict[str, str | bytes], places: dict[str, Path]) -> list[str]:
+def _deliver(made: dict[str, str | bytes], places: dict[str, Path], more: Mapping[Path, str]) -> list[str]:
     """Write every file, or print the only one.  Everything was made before the first byte is written."""
     if not places:
         for content in made.values():
             click.echo(content, nl=False)
         return []
-    write_all({places[kind]: content for kind, content in made.items()})
+    write_all({**{places[kind]: content for kind, content in made.items()}, **more})
     return [str(places[kind]) for kind in made]

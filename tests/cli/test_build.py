@@ -151,6 +151,7 @@ def test_names_that_clash(tmp_path: Path) -> None:
         (["-o", "lib.so", "--name", "a b"], "bad-name", "a_b"),
         (["other.k", "-o", "lib.so", "--name", "mine"], "bad-option", "--name is for one program"),
         (["missing.k", "-o", "lib.so"], "unreadable-file", "missing.k"),
+        (["-o", "lib.so", "--depfile", "lib.h"], "bad-option", "--depfile lib.h is a file that is made"),
     ],
 )
 def test_wrong_options(axpy: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: str, says: str) -> None:
