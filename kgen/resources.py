@@ -11,6 +11,7 @@ from kgen.version import VERSION
 
 _PACKAGE = Path(__file__).resolve().parent
 _DATA = _PACKAGE / "_data"  # what the build puts into a wheel
+IN_CHECKOUT = _PACKAGE.parent / "build" / "kgen"  #: build products that tests of a checkout make for themselves
 
 
 @cache
@@ -64,12 +65,12 @@ def _files(path: str) -> Iterator[tuple[str, int, int]]:
 
 
 def built_path(name: str) -> Path:
-    """Where the wheel has, or would have, a build product."""
-    return _DATA / name
+    """Where a build product is, or would be in a wheel."""
+    return next((folder / name for folder in (_DATA, IN_CHECKOUT) if (folder / name).exists()), _DATA / name)
 
 
 def built(file: str) -> bytes | None:
-    """A build product of the wheel (``_data/<file>``), or None: such a file only ever saves time."""
+    """A build product (``_data/<file>`` of a wheel), or None: such a file only ever saves time."""
     try:
         return built_path(file).read_bytes()
     except OSError:

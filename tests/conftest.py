@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.build_products import make_products
 from tests.headers import compile_library, precompiled
 
 # JAX would take three quarters of a GPU's memory for itself, in each of pytest-xdist's processes.
@@ -55,6 +56,11 @@ def name_of(path: Path) -> str:
 
 def is_fast(path: Path) -> bool:
     return name_of(path).startswith(FAST) and name_of(path) not in COMPILED
+
+
+def pytest_configure() -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        make_products()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -22,12 +23,26 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "kgen"
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget() -> Iterator[None]:
+    """Trees are for the tests of this file: they are large."""
+    yield
+    parsed.cache_clear()
+    imports.cache_clear()
+
+
 def modules() -> Iterator[tuple[str, ast.Module]]:
     """Every module of kgen, by its path below ``kgen/``."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        yield path.relative_to(PACKAGE).as_posix(), parsed(path)
 
 
+@cache
 def imports(tree: ast.Module) -> set[str]:
     """The modules that a module imports, also inside functions and for types only."""
     found: set[str] = set()
@@ -195,7 +210,7 @@ def test_functions_are_small(request: pytest.FixtureRequest) -> None:
         for path in sorted((ROOT / folder).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
             lines = text.split("\n")
-            for name, function in functions(ast.parse(text)):
+            for name, function in functions(parsed(path)):
                 size = too_large(function)
                 if size and not _REASON.match(lines[function.lineno - 2]):
                     found[f"{path.relative_to(ROOT).as_posix()} {name}"] = size

@@ -51,7 +51,7 @@ class Tables:
 def load() -> Tables:
     """The tables: from the wheel when it has the right ones, else built."""
     data = resources.built(FILE)
-    if data is not None and data[:_DIGEST_SIZE] == _digest():
+    if data is not None and data[:_DIGEST_SIZE] == digest():
         try:
             return _unpack(data)
         except (EOFError, TypeError, ValueError):
@@ -111,7 +111,7 @@ def build() -> bytes:
         "words": {t.pattern.value: t.name for t in lark.terminals if isinstance(t.pattern, PatternStr)},
         "patterns": {t.name: t.pattern.value for t in lark.terminals if not isinstance(t.pattern, PatternStr)},
     }
-    return _digest() + marshal.dumps(plain, 2)  # version 2 has no references, which depend on reference counts
+    return digest() + marshal.dumps(plain, 2)  # version 2 has no references, which depend on reference counts
 
 
 def _row(rule: Any) -> tuple[str, int, str, bool, bool]:
@@ -122,7 +122,8 @@ def _row(rule: Any) -> tuple[str, int, str, bool, bool]:
     return origin, size, str(rule.alias or origin), unit, helper
 
 
-def _digest() -> bytes:
+def digest() -> bytes:
+    """The digest that tables of this grammar begin with."""
     # Neither lark's version, since reading the tables needs no lark, nor Python's: every Python 3 reads version 2 of
     # marshal's format, and one wheel serves all of them.
     return hashlib.sha256(f"{_FORMAT}\0{resources.grammar()}".encode()).digest()
