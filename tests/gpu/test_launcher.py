@@ -6,6 +6,7 @@ Arrays are runs of bytes on the device.  Whole runs are compared, so that a stor
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,9 @@ from kgen.compile_spec import CompileSpec
 from kgen.dtypes import DType
 from kgen.ir.evaluator import evaluate
 from kgen.ir.graph import Graph
+from kgen.library import toolkit
+from kgen.library.link import link_shared
+from kgen.library.objects import Source, Work, compile_objects
 from kgen.options import Options
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import probe
@@ -50,6 +54,7 @@ SETS = {
     3: ("out = a + b * c", ("f32", "f64", "a=f16,b=f16,c=f32")),
     4: ("out = a + b * c - d", ("f32", "f16", "u8")),
 }
+FUNCTIONS = ("launch", "workspace_size", "error_string")
 FILL = 7  # of memory around the elements
 LARGEST = 1 << 20  # elements of an array's memory
 
@@ -148,10 +153,22 @@ def test_recorded_layouts(elementwise: dict[str, Host]) -> None:
         np.testing.assert_array_equal(out.download(), out.run, err_msg=str(case))
 
 
-@pytest.fixture(scope="module")
-def shaped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
+def by_nvrtc(modules: Mapping[str, Module], folder: Path) -> dict[str, Host]:
+    """As ``kgen build`` makes them without nvcc."""
+    tools = toolkit.find("nvrtc")
+    work = Work(tools, (device_info(0).arch,), Options(), os.cpu_count() or 1, folder)
+    objects = compile_objects([Source(name, module) for name, module in modules.items()], work)
+    for name, compiled in zip(modules, objects, strict=True):
+        made = link_shared(tools, [compiled], f"{name}.so", [f"{name}_{what}" for what in FUNCTIONS], folder)
+        (folder / f"{name}.so").write_bytes(made)
+    return {n: Host(n, m, ctypes.CDLL(str(folder / f"{n}.so")), ctypes.CDLL(None)) for n, m in modules.items()}
+
+
+@pytest.fixture(scope="module", params=[built, by_nvrtc], ids=["nvcc", "nvrtc"])
+def shaped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
     modules = {n: aot_module(pipeline.load(text), n, Options(), of) for n, (text, of, _) in PROGRAMS.items()}
-    return built(modules, tmp_path_factory.mktemp("shaped"))
+    found: dict[str, Host] = request.param(modules, tmp_path_factory.mktemp("shaped"))
+    return found
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
