@@ -43,6 +43,7 @@ from kgen.partition.reasons import order_reasons
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.relayout import with_copies
 from kgen.partition.step import Step
+from kgen.partition.stored import stored_value
 from kgen.passes import PIPELINE, optimise
 from kgen.passes.online import online_reductions
 from kgen.program import Program
@@ -136,22 +137,31 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     return typed
 
 
-Copied = Callable[[Specialised, Mapping[int, Axes]], Specialised]
+#: What another kernel does ahead: copies of operands, by the orders of their axes in memory (the slowest first), or the
+#: computation of a value.
+Ahead = Mapping[int, Axes] | int
+Prepared = Callable[[Specialised, Ahead], Specialised]
 
 
-def copied(base: Specialised, orders: Mapping[int, Axes]) -> Specialised:
-    """A variant that reads copies of some operands.  ``orders``: of their axes in memory, the slowest first."""
-    graph, steps = with_copies(base.graph, base.steps, orders)
+def prepared(base: Specialised, ahead: Ahead) -> Specialised:
+    """A variant whose kernels read what another kernel prepares."""
+    if isinstance(ahead, int):
+        kernel = replace(base.graph, operands=tuple(o for o in base.graph.operands if o.role != "buffer"))
+        operands, steps = cut(kernel, chained=base.chained, stored=(ahead,))
+        graph = replace(kernel, operands=operands)
+    else:
+        graph, steps = with_copies(base.graph, base.steps, ahead)
     return replace(base, graph=graph, steps=steps, online=None, split=None)
 
 
 def choose_variant(
-    typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target, copied: Copied = copied
+    typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target, prepared: Prepared = prepared
 ) -> Specialised:
     """:func:`select_variant`; but where it would use only a part of most sectors of memory, the variant that is
-    predicted to take the least time: with a kernel for each reduction, or with copies of some operands.
+    predicted to take the least time: with a kernel for each reduction, with copies of some operands, or with what is
+    computed from all of them.
 
-    Addresses take no part.  ``copied``: makes a variant with copies.
+    Addresses take no part.  ``prepared``: makes a variant with a kernel ahead.
     """
     usual = select_variant(typed, sizes, operands, source, target)
     if typed.split is None or sizes.assumed or lie_alike(operands.inputs(typed.graph, sizes)):
@@ -173,7 +183,9 @@ def choose_variant(
     for base in bases:
         given = operands.inputs(base.graph, sizes)
         first = next(s for s in base.steps if isinstance(s, ReductionStep))
-        others += [copied(base, orders) for orders in copies(first, sizes.extents, given)]
+        others += [prepared(base, orders) for orders in copies(first, sizes.extents, given)]
+        value = stored_value(base.graph)
+        others += [] if value is None else [prepared(base, value)]
     best, least = usual, rates.gain * taken
     for other in others:
         seconds, _ = predicted(other)
@@ -259,7 +271,8 @@ def statements(program: Program, options: Options) -> tuple[Statement, ...]:
 
 
 __all__ = [
-    "IR_STAGES", "STAGES", "Copied", "Covered", "Layouts", "Lowered", "Placed", "Specialised", "Stages", "allocate",
-    "choose_variant", "copied", "cover", "decide", "ir_after", "kernel_order_reasons", "load", "lower", "place",
-    "run_stages", "schedule", "select_variant", "source", "specialise", "specialise_for", "statements",
+    "IR_STAGES", "STAGES", "Ahead", "Covered", "Layouts", "Lowered", "Placed", "Prepared", "Specialised",
+    "Stages", "allocate", "choose_variant", "cover", "decide", "ir_after", "kernel_order_reasons", "load",
+    "lower", "place", "prepared", "run_stages", "schedule", "select_variant", "source", "specialise",
+    "specialise_for", "statements",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 
 if TYPE_CHECKING:
-    from kgen.schedule.reduction.orders import Axes
+    from kgen.pipeline import Ahead
 
 MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
 
@@ -32,7 +32,7 @@ class CachedLowering:
     #: By typing key; several where views of a program have extents of 1 for some arguments only.  Never dropped: other
     #: caches have their ids in keys.
     _specialised: dict[object, list[Specialised]] = field(default_factory=dict)
-    _copied: dict[object, Specialised] = field(default_factory=dict)  # the same
+    _prepared: dict[object, Specialised] = field(default_factory=dict)  # the same
     _chosen: dict[object, Specialised] = field(default_factory=dict)
     _lowered: dict[object, Lowered] = field(default_factory=dict)
 
@@ -85,18 +85,18 @@ class CachedLowering:
 
             if len(self._chosen) >= MAX_CACHED_LAYOUTS:
                 self._chosen.clear()
-            found = pipeline.choose_variant(typed, sizes, operands, source, target, self.with_copies)
+            found = pipeline.choose_variant(typed, sizes, operands, source, target, self.prepared)
             self._chosen[key] = found
         return found
 
-    def with_copies(self, base: Specialised, orders: Mapping[int, Axes]) -> Specialised:
-        """The variant that reads copies of some operands, from the cache."""
-        key = (id(base), tuple(orders.items()))
-        found = self._copied.get(key)
+    def prepared(self, base: Specialised, ahead: Ahead) -> Specialised:
+        """The variant whose kernels read what another kernel prepares, from the cache."""
+        key = (id(base), ahead if isinstance(ahead, int) else tuple(ahead.items()))
+        found = self._prepared.get(key)
         if found is None:
             from kgen import pipeline
 
-            found = self._copied[key] = pipeline.copied(base, orders)
+            found = self._prepared[key] = pipeline.prepared(base, ahead)
         return found
 
     def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:

@@ -13,7 +13,7 @@ another of its own threads, has updated.  ``fusion.py`` finds such an order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from kgen.diagnostics import Reporter
@@ -26,13 +26,16 @@ from kgen.passes.dce import dce
 from kgen.source import Source
 
 
-def cut(kernel: Graph, *, chained: bool = True) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
+def cut(
+    kernel: Graph, *, chained: bool = True, stored: Collection[int] = ()
+) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
     """The operands with buffers added, and the steps in the order in which they have to run.
 
     ``chained``: whether one kernel may reduce a row and then use the result to reduce or write the whole row again.
-    Then one block (or cluster) has to take the whole row, and to read long ones several times.
+    Then one block (or cluster) has to take the whole row, and to read long ones several times.  ``stored``: values that
+    go through buffers as well.
     """
-    tracer = Tracer(kernel, chain_cuts(kernel), chained=chained)
+    tracer = Tracer(kernel, chain_cuts(kernel).union(stored), chained=chained)
     loads, stores = (
         {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, IndexMap)}
         for name in ("load", "store")

@@ -21,7 +21,7 @@ from kgen.ir.graph import IndexMap, Op, Shape
 from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, squeezed
 from kgen.records import dataclass
 
-FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and an operand that is read there
+FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and an array that is read there
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,8 @@ class Fuser:
 
 
 class _Placement:
-    """The kernels in order, indexed by space and operand.  Operands that one unit reads together are linked: they count
-    as one for all units (union-find)."""
+    """The kernels in order, indexed by space and array.  Arrays that one unit reads together are linked: they count as
+    one for all units (union-find)."""
 
     def __init__(self, fuser: Fuser, units: Sequence[Unit]) -> None:
         self.fuser = fuser
@@ -204,7 +204,7 @@ class _Placement:
         self.linked: dict[FusionKey, FusionKey] = {}
         for unit in units:
             for shape in _fusion_shapes(unit.trace.space):
-                keys = [self._fusion_key(shape, r.operand) for r in unit.trace.reads]
+                keys = [(shape, array) for array in self._arrays(unit.trace)]
                 for key in keys[1:]:
                     one, other = self._fusion_key(*keys[0]), self._fusion_key(*key)
                     if one != other:
@@ -224,15 +224,15 @@ class _Placement:
         kernel.take(trace, unit.sinks)
         self.kernels[place] = kernel
         shapes = _fusion_shapes(kernel.space)
-        for operand in {r.operand for r in trace.reads}:
-            self.latest.update((self._fusion_key(shape, operand), place) for shape in shapes)
+        for array in self._arrays(trace):
+            self.latest.update((self._fusion_key(shape, array), place) for shape in shapes)
         if kernel.space.reduced is None:
             self.by_shape[kernel.space] = place
         return place
 
-    def _fusion_key(self, shape: KernelSpace | Shape, operand: int) -> FusionKey:
+    def _fusion_key(self, shape: KernelSpace | Shape, array: int) -> FusionKey:
         """The representative of all keys that are linked to this one."""
-        key = (shape, operand)
+        key = (shape, array)
         while key in self.linked:
             up = self.linked[key]
             if up in self.linked:
@@ -240,11 +240,16 @@ class _Placement:
             key = up
         return key
 
+    def _arrays(self, trace: Trace) -> set[int]:
+        """What kernels that read it share: operands, and the buffers of values that are always read from buffers, which
+        count backwards from -1."""
+        return {r.operand for r in trace.reads} | {~n for n in trace.buffers & self.fuser.tracer.chain_cuts}
+
     def _candidates(self, unit: Unit) -> list[int]:
         """Kernels that read a common array, those of exactly this space first; then any of the same shape."""
         space = unit.trace.space
-        operands = sorted({r.operand for r in unit.trace.reads})
-        found = [self.latest.get(self._fusion_key(shape, o)) for shape in _fusion_shapes(space) for o in operands]
+        arrays = sorted(self._arrays(unit.trace))
+        found = [self.latest.get(self._fusion_key(shape, a)) for shape in _fusion_shapes(space) for a in arrays]
         if space.reduced is None:
             found.append(self.by_shape.get(space))
         return [place for place in dict.fromkeys(found) if place is not None]

@@ -51,8 +51,17 @@ def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> st
     if ops[store.args[0]].name == "load":
         return "the copy is in the order of the operands read with it, so that whole sectors of memory are used"
     if ops[store.args[0]].name != "reduce":
-        return f"a chain of reductions goes through memory after every {LONGEST_CHAIN} rounds"
+        if any(op.name == "reduce" for op in ops):
+            return f"a chain of reductions goes through memory after every {LONGEST_CHAIN} rounds"
+        return (
+            "operands lie in several orders or with gaps, so reductions read what is computed from them, without gaps"
+        )
     assert isinstance(step, ReductionStep)
+    return _why_in_memory(step, reader, chained=chained)
+
+
+def _why_in_memory(step: ReductionStep, reader: Step, *, chained: bool) -> str:
+    """Why the result of a reduction goes through memory."""
     if isinstance(reader, ReductionStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
         return "a kernel reduces only one set of axes"
     if not chained:

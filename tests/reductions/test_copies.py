@@ -56,6 +56,25 @@ def test_stepped_columns_of_a_chain_are_reduced_first() -> None:
     assert templates(found) == ["column_reduce", "rows"]
 
 
+def test_operands_in_three_orders_are_read_by_boxes() -> None:
+    """What they give is stored in one order, and reduced from there, by one kernel for both outputs."""
+    text = "let z = cast<float>(a * b + c)\ns = max(abs(z), axis=2, keepdims=true) / 127\nq = cast<i8, sat, rne>(z / s)"
+    shape = (32, 64, 58509)
+    a: Given = ("float32", shape, (7489152, 117018, 2))
+    b: Given = ("uint8", shape, (3744576, 58509, 1))
+    found = lowered(text, a=a, b=b, c=("float32", shape, (1, 1872288, 32)))
+    assert templates(found) == ["boxes", "row_reduce"]
+    assert found.specialised.graph.operands[-1].name == "z_buffer"
+    assert any("operands lie in several orders or with gaps" in reason for reason in found.steps[0].reasons)
+
+
+def test_columns_side_by_side_through_several_dimensions() -> None:
+    """Three neighbours that share one broadcast operand, 7521 times."""
+    shape = (4096, 7521, 3)
+    a, c = ("float32", shape, (22563, 3, 1)), ("float32", shape, (7521, 1, 0))
+    assert templates(lowered("out = mean(a * c, axis=0)", a=a, c=c)) == ["column_reduce"]
+
+
 def test_neighbouring_rows() -> None:
     shape = (4, 32768, 256)
     a, c = ("bfloat16", shape, (8388608, 256, 1)), ("bfloat16", shape, (1, 1024, 4))
@@ -84,8 +103,11 @@ def test_every_way_has_the_same_bits(order: tuple[int, ...]) -> None:
         )
         for w in (transposed((20, 17), (1, 0), 3),)
     ]
-    for runs in run_every_way(programs, only=("as chosen", "copied", "cut", "held by 4", "tiles")):
+    seen: set[str] = set()
+    for runs in run_every_way(programs, only=("as chosen", "copied", "stored", "cut", "held by 4", "tiles")):
         assert any(run.name.startswith("copied") for run in runs)
+        seen |= {run.name for run in runs}
         for run in runs[1:]:
             for mine, first in zip(run.results, runs[0].results, strict=True):
                 assert np.array_equal(mine, first), run.name
+    assert "stored" in seen

@@ -169,7 +169,7 @@ class _TracedCall:
         has_arrays = any(isinstance(v, ArrayValue) for v in call.values.values())
         shape = () if has_arrays else next(iter(outputs.values())).shape
         lowering = call.engine.lowering
-        choose = partial(pipeline.choose_variant, copied=_no_class)
+        choose = partial(pipeline.choose_variant, prepared=_no_class)
         stages = pipeline.Stages(lowering.specialise, choose, self._allocate, pipeline.decide)
         lowered = pipeline.run_stages(
             stages, call.engine.program, Operands(arguments, outputs, shape), call.lowered.target

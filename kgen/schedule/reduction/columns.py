@@ -97,18 +97,30 @@ def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Seque
 def _group(facts: RowFacts) -> int | None:
     """Columns that a thread takes at once; None where the family does not apply."""
     space, tuning = facts.space, facts.tuning.columns
-    if not _is_plain(facts) or space.shape[facts.reduced] < tuning.fewest:
+    if not _is_plain(facts):
         return None
     across = [i for i in facts.reads if space.strides[i][facts.reduced] == 1]
+    if max((_run(facts, i) for i in across), default=0) < tuning.fewest:
+        return None
     # Where all that differs from row to row is consecutive along rows, row kernels find the rest in the cache.
     whole = any(i in across for i in facts.varying(facts.reads))
     tiles = whole and facts.width >= facts.tuning.column_tiles.shortest
-    if not across or (down_columns_only(facts) and not tiles) or facts.state_bytes > tuning.state_bytes:
+    if (down_columns_only(facts) and not tiles) or facts.state_bytes > tuning.state_bytes:
         return None
     group = max(1, facts.target.vector_bytes // max(facts.itemsizes[i] for i in across))
     while space.shape[facts.reduced] % group or group * facts.state_bytes > tuning.state_bytes:
         group = group // 2 if facts.across else 1
     return group
+
+
+def _run(facts: RowFacts, access: int) -> int:
+    """How far columns lie side by side in an operand, without long gaps, through all kept dimensions."""
+    run = 1
+    for extent, step in zip(facts.kept.shape, facts.kept.strides[access], strict=True):
+        if abs(step) > 2 * run:
+            break
+        run = max(run, abs(step) * extent)
+    return run
 
 
 def column_accesses(facts: RowFacts, group: int) -> tuple[AccessSchedule, ...]:

@@ -21,6 +21,7 @@ import kgen
 from kgen import pipeline
 from kgen.jit import Kernel
 from kgen.partition.reduction_step import ReductionStep
+from kgen.partition.stored import stored_value
 from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.columns import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
@@ -197,15 +198,29 @@ def _copied(number: int) -> Way:
     """Operands that lie otherwise than others are copied, in one of the ways that there are."""
 
     def choose_variant(
-        typed: pipeline.Specialised, sizes: Any, operands: Any, source: Any, target: Any, copied: Any = pipeline.copied
+        typed: pipeline.Specialised,
+        sizes: Any,
+        operands: Any,
+        source: Any,
+        target: Any,
+        prepared: Any = pipeline.prepared,
     ) -> pipeline.Specialised:
         usual = pipeline.select_variant(typed, sizes, operands, source, target)
         steps = [s for s in usual.steps if isinstance(s, ReductionStep)]
         given = operands.inputs(usual.graph, sizes)
         found = list(copies(steps[0], sizes.extents, given)) if steps else []
-        return copied(usual, found[number]) if number < len(found) else usual
+        return prepared(usual, found[number]) if number < len(found) else usual
 
     return Way(f"copied, {number}", {"kgen.pipeline.choose_variant": choose_variant})
+
+
+def _stored(
+    typed: pipeline.Specialised, sizes: Any, operands: Any, source: Any, target: Any, prepared: Any = pipeline.prepared
+) -> pipeline.Specialised:
+    """What reductions read is computed ahead, where that can be one value."""
+    usual = pipeline.select_variant(typed, sizes, operands, source, target)
+    value = stored_value(usual.graph)
+    return usual if value is None else prepared(usual, value)
 
 
 def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialised:
@@ -246,6 +261,7 @@ WAYS: tuple[Way, ...] = (
     _cut("split"),
     _cut("online"),
     *(_copied(n) for n in (0, 1, 2)),
+    Way("stored", {"kgen.pipeline.choose_variant": _stored}),
     Way("cut whole", {"kgen.pipeline.select_variant": _whole}),
 )  # fmt: skip
 
