@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from kgen.dtypes import FLOAT32
+from kgen.dtypes import FLOAT32, FLOAT64
 from kgen.ir.graph import Graph, Op
 from kgen.ir.ops import OPS
 from kgen.partition.reduction_step import ReductionStep
@@ -116,9 +116,12 @@ class Parts:
         return quotient if number in self.sum_divisors else f"reciprocal({value})"
 
     def is_expensive(self, number: int, given: Set[int] = frozenset()) -> bool:
-        """Whether computing the op for an element takes more than a few instructions."""
+        """Whether computing the op for an element takes more than a few instructions: functions, and float64, whose
+        conversions take as long as several."""
+        ops = self.step.graph.ops
         found = set(self.behind([number], given)) - self.summed_exps - self.scaled_exps
-        return any(OPS[self.step.graph.ops[n].name].ulp != (0, 0) for n in found)
+        wide = any(ops[n].dtype is FLOAT64 and ops[n].args for n in found)
+        return wide or any(OPS[ops[n].name].ulp != (0, 0) for n in found)
 
     def of_row(self, phase: int) -> list[int]:
         """The ops that all threads compute once a row after round ``phase``."""
