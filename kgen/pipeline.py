@@ -54,7 +54,7 @@ from kgen.schedule.reduction.orders import Axes, copies, lie_alike
 from kgen.schedule.reduction.single_row import beside_another, of_one_row
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
-from kgen.schedule.traffic import traffic
+from kgen.schedule.traffic import KernelTraffic, traffic
 from kgen.source import Source
 from kgen.spec import counted
 
@@ -171,7 +171,7 @@ def choose_variant(
     def predicted(whole: Specialised) -> tuple[float, float]:
         """Seconds that a variant takes, and that its bytes need."""
         lowered = decide(whole, sizes, allocate(whole, sizes, here), target)
-        found = [(s.costs, traffic(s.schedule, s.placed.space, s.placed.itemsizes)) for s in lowered.steps]
+        found = [(s.costs, _traffic(s)) for s in lowered.steps]
         seconds = sum(rates.launch + costs[0][1] if costs else t.seconds(target) for costs, t in found)
         return seconds, sum(t.least_seconds(target) for _, t in found)
 
@@ -192,6 +192,11 @@ def choose_variant(
         if seconds < least:
             best, least = other, seconds
     return best
+
+
+def _traffic(step: LoweredStep) -> KernelTraffic:
+    written = [i for i, access in enumerate(step.step.accesses) if access.writes]
+    return traffic(step.schedule, step.placed.space, step.placed.itemsizes, written)
 
 
 def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:

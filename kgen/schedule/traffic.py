@@ -8,7 +8,7 @@ the traffic is counted over boxes of the iteration space: what a warp, a block, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
@@ -41,8 +41,10 @@ class KernelTraffic:
         return rates.launch + self.needed / rates.memory
 
 
-def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int]) -> KernelTraffic:
-    """``itemsizes``: of each access, in bytes."""
+def traffic(
+    schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], written: Collection[int]
+) -> KernelTraffic:
+    """``itemsizes``: of each access, in bytes.  ``written``: the accesses that write."""
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
     memory = l2 = 0.0
@@ -50,7 +52,7 @@ def traffic(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int])
     for i, size in enumerate(itemsizes):
         own = size * math.prod(n for n, s in zip(space.shape, space.strides[i], strict=True) if s)
         needed += own
-        l2 += _moved(space, i, size, block, SECTOR)
+        l2 += _scattered(schedule, space, i, size, warp) if i in written else _moved(space, i, size, block, SECTOR)
         kept = own <= schedule.target.tuning.traffic.kept_bytes
         memory += own if kept else _moved(space, i, size, wave, SECTOR)
         lines += _lines(schedule, space, i, size, warp)
@@ -61,6 +63,18 @@ def _moved(space: IterationSpace, access: int, size: int, box: Box, unit: int) -
     """Bytes of units that are moved if every box moves its own."""
     boxes = space.numel / max(1, math.prod(box))
     return boxes * touched(box, space.strides[access], size, unit)
+
+
+def _scattered(schedule: Schedule, space: IterationSpace, access: int, size: int, warp: Box) -> float:
+    """Bytes of L2 for what is written: caches near the SMs do not collect what warps write, and sectors that are
+    written in part take longer.  Where rows are peeled, neighbouring rows are at different places at a time.
+    """
+    own = size * math.prod(n for n, s in zip(space.shape, space.strides[access], strict=True) if s)
+    if schedule.accesses[access].kind != "gather":
+        return own
+    box = warp if schedule.anchor is None else (1,) * len(warp)
+    moved = _moved(space, access, size, box, SECTOR)
+    return moved + max(0.0, moved - own) * schedule.target.tuning.traffic.written_in_part
 
 
 def touched(box: Sequence[int], strides: Sequence[int], size: int, unit: int) -> float:

@@ -314,6 +314,9 @@ class ResidentColumns:
     #: Threads per block, at least and at most.
     smallest_block: int = 64
     largest_block: int = 512
+    #: Blocks from which on they are made larger if they move few bytes (rmsnorm over an axis of two, 446,000 blocks of
+    #: 64 threads, 341 us; with blocks of 256 223).
+    many_blocks: int = 1 << 14
     #: Bytes of shared memory per block, for partials that its threads exchange.
     shared_bytes: int = 48 << 10
     #: Threads across columns, by the least bytes that each reads at once: (bytes, threads), the first that fits.
@@ -339,6 +342,9 @@ class TrafficRates:
     memory: float = 4.2e12
     l2: float = 6.5e12
     lines: float = 2.2e11
+    #: What bytes of sectors that a warp writes in part cost beside those of whole ones (layernorm of 49 x 2048 rows of
+    #: 223 to an output across rows 346 us, to one along rows some 65).
+    written_in_part: float = 2
     #: L1 cycles that a place in a ragged tile costs: a tile of 128 x 128 took some 20 ns of the whole device.
     ragged: float = 0.3
     #: Seconds that a kernel takes beside that.

@@ -96,6 +96,7 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     if found is None:
         return None
     found = replace(found, group=facts.narrowed(found.group))  # elements are added in the same order
+    found = replace(found, lanes=_filled(facts, found))
     reads = [i for i in facts.varying(facts.reads) if facts.step.accesses[i].reads]
     accesses = column_accesses(facts, found.group)
     read, written = (facts.space.numel * size for size in (facts.bytes_of(reads), facts.bytes_written))
@@ -116,6 +117,16 @@ def resident_columns(facts: RowFacts) -> Choice | None:
         evict_last=evict_last_accesses(facts, accesses, reads, found.group) if large else (),
     )
     return Choice(schedule, facts.space, resident_column_reasons(schedule, facts.step, facts.width))
+
+
+def _filled(facts: RowFacts, found: ResidentMapping) -> int:
+    """Threads across of many blocks that move at least ``block_bytes``: a device starts blocks at a limited rate."""
+    tuning, lanes = facts.tuning.rows, found.lanes
+    each = found.group * facts.width * (facts.bytes_of(facts.reads) + facts.bytes_written)
+    many = facts.bounded and facts.rows >= facts.tuning.resident_columns.many_blocks * lanes * found.group
+    while many and lanes * found.threads < tuning.filled_block and lanes * each < tuning.block_bytes:
+        lanes *= 2
+    return lanes
 
 
 def resident_mapping(facts: RowFacts) -> ResidentMapping | None:

@@ -42,13 +42,13 @@ def along_rows(facts: RowFacts) -> Choice:
     gathered = any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads)
     if not gathered or not facts.bounded or len(facts.kept.shape) < 2:
         return usual
-    found = traffic(usual.schedule, usual.space, facts.itemsizes)
+    found = traffic(usual.schedule, usual.space, facts.itemsizes, facts.written)
     taken = found.seconds(facts.target)
     if taken <= rates.slow * found.least_seconds(facts.target):
         return usual
 
     def seconds(choice: Choice) -> float:
-        return traffic(choice.schedule, choice.space, facts.itemsizes).seconds(facts.target)
+        return traffic(choice.schedule, choice.space, facts.itemsizes, facts.written).seconds(facts.target)
 
     others = [_in_neighbours_of(facts, i) for i in facts.varying(facts.reads)]
     best = min(others, key=seconds, default=usual)
