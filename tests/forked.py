@@ -8,16 +8,17 @@ import tempfile
 import traceback
 from collections.abc import Callable
 
-from kgen import pipeline  # noqa: F401  the stages
+from kgen import pipeline, resources  # noqa: F401  the stages
 from kgen.codegen.templates import environment
 from kgen.syntax import tables
 
 
 def prepare_forks() -> None:
-    """Builds what every process of a checkout builds: the parser's tables and the templates.  Forks have them."""
+    """Reads what every process reads: the stages, the parser's tables and the templates.  Forks have them."""
     tables.load()
-    for name in environment().list_templates(extensions=["j2"]):
-        environment().get_template(name)
+    templates = resources.folder("templates")
+    for path in templates.rglob("*.j2"):
+        environment().get_template(path.relative_to(templates).as_posix())
 
 
 def in_a_fork(do: Callable[[], None]) -> tuple[int, str]:
