@@ -118,7 +118,9 @@ def _wheels() -> Iterator[Path]:
 
 def _headers_and_runtime() -> tuple[Path, Path]:
     """Of one installation, so that their versions agree."""
-    for root in (*_chosen_toolkits(), *_wheels(), _INSTALLED):
+    nvcc = find_nvcc()
+    beside = [Path(nvcc).resolve().parents[1]] if nvcc is not None else []
+    for root in (*_chosen_toolkits(), *_wheels(), *beside, _INSTALLED):
         libraries = [root / place / "libcudart_static.a" for place in ("lib64", "lib", "targets/x86_64-linux/lib")]
         library = next((path for path in libraries if path.is_file()), None)
         include = root / "include"
