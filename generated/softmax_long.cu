@@ -9,9 +9,9 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows of any length: 512 threads share a row, read again for each round of reductions.
+// Chosen: rows: 128 threads share a row of up to 1024 elements and keep it in registers, 8 elements each: one pass over memory.
 // Chosen: peeled: rows may begin or end between 16-byte accesses, so elements there are taken one by one.
-// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Chosen: 64-bit indices: the bytes of a row, or the number of rows, may exceed 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
 // Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -97,6 +97,40 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
+// The maximum of a group, two elements at a time; NaN if any is.
+template <int N, int Bytes>
+static __device__ __forceinline__ float group_max(const Pack<__nv_bfloat16, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    __nv_bfloat162 both = __halves2bfloat162(x.at[0], x.at[1]);
+    #pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        both = __hmax2_nan(both, __halves2bfloat162(x.at[j], x.at[j + 1]));
+    }
+    return nan_max(__low2float(both), __high2float(both));
+#else
+    float one = __bfloat162float(x.at[0]);
+    for (int j = 1; j < N; ++j) {
+        one = nan_max(one, __bfloat162float(x.at[j]));
+    }
+    return one;
+#endif
+}
+
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
 // Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
@@ -172,12 +206,51 @@ struct LogSum {
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
-// What goes into exp_sum, of one element.
+// The maximum of some floats; NaN if any is.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
+// The sum of exp(element - peak), where a first step has computed the peak.
+template <typename T>
+struct Exponentials {
+    T peak, sum;
+
+    static __device__ __forceinline__ Exponentials of(const Max<T>& greatest) { return {greatest.value, 0}; }
+
+    // The initial state of a group of the same elements.
+    __device__ __forceinline__ Exponentials part() const { return {peak, 0}; }
+
+    // Relative to 0 where the peak is infinite.
+    __device__ __forceinline__ void add(T x) { sum += exp_approx(x - (isinf(peak) ? 0 : peak)); }
+    __device__ __forceinline__ void merge(const Exponentials& other) { sum += other.sum; }
+
+    // The state of thread `thread ^ d`, which has the same peak.
+    __device__ __forceinline__ Exponentials shuffle_xor(int d) const
+    {
+        return {peak, __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ LogSum<T> log_sum() const { return {peak, sum}; }
+};
+
+// Accumulates one element into exp_sum.
 static __device__ __forceinline__ void
-softmax_long_pass(const __nv_bfloat16 x_v, float& exp_sum_acc)
+softmax_long_pass(const __nv_bfloat16 x_v, Exponentials<float>& exp_sum_acc)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc = to_float(x_v);
+    exp_sum_acc.add(to_float(x_v));
 }
 
 // One element of y.
@@ -214,65 +287,97 @@ softmax_long_element2(const __nv_bfloat16 x_v,
     y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
+// What goes into exp_sum, of one element.
+static __device__ __forceinline__ void
+softmax_long_pass3(const __nv_bfloat16 x_v, float& exp_sum_acc)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    exp_sum_acc = to_float(x_v);
+}
+
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_peeled_layout {
+struct softmax_long_reduce_regs1024_peeled_64bit_layout {
     long long y_stride[1];  // of y and x
-    int width;  // elements of a row
+    long long width;  // elements of a row
 };
 
-// Rows of any length, read again for each round of reductions: 512 threads a row.
-// Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
+// Rows of up to 1031 elements, kept in registers: 128 threads a row. Indices are 64-bit.
+// Launch: a block of 128 threads for each row.
+// Limits: fewer than 2^31 blocks.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long_peeled(const __nv_bfloat16* x_ptr,
-                                __nv_bfloat16* __restrict__ y_ptr,
-                                const softmax_long_reduce_long_peeled_layout layout)
+extern "C" __global__ void __launch_bounds__(128)
+softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                          __nv_bfloat16* __restrict__ y_ptr,
+                                          const softmax_long_reduce_regs1024_peeled_64bit_layout layout)
 {
     const int thread = threadIdx.x;
-    const unsigned int row = blockIdx.x;
+    const long long row = blockIdx.x;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
-    const int end = layout.width - (layout.width - head) % 8;
-    const int edges = head + layout.width - end;
-    const int e = thread < head ? thread : end + thread - head;
+    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const long long end = layout.width - (layout.width - head) % 8;
+    const long long edges = head + layout.width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    const long long i = head + 8 * thread;
     wait_for_earlier_kernels();
 
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (int i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
-        float exp_sum_part[8];
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part[j]);
-        }
-        exp_sum_acc.add(exp_sum_part);
+    Pack<__nv_bfloat16, 8, 16> x_vec;
+    __nv_bfloat16 x_in;
+    if (i < end) {
+        x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
     }
     if (thread < edges) {
-        const __nv_bfloat16 x_in = x_row[e];
-        float exp_sum_part[1];
-        softmax_long_pass(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
+        x_in = x_row[e];
     }
-    exp_sum_acc.merge_lanes<32>();
+
+    auto exp_sum_peak = Max<float>::identity();
+    if (i < end) {
+        keep_packed(x_vec);
+        exp_sum_peak.add(group_max(x_vec));
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[4];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    if (i < end) {
+        keep_packed(x_vec);
+        auto exp_sum_part = exp_sum_terms.part();
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_pass(extract(x_vec, j), exp_sum_part);
+        }
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
     if (threadIdx.x % 32 == 0) {
         exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
     }
     __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 4];
+    exp_sum_acc.merge_lanes<4>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    #pragma unroll 4
-    for (int i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+    if (i < end) {
+        keep_packed(x_vec);
         Pack<__nv_bfloat16, 8, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -281,27 +386,26 @@ softmax_long_reduce_long_peeled(const __nv_bfloat16* x_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
     }
     if (thread < edges) {
-        const __nv_bfloat16 x_in = x_row[e];
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
     let_next_kernel_start();
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_layout {
-    int width;  // elements of a row
-    int y_step[1];  // along a row
-    int x_step[1];  // along a row
+struct softmax_long_reduce_long_64bit_layout {
+    long long width;  // elements of a row
+    long long y_step[1];  // along a row
+    long long x_step[1];  // along a row
 };
 
-// Rows of any length, read again for each round of reductions: 512 threads a row.
+// Rows of any length, read again for each round of reductions: 512 threads a row. Indices are 64-bit.
 // Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
+// Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long(const __nv_bfloat16* x_ptr,
-                         __nv_bfloat16* __restrict__ y_ptr,
-                         const softmax_long_reduce_long_layout layout)
+softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
+                               __nv_bfloat16* __restrict__ y_ptr,
+                               const softmax_long_reduce_long_64bit_layout layout)
 {
     const int thread = threadIdx.x;
     wait_for_earlier_kernels();
@@ -309,7 +413,7 @@ softmax_long_reduce_long(const __nv_bfloat16* x_ptr,
     __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
     #pragma unroll 4
-    for (int i = thread; i < layout.width; i += 512) {
+    for (long long i = thread; i < layout.width; i += 512) {
         const __nv_bfloat16 x_in = x_ptr[i * layout.x_step[0]];
         float exp_sum_part[1];
         softmax_long_pass2(x_in, exp_sum_part[0]);
@@ -327,9 +431,196 @@ softmax_long_reduce_long(const __nv_bfloat16* x_ptr,
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
     #pragma unroll 4
-    for (int i = thread; i < layout.width; i += 512) {
+    for (long long i = thread; i < layout.width; i += 512) {
         const __nv_bfloat16 x_in = x_ptr[i * layout.x_step[0]];
         softmax_long_element2(x_in, m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step[0]]);
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs256_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 263 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs256_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                         __nv_bfloat16* __restrict__ y_ptr,
+                                         const softmax_long_reduce_regs256_peeled_64bit_layout layout,
+                                         const long long n)
+{
+    const int thread = threadIdx.x % 32;
+    const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
+    const long long width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
+    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
+    const long long end = width - (width - head) % 8;
+    const long long edges = head + width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    const long long i = head + 8 * thread;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec;
+    __nv_bfloat16 x_in;
+    if (i < end) {
+        x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    if (i < end) {
+        keep_packed(x_vec);
+        exp_sum_peak.add(group_max(x_vec));
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    if (i < end) {
+        keep_packed(x_vec);
+        auto exp_sum_part = exp_sum_terms.part();
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_pass(extract(x_vec, j), exp_sum_part);
+        }
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    if (i < end) {
+        keep_packed(x_vec);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+    }
+    if (thread < edges) {
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
+    }
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs4096_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 4103 elements, kept in registers: 512 threads a row. Indices are 64-bit.
+// Launch: a block of 512 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(512)
+softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                          __nv_bfloat16* __restrict__ y_ptr,
+                                          const softmax_long_reduce_regs4096_peeled_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
+    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const long long end = layout.width - (layout.width - head) % 8;
+    const long long edges = head + layout.width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    const long long i = head + 8 * thread;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec;
+    __nv_bfloat16 x_in;
+    if (i < end) {
+        x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    if (i < end) {
+        keep_packed(x_vec);
+        exp_sum_peak.add(group_max(x_vec));
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    if (i < end) {
+        keep_packed(x_vec);
+        auto exp_sum_part = exp_sum_terms.part();
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_pass(extract(x_vec, j), exp_sum_part);
+        }
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    if (i < end) {
+        keep_packed(x_vec);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+    }
+    if (thread < edges) {
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
     let_next_kernel_start();
 }
@@ -369,14 +660,14 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
         float exp_sum_part[8];
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part[j]);
+            softmax_long_pass3(extract(x_vec, j), exp_sum_part[j]);
         }
         exp_sum_acc.add(exp_sum_part);
     }
     if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
         float exp_sum_part[1];
-        softmax_long_pass(x_in, exp_sum_part[0]);
+        softmax_long_pass3(x_in, exp_sum_part[0]);
         exp_sum_acc.add(exp_sum_part);
     }
     exp_sum_acc.merge_lanes<32>();
@@ -408,58 +699,7 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long2_layout {
-    long long y_stride[1];  // of y and x
-    int width;  // elements of a row
-    int y_step[1];  // along a row
-    int x_step[1];  // along a row
-};
-
-// Rows of any length, read again for each round of reductions: 512 threads a row.
-// Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
-// No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long2(const __nv_bfloat16* x_ptr,
-                          __nv_bfloat16* __restrict__ y_ptr,
-                          const softmax_long_reduce_long2_layout layout)
-{
-    const int thread = threadIdx.x;
-    const unsigned int row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    wait_for_earlier_kernels();
-
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (int i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
-        float exp_sum_part[1];
-        softmax_long_pass2(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
-    }
-    exp_sum_acc.merge_lanes<32>();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
-    }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
-    const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
-
-    #pragma unroll 4
-    for (int i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
-        softmax_long_element2(x_in, m_v, exp_sum_reciprocal, y_row[i * layout.y_step[0]]);
-    }
-    let_next_kernel_start();
-}
-
-// Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_64bit_layout {
+struct softmax_long_reduce_long_64bit2_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
     long long y_step[1];  // along a row
@@ -471,9 +711,9 @@ struct softmax_long_reduce_long_64bit_layout {
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
-                               __nv_bfloat16* __restrict__ y_ptr,
-                               const softmax_long_reduce_long_64bit_layout layout)
+softmax_long_reduce_long_64bit2(const __nv_bfloat16* x_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr,
+                                const softmax_long_reduce_long_64bit2_layout layout)
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
@@ -590,6 +830,8 @@ struct Space {
     long long shape[8];
     long long strides[ACCESSES][8];
 };
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
 // An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
 struct Array {
@@ -791,34 +1033,64 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_softmax_long_reduce_long_peeled(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_regs1024_peeled_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const softmax_long_reduce_long_peeled_layout layout = {
+    const softmax_long_reduce_regs1024_peeled_64bit_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
-        (int)width,
+        width,
     };
-    return launch(softmax_long_reduce_long_peeled, row_blocks, 1, 512, true, a.stream,
+    return launch(softmax_long_reduce_regs1024_peeled_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_long(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const softmax_long_reduce_long_layout layout = {
-        (int)width,
-        {(int)((shape[0] > 1) ? strides[0][0] : 0)},
-        {(int)((shape[0] > 1) ? strides[1][0] : 0)},
+    const softmax_long_reduce_long_64bit_layout layout = {
+        width,
+        {(shape[0] > 1) ? strides[0][0] : 0},
+        {(shape[0] > 1) ? strides[1][0] : 0},
     };
-    return launch(softmax_long_reduce_long, row_blocks, 1, 512, true, a.stream,
+    return launch(softmax_long_reduce_long_64bit, row_blocks, 1, 512, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
+static int launch_softmax_long_reduce_regs256_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const softmax_long_reduce_regs256_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs256_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
+}
+
+static int launch_softmax_long_reduce_regs4096_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs4096_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs4096_peeled_64bit, row_blocks, 1, 512, true, a.stream,
                   a.x_ptr, a.y_ptr, layout);
 }
 
@@ -837,37 +1109,20 @@ static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, cons
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_long2(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_long_64bit2(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const softmax_long_reduce_long2_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        (int)width,
-        {(int)((shape[0] > 1) ? strides[0][0] : 0)},
-        {(int)((shape[0] > 1) ? strides[1][0] : 0)},
-    };
-    return launch(softmax_long_reduce_long2, row_blocks, 1, 512, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
-}
-
-static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long rows = shape[1];
-    const long long width = shape[0];
-    const long long row_blocks = rows;
-    const softmax_long_reduce_long_64bit_layout layout = {
+    const softmax_long_reduce_long_64bit2_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
         {(shape[0] > 1) ? strides[0][0] : 0},
         {(shape[0] > 1) ? strides[1][0] : 0},
     };
-    return launch(softmax_long_reduce_long_64bit, row_blocks, 1, 512, true, a.stream,
+    return launch(softmax_long_reduce_long_64bit2, row_blocks, 1, 512, true, a.stream,
                   a.x_ptr, a.y_ptr, layout);
 }
 
@@ -894,78 +1149,14 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
-        n0 <= 2147483647 &&
-        n1 * 2 <= 2147483647 &&
         n1 >= 2 &&
-        n1 <= 2147418111) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled;
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 33 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
+        choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (n0 == 1 &&
-        n1 == 1 &&
-        n1 * 2 <= 2147483647) {
-        choices[0].launch = launch_softmax_long_reduce_long;
-        choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
-        n1 * 2 <= 2147483647 &&
-        n1 >= 2 &&
-        n1 <= 2147418111) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
-        n1 >= 65537 &&
-        n1 <= 2147418111 &&
-        n1 * 2 >= 2147483648) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
-        n1 >= 2147418112) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (n0 >= 2 &&
-        n0 <= 2147483647 &&
-        n1 == 1 &&
-        n1 * 2 <= 2147483647) {
-        choices[0].launch = launch_softmax_long_reduce_long2;
-        choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483647 &&
-        n1 >= 65537 &&
-        n1 <= 2147418111 &&
-        n1 * 2 >= 2147483648) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n0 <= 2147483647 &&
-        n1 >= 2147418112) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (n0 >= 2147483648 &&
         n1 == 1) {
         choices[0].launch = launch_softmax_long_reduce_long_64bit;
         choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
@@ -973,9 +1164,72 @@ static int decide(const Array* arrays, Choice* choices)
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n0 >= 2147483648 &&
+        n0 == 1 &&
         n1 >= 2 &&
-        n1 <= 65536) {
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 32) {
+        choices[0].launch = launch_softmax_long_reduce_regs256_peeled_64bit;
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 == 1 &&
+        n1 >= 2 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 33 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
+        choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 == 1 &&
+        n1 >= 2 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
+        choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 == 1 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
+        n1 >= 2) {
+        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
+        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (n0 >= 2 &&
+        n1 == 1) {
+        choices[0].launch = launch_softmax_long_reduce_long_64bit2;
+        choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 32) {
+        choices[0].launch = launch_softmax_long_reduce_regs256_peeled_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        n1 >= 2 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
+        choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n0 >= 2 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
+        n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;

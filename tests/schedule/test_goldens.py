@@ -25,7 +25,10 @@ def test_schedule(path: Path, bless: Callable[[Path, str], None]) -> None:
 
 
 def test_every_decision_has_goldens() -> None:
-    """All templates and kinds of access occur, and of each field of a schedule more than one value."""
+    """All templates and kinds of access occur, and of each field of a schedule more than one value.
+
+    Two kinds are of files for any layout, which nothing is decided for before a call (tests/launcher).
+    """
     text = "\n".join(path.read_text(encoding="utf-8") for path in files("schedule", "*.txt"))
     schedules = [json.loads(found[0]) for found in re.finditer(r"^\{\n.*?^\}$", text, re.MULTILINE | re.DOTALL)]
     values: dict[str, set[str]] = defaultdict(set)
@@ -33,5 +36,5 @@ def test_every_decision_has_goldens() -> None:
         for name, value in [*schedule.items(), *(pair for t in schedule["accesses"] for pair in t.items())]:
             values[name].add(str(value))
     assert values["template"] == set(BY_NAME)
-    assert values["kind"] == set(get_args(AccessKind))
+    assert values["kind"] == set(get_args(AccessKind)) - {"run", "turned"}
     assert not [name for name, found in values.items() if len(found) < 2]

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from kgen.schedule.reduction.schedule import RowSchedule
 
 
+def _length(schedule: RowSchedule, width: int | None) -> str:
+    """The elements of rows that are kept in registers."""
+    return f"up to {schedule.threads * schedule.vectors * schedule.group}" if width is None else str(width)
+
+
 def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *, plain: bool) -> tuple[str, ...]:
     """How rows of ``width`` elements (None: any number) are processed.  ``plain``: one round, one result per row."""
     alone = schedule.threads == 1
@@ -23,9 +28,8 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
     keep, traversal = ("keeps", "walks") if alone else ("keep", "walk")
     if schedule.vectors:
         kept = schedule.vectors * schedule.group
-        what = (
-            f"rows: {shared} of {width} elements and {keep} it in registers, {kept} elements each: one pass over memory"
-        )
+        each = f"{kept} elements each: one pass over memory"
+        what = f"rows: {shared} of {_length(schedule, width)} elements and {keep} it in registers, {each}"
     elif plain:
         what = f"rows: {shared} and {traversal} it once"
     elif width is None:

@@ -104,7 +104,8 @@ class _Rows:
 
     @cached_property
     def bits(self) -> Literal[32, 64]:
-        return self.facts.index_bits(self.facts.varies)
+        # In files for rows of any length, kernels with 64 bits serve all numbers of rows.
+        return self.facts.index_bits(self.facts.varies) if self.facts.along else 64
 
     @cached_property
     def accesses(self) -> tuple[AccessSchedule, ...]:
@@ -190,6 +191,8 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
         return _of_spans(facts)
     if facts.each is not None and found.vectors and found.cluster == 1 and traversal.anchor is None:
         return spread(found, max(1, -(-width // group)), max(1, facts.each // group), tuning)
+    if not facts.along:
+        return found
     return filled(found, width * (facts.bytes_of(traversal.own) + facts.bytes_written), tuning)
 
 

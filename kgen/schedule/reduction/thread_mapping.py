@@ -111,7 +111,7 @@ def map_row(row: Demand) -> ThreadMapping:
     """The mapping with the fewest threads that can keep a row; where none can, rows are read again for each round."""
     tuning = row.tuning
     if not row.along:
-        return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)
+        return _of_any_length(row)
     for threads, cluster, vectors in _candidates(row):
         if cluster <= row.largest and row.count <= threads * cluster * vectors:
             if cluster == 1 and threads > WARP:
@@ -121,6 +121,19 @@ def map_row(row: Demand) -> ThreadMapping:
     threads = tuning.walk_threads if row.plain else tuning.loop_threads
     is_short = row.width <= longest and row.group > 1
     return one_row_mapping(threads * (1 if is_short else 2), 0, tuning=tuning)
+
+
+def _of_any_length(row: Demand) -> ThreadMapping:
+    """One of a few mappings, for files whose rows have any length: a thread keeps one group, or walks the row.
+
+    A second group would be checked only at the end of the row: kernels with several are for rows that fill all others.
+    """
+    keeps = row.group > 1 and row.group * row.element <= row.tuning.kept_bytes
+    fitting = (n for n in row.tuning.open_threads if keeps and max(row.least, row.count) <= n)
+    threads = next(fitting, None)
+    if threads is None:
+        return one_row_mapping(row.tuning.loop_threads, 0, tuning=row.tuning)
+    return one_row_mapping(threads, 1, tuning=row.tuning)
 
 
 def _without_idle_warps(row: Demand, threads: int) -> int:
