@@ -23,13 +23,14 @@ def precompiled(folder: Path, flags: str, sanitize: str | None = None) -> str:
         command = toolchain.find().command
     except KgenError:
         return flags
-    headers = folder / "kgen_cpu.h.gch"  # a folder: GCC takes the file that fits
+    # For other sanitizers in another folder: GCC would take what is instrumented for what shall not be.
+    mine = folder / "".join(c if c.isalnum() else "_" for c in f"{sanitize}{flags}")
+    headers = mine / "kgen_cpu.h.gch"  # a folder: GCC takes the file that fits
     headers.mkdir(parents=True, exist_ok=True)
     common = [flag for flag in build._FLAGS if flag != "-shared"]
     chosen = [*common, *build._sanitizer_flags(sanitize)[0], *shlex.split(flags)]
-    name = "".join(c if c.isalnum() else "_" for c in f"{sanitize}{flags}")
     for fibers in range(2):
-        made, own = headers / f"{name}{fibers}", folder / f"{name}{fibers}"
+        made, own = headers / f"fibers{fibers}", mine / f"fibers{fibers}"
         try:
             own.touch(exist_ok=False)
         except FileExistsError:
@@ -37,7 +38,7 @@ def precompiled(folder: Path, flags: str, sanitize: str | None = None) -> str:
         header = ["-x", "c++-header", str(build._INCLUDE / "kgen_cpu.h"), "-o", str(own)]
         subprocess.run([*command, *chosen, f"-DKGEN_FIBERS={fibers}", *header], check=True)
         own.rename(made)
-    return f"{flags} -I{shlex.quote(str(folder))}".strip()
+    return f"{flags} -I{shlex.quote(str(mine))}".strip()
 
 
 def compile_library(

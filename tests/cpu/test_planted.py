@@ -71,8 +71,8 @@ def _run(mode: str, cases: list[str], preload: str | None = None, **environment:
 
 @pytest.fixture(scope="module")
 def address(precompile: Callable[..., str]) -> Results:
-    precompile("-O0", "address,undefined")
-    options = {"ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=0"}
+    options = {"KGEN_CXXFLAGS": precompile("-O0", "address,undefined")}
+    options |= {"ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=0"}
     return _run("address,undefined", [*ADDRESS, "clean"], "libasan.so", **options)
 
 

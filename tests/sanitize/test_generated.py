@@ -23,7 +23,7 @@ FIRST_SEED = 50_000
 Results = dict[str, tuple[int, str]]
 
 
-def sanitized(jobs: list[str], cache: Path) -> Results:
+def sanitized(jobs: list[str], cache: Path, cxxflags: str) -> Results:
     """What became of each job."""
     compiler = toolchain.find().command[0]
     library = subprocess.run(
@@ -37,6 +37,7 @@ def sanitized(jobs: list[str], cache: Path) -> Results:
         "OPENBLAS_NUM_THREADS": "1",
         "KGEN_STRICT": "1",
         "KGEN_CACHE_DIR": str(cache),
+        "KGEN_CXXFLAGS": cxxflags,
     }
     command = [sys.executable, "-m", "tests.sanitize.sanitized", *jobs]
     ran = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)
@@ -46,10 +47,14 @@ def sanitized(jobs: list[str], cache: Path) -> Results:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory, precompile: Callable[..., str]) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One for all jobs, which share the scheduler."""
-    precompile("-O0", "address,undefined")
     return tmp_path_factory.mktemp("sanitized")
+
+
+@pytest.fixture(scope="session")
+def cxxflags(precompile: Callable[..., str]) -> str:
+    return precompile("-O0", "address,undefined")
 
 
 JOBS = {
@@ -63,18 +68,19 @@ JOBS = {
 
 
 @pytest.mark.parametrize("half", range(2))
-def test_clean(half: int, cache: Path) -> None:
+def test_clean(half: int, cache: Path, cxxflags: str) -> None:
     """No access outside an array, no undefined arithmetic, and the right values, in every order of threads.
 
     Two processes, since one takes a second to start with a sanitizer.
     """
-    clean(sanitized([job for what in [*JOBS][half::2] for job in JOBS[what][: 3 if what == "examples" else 2]], cache))
+    jobs = [job for what in [*JOBS][half::2] for job in JOBS[what][: 3 if what == "examples" else 2]]
+    clean(sanitized(jobs, cache, cxxflags))
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("what", [what for what in JOBS if what != "examples"])
-def test_the_others_are_clean(what: str, cache: Path) -> None:
-    clean(sanitized(JOBS[what][2:], cache))
+def test_the_others_are_clean(what: str, cache: Path, cxxflags: str) -> None:
+    clean(sanitized(JOBS[what][2:], cache, cxxflags))
 
 
 def clean(results: Results) -> None:
@@ -82,11 +88,11 @@ def clean(results: Results) -> None:
     assert not bad, "\n".join(f"{job}:\n{output}" for job, output in bad.items())
 
 
-def test_planted_bugs_are_found(cache: Path) -> None:
+def test_planted_bugs_are_found(cache: Path, cxxflags: str) -> None:
     """Each bug in a text is seen by the sanitizer or in the values.  One test, because they are compiled together."""
     wanted = {f"mutant:{name}": planted.found for name, planted in MUTANTS.items()}
     wanted["partials:256"] = "heap-buffer-overflow"  # the first of them is right behind the 1024 bytes
-    found = sanitized([*wanted], cache)
+    found = sanitized([*wanted], cache, cxxflags)
     missed = {
         job: output for job, (status, output) in found.items() if status == 0 or not re.search(wanted[job], output)
     }
