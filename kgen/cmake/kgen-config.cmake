@@ -1,7 +1,7 @@
 # kgen_add_kernels: a library of kgen programs as a target.
 #
 #   find_package(kgen REQUIRED)          # cmake -Dkgen_DIR=$(python -m kgen --cmake-dir)
-#   kgen_add_kernels(kernels axpy.k softmax.k DTYPES f16 f32 ARCH sm_80 sm_90)
+#   kgen_add_kernels(kernels axpy.k swiglu.k DTYPES f16 f32 ARCH sm_80 sm_90)
 #   target_link_libraries(app kernels)   # and #include "kernels.h"
 #
 # docs/generated-code.md describes its options.
