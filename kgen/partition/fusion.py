@@ -87,7 +87,7 @@ class Fuser:
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order."""
-        # Updates that read each other's operands form a cycle.  Those that walk one space are merged into one unit;
+        # Updates that read each other's operands form a cycle.  Those that can walk one space are merged into one unit;
         # for the others, reductions go through buffers.  Such updates read only elements of their own shape or of
         # smaller ones, so placing larger shapes first is a valid order.
         merged: frozenset[int] = frozenset()
@@ -105,7 +105,7 @@ class Fuser:
 
     def _units(self, stores: Sequence[int], merged: frozenset[int], separate: frozenset[int]) -> list[Unit]:
         """One unit for each store and each buffer.  Two kinds of stores share one: those without reductions that have
-        the same shape and operands, and ``merged`` updates that walk the same space."""
+        the same shape and operands, and ``merged`` updates that can walk the same space."""
         units: list[Unit] = []
         alike: dict[tuple[Shape, int], list[int]] = {}
         together: dict[KernelSpace, list[int]] = {}
@@ -120,7 +120,7 @@ class Fuser:
             else:
                 units.append(self._unit((store,), trace))
         units += [Unit(tuple(sinks), self.tracer.run(KernelSpace(shape), sinks)) for (shape, _), sinks in alike.items()]
-        for space, sinks in together.items():
+        for space, sinks in self._in_rows(together).items():
             trace = self.tracer.run(space, sinks)
             if races(space, trace.reads, self._updates(trace)):
                 units += [self._unit((n,), self.tracer.alone(n, separate=n in separate)) for n in sinks]
@@ -132,6 +132,16 @@ class Fuser:
                 made.add(n)
                 units.append(Unit((n,), self.tracer.alone(n)))
         return units
+
+    def _in_rows(self, together: dict[KernelSpace, list[int]]) -> dict[KernelSpace, list[int]]:
+        """The same, with updates that reduce nothing in the space of those that reduce, where it has their axes."""
+        rows = [space for space in together if space.reduced is not None]
+        found: dict[KernelSpace, list[int]] = {}
+        for space, sinks in together.items():
+            free = space.reduced is None and all(self.read[n] is not None for n in sinks)
+            fitting = (r for r in rows if free and all(r.place(self.ops[n].shape) is not None for n in sinks))
+            found.setdefault(next(fitting, space), []).extend(sinks)
+        return found
 
     def _unit(self, sinks: tuple[int, ...], trace: Trace) -> Unit:
         if races(trace.space, trace.reads, self._updates(trace)):

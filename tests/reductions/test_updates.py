@@ -57,6 +57,8 @@ def add_norm(res: Array, x: Array) -> list[Array]:
          lambda p, q: [p - q + q.sum(), p - q + p.sum()]),
         ("inout p\ninout q\nlet t = q\nq = q + sum(p, axis=0)\np = p * t", (X, Q), 2,
          lambda p, q: [p * q, q + p.sum(0)]),
+        ("inout p\ninout q\nq = q + p\np = q - max(q, axis=-1, keepdims=true)", (X, Y), 1,
+         lambda p, q: [(p + q) - (p + q).max(-1, keepdims=True), p + q]),
         # all threads of a row read what one of them would write
         ("inout p\np = p + sum(x * p, axis=1, keepdims=true)", (P, X), 2,
          lambda p, x: [p + (x * p).sum(1, keepdims=True)]),

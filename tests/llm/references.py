@@ -1,0 +1,224 @@
+"""What each kernel of ``examples/llm`` is in NumPy, in float64 and not rounded, with small arguments for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import erfc
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Arguments = dict[str, Array]
+Results = tuple[Array, ...]
+
+TOKENS, SIZE = 5, 256
+EPSILON = 1e-6
+
+
+class Draw:
+    """Arguments from one generator of random numbers."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def bf16(self, *shape: int) -> Array:
+        return np.asarray(3 * self.rng.standard_normal(shape), ml_dtypes.bfloat16)
+
+    def f32(self, *shape: int) -> Array:
+        return self.rng.standard_normal(shape).astype(np.float32)
+
+    def integers(self, dtype: Any, *shape: int) -> Array:
+        limits = np.iinfo(dtype)
+        return self.rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def silu(v: Array) -> Array:
+    return np.asarray(v / (1 + np.exp(-v)))
+
+
+def gelu(v: Array) -> Array:
+    return np.asarray(0.5 * v * np.vectorize(erfc)(-v / np.sqrt(2)))
+
+
+def gelu_tanh(v: Array) -> Array:
+    return np.asarray(0.5 * v * (1 + np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v**3))))
+
+
+def halves(x: Array) -> tuple[Array, Array]:
+    return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+
+
+def gated(function: Callable[[Array], Array], x: Array) -> Array:
+    gate, up = halves(x)
+    return np.asarray(function(gate) * up)
+
+
+def clamped(x: Array) -> Array:
+    gate, up = halves(x)
+    return np.asarray(silu(np.minimum(gate, 7)) * np.clip(up, -7, 7))
+
+
+def swigluoai(x: Array) -> Array:
+    gate, up = np.minimum(x[..., ::2], 7), np.clip(x[..., 1::2], -7, 7)
+    return np.asarray(gate / (1 + np.exp(-1.702 * gate)) * (up + 1))
+
+
+def norm(x: Array, weight: Array, more: float = 0) -> Array:
+    return np.asarray(x / np.sqrt((x * x).mean(-1, keepdims=True) + EPSILON) * (more + weight))
+
+
+def scaled(x: Array, most: int = 448) -> Results:
+    """The scales of rows, and their values in units of these."""
+    scale = np.abs(x).max(-1, keepdims=True) / most
+    return scale, x / scale
+
+
+def powers_of_two(x: Array) -> Results:
+    scale = 2 ** np.ceil(np.log2(scaled(x)[0]))
+    return scale, x / scale
+
+
+def by_zero_point(x: Array) -> Results:
+    low = x.min(-1, keepdims=True)
+    scale = (x.max(-1, keepdims=True) - low) / 255
+    azp = np.rint(-128 - low / scale)
+    return scale, azp, x / scale + azp
+
+
+def added(residual: Array, x: Array) -> Array:
+    """As it is stored."""
+    return (residual + x).astype(ml_dtypes.bfloat16).astype(float)
+
+
+def fused(x: Array, residual: Array, weight: Array, more: float = 0) -> Results:
+    """The arguments that are updated, in their order."""
+    residual = added(residual, x)
+    return norm(residual, weight, more), residual
+
+
+def fused_quant(residual: Array, x: Array, weight: Array, scale: Array | None = None) -> Results:
+    residual = added(residual, x)
+    normed = norm(residual, weight)
+    return *(scaled(normed) if scale is None else (normed / scale,)), residual
+
+
+def merged(prefix: Array, prefix_lse: Array, suffix: Array, suffix_lse: Array) -> Array:
+    p, s = np.exp(prefix_lse), np.exp(suffix_lse)
+    return np.asarray((prefix * p + suffix * s) / (p + s))
+
+
+def penalised(logits: Array, prompt_mask: Array, output_mask: Array, penalties: Array) -> Array:
+    penalty = np.where((prompt_mask != 0) | (output_mask != 0), penalties[:, None], 1)
+    return np.where(logits > 0, logits / penalty, logits * penalty)
+
+
+def rotated(x: Array, cos: Array, sin: Array) -> Array:
+    cos, sin = cos[:, None], sin[:, None]
+    first, second = x[:, :, 0], x[:, :, 1]
+    return np.stack([first * cos - second * sin, second * cos + first * sin], axis=2)
+
+
+def awq(qweight: Array, zeros: Array, scales: Array) -> Array:
+    shift = 4 * np.array([0, 4, 1, 5, 2, 6, 3, 7])
+
+    def codes(packed: Array) -> Array:
+        return np.asarray(packed.astype(np.int64)[..., None] >> shift & 15)
+
+    return np.asarray((codes(qweight) - codes(zeros)) * scales)
+
+
+def block_scales(blocks: Array) -> Array:
+    return blocks[..., :2].astype(np.uint8).view(np.float16).astype(float)
+
+
+def q8_0(blocks: Array) -> Array:
+    return np.asarray(block_scales(blocks) * blocks[..., 2:].astype(np.uint8).view(np.int8))
+
+
+def blocks(draw: Draw, count: int, size: int) -> Array:
+    """Blocks of GGUF: bytes behind a float16."""
+    found = draw.integers(np.uint8, count, size)
+    found[:, :2] = draw.f32(count, 1).astype(np.float16).view(np.uint8)
+    return found
+
+
+#: Arguments by name, for the kernels that take the same.
+ROWS = {"x": lambda d: d.bf16(TOKENS, 2 * SIZE)}
+GROUPS = {"x": lambda d: d.bf16(TOKENS, 3, 128)}
+WEIGHT = {"weight": lambda d: d.bf16(SIZE)}
+STREAM = {"residual": lambda d: d.bf16(TOKENS, SIZE), "x": lambda d: d.bf16(TOKENS, SIZE)}
+SCALE = {"scale": lambda d: np.full(1, 0.03, np.float32)}
+HEADS, HEAD = 3, 64
+PREFIX = {"prefix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "prefix_lse": lambda d: d.f32(TOKENS, HEADS, 1)}
+SUFFIX = {"suffix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "suffix_lse": lambda d: d.f32(TOKENS, HEADS, 1)}
+
+#: For each kernel its arguments, and its outputs and updated arguments from them.
+CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array | Results]]] = {
+    "silu_and_mul": (ROWS, partial(gated, silu)),
+    "mul_and_silu": (ROWS, lambda x: gated(silu, np.roll(x, SIZE, -1))),
+    "gelu_and_mul": (ROWS, partial(gated, gelu)),
+    "gelu_tanh_and_mul": (ROWS, partial(gated, gelu_tanh)),
+    "fatrelu_and_mul": (ROWS, partial(gated, lambda v: np.maximum(v, 0))),
+    "silu_and_mul_with_clamp": (ROWS, clamped),
+    "swigluoai_and_mul": (ROWS, swigluoai),
+    "silu_and_mul_quant": (ROWS | SCALE, lambda x, scale: gated(silu, x) / scale),
+    "silu_and_mul_per_token_quant": (ROWS, lambda x: scaled(gated(silu, x))),
+    "silu_and_mul_per_block_quant": (
+        {"x": lambda d: d.bf16(TOKENS, 2, 3, 128)},
+        lambda x: scaled(silu(x[:, 0]) * x[:, 1]),
+    ),
+    "rms_norm": ({"x": STREAM["x"]} | WEIGHT, norm),
+    "gemma_rms_norm": ({"x": STREAM["x"]} | WEIGHT, partial(norm, more=1)),
+    "rms_norm_static_fp8_quant": (
+        {"x": STREAM["x"]} | WEIGHT | SCALE,
+        lambda x, weight, scale: norm(x, weight) / scale,
+    ),
+    "rms_norm_dynamic_per_token_quant": ({"x": STREAM["x"]} | WEIGHT, lambda x, weight: scaled(norm(x, weight))),
+    "fused_add_rms_norm": (STREAM | WEIGHT, fused),
+    "gemma_fused_add_rms_norm": (STREAM | WEIGHT, partial(fused, more=1)),
+    "fused_add_rms_norm_static_fp8_quant": (STREAM | WEIGHT | SCALE, fused_quant),
+    "fused_add_rms_norm_dynamic_per_token_quant": (STREAM | WEIGHT, fused_quant),
+    "static_scaled_fp8_quant": (ROWS | SCALE, lambda x, scale: x / scale),
+    "dynamic_per_token_scaled_fp8_quant": (ROWS, scaled),
+    "per_token_group_quant_fp8": (GROUPS, scaled),
+    "per_token_group_quant_fp8_ue8m0": (GROUPS, powers_of_two),
+    "per_token_group_quant_int8": (GROUPS, partial(scaled, most=127)),
+    "static_scaled_int8_quant": (ROWS | SCALE, lambda x, scale: x / scale),
+    "static_scaled_int8_azp_quant": (
+        ROWS | SCALE | {"azp": lambda d: np.full(1, -7, np.int32)},
+        lambda x, scale, azp: x / scale + azp,
+    ),
+    "dynamic_scaled_int8_quant": (ROWS, partial(scaled, most=127)),
+    "dynamic_scaled_int8_azp_quant": (ROWS, by_zero_point),
+    "merge_attn_states": (PREFIX | SUFFIX, merged),
+    "apply_repetition_penalties": (
+        {
+            "logits": lambda d: d.f32(TOKENS, 100),
+            "prompt_mask": lambda d: d.f32(TOKENS, 100) > 1,
+            "output_mask": lambda d: d.f32(TOKENS, 100) > 1,
+            "penalties": lambda d: 1 + d.f32(TOKENS) ** 2,
+        },
+        penalised,
+    ),
+    "moe_sum": ({"x": lambda d: d.bf16(TOKENS, 4, SIZE)}, lambda x: x.sum(1)),
+    "apply_rotary_emb": (
+        {
+            "x": lambda d: d.bf16(TOKENS, HEADS, 2, HEAD // 2),
+            "cos": lambda d: np.cos(d.f32(TOKENS, HEAD // 2)),
+            "sin": lambda d: np.sin(d.f32(TOKENS, HEAD // 2)),
+        },
+        rotated,
+    ),
+    "awq_dequantize": (
+        {
+            "qweight": lambda d: d.integers(np.int32, 2, 16, 8),
+            "zeros": lambda d: d.integers(np.int32, 2, 1, 8),
+            "scales": lambda d: d.f32(2, 1, 8, 8).astype(np.float16),
+        },
+        awq,
+    ),
+    "dequantize_q8_0": ({"blocks": lambda d: blocks(d, 33, 34)}, q8_0),
+}
