@@ -8,7 +8,7 @@
 // Inputs:  x: float16, y: float16, a: float32 (by value)
 // Outputs: out: float32
 //
-// Chosen: boxes: `y` is consecutive along another dimension, read in that order by boxes of 16 x 256.
+// Chosen: boxes: `y` is consecutive along another dimension, read in that order by boxes of 32 x 128.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -48,7 +48,7 @@ axpy_reversed_element(const __half x_v, const __half y_v, const float a_v, float
 }
 
 // Where the elements lie: 4 dimensions, those of the sides first; strides in elements.
-struct axpy_reversed_boxes_16x256_4d_layout {
+struct axpy_reversed_boxes_32x128_4d_layout {
     int width;  // elements along the fastest dimension
     int height;  // elements along the second side
     unsigned int extent[1];  // of boxes, then of the other dimensions
@@ -64,40 +64,40 @@ struct axpy_reversed_boxes_16x256_4d_layout {
     int y_stride[3];
 };
 
-// Boxes of 16 x 256 elements, one a block; y read along another side than the output, by way of shared memory.
+// Boxes of 32 x 128 elements, one a block; y read along another side than the output, by way of shared memory.
 // Launch: a block of 256 threads for each box, along the fastest dimension first.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Aligned to groups of 2 elements, which move at once.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
+axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                               const __half* y_ptr,
                               float* __restrict__ out_ptr,
                               const float a_v,
-                              const axpy_reversed_boxes_16x256_4d_layout layout)
+                              const axpy_reversed_boxes_32x128_4d_layout layout)
 {
     // Rows are padded, so that neighbouring ones begin in different banks.
-    __shared__ __half y_tile[256][18];
+    __shared__ __half y_tile[128][34];
 
     const unsigned int t = blockIdx.x;
     const unsigned int rest0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
     const int c0 = (int)(t - rest0 * layout.extent[0]);
     const int c1 = (int)rest0;
-    const int p_first = 16 * c0;
-    const int q_first = 256 * c1;
-    const bool whole = layout.width - p_first >= 16 && layout.height - q_first >= 256;  // all groups are inside
+    const int p_first = 32 * c0;
+    const int q_first = 128 * c1;
+    const bool whole = layout.width - p_first >= 32 && layout.height - q_first >= 128;  // all groups are inside
     wait_for_earlier_kernels();
     // All loads are issued before any is waited for, each in the order of its operand.
     Pack<__half, 2, 4> y_in[8];
     {
-        const int v = 2 * (threadIdx.x % 128);
-        const int u = threadIdx.x / 128;
+        const int v = 2 * (threadIdx.x % 64);
+        const int u = threadIdx.x / 64;
         const int q = q_first + v;
         const int y_from = q * layout.y_stride[2];
         if (whole) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int p = p_first + u + 2 * k;
+                const int p = p_first + u + 4 * k;
                 const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
                 const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
                 const int p1 = (int)(p_rest0);
@@ -107,7 +107,7 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
         } else {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int p = p_first + u + 2 * k;
+                const int p = p_first + u + 4 * k;
                 if (p < layout.width && q < layout.height) {
                     const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
                     const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
@@ -120,14 +120,14 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
     }
     Pack<__half, 2, 4> x_in[8];
     {
-        const int u = 2 * (threadIdx.x % 8);
-        const int v = threadIdx.x / 8;
+        const int u = 2 * (threadIdx.x % 16);
+        const int v = threadIdx.x / 16;
         const int p = p_first + u;
         const int x_from = p;
         if (whole) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 32 * k;
+                const int q = q_first + v + 16 * k;
                 const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                 const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
                 const int q1 = (int)(q_rest0);
@@ -137,7 +137,7 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
         } else {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 32 * k;
+                const int q = q_first + v + 16 * k;
                 if (p < layout.width && q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                     const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
@@ -149,27 +149,27 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
         }
     }
     {
-        const int v = 2 * (threadIdx.x % 128);
-        const int u = threadIdx.x / 128;
+        const int v = 2 * (threadIdx.x % 64);
+        const int u = threadIdx.x / 64;
         #pragma unroll
         for (int k = 0; k < 8; ++k) {
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                y_tile[v + j][u + 2 * k] = y_in[k].at[j];
+                y_tile[v + j][u + 4 * k] = y_in[k].at[j];
             }
         }
     }
     __syncthreads();
 
     {
-        const int u = 2 * (threadIdx.x % 8);
-        const int v = threadIdx.x / 8;
+        const int u = 2 * (threadIdx.x % 16);
+        const int v = threadIdx.x / 16;
         const int p = p_first + u;
         const int out_from = p;
         if (whole) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 32 * k;
+                const int q = q_first + v + 16 * k;
                 const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                 const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
                 const int q1 = (int)(q_rest0);
@@ -177,14 +177,14 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
                 Pack<float, 2, 8> out_vec;
                 #pragma unroll
                 for (int j = 0; j < 2; ++j) {
-                    axpy_reversed_element(x_in[k].at[j], y_tile[v + 32 * k][u + j], a_v, out_vec.at[j]);
+                    axpy_reversed_element(x_in[k].at[j], y_tile[v + 16 * k][u + j], a_v, out_vec.at[j]);
                 }
                 *reinterpret_cast<Pack<float, 2, 8>*>(out_ptr + (out_from + out_at)) = out_vec;
             }
         } else {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 32 * k;
+                const int q = q_first + v + 16 * k;
                 if (p < layout.width && q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                     const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
@@ -193,7 +193,7 @@ axpy_reversed_boxes_16x256_4d(const __half* x_ptr,
                     Pack<float, 2, 8> out_vec;
                     #pragma unroll
                     for (int j = 0; j < 2; ++j) {
-                        axpy_reversed_element(x_in[k].at[j], y_tile[v + 32 * k][u + j], a_v, out_vec.at[j]);
+                        axpy_reversed_element(x_in[k].at[j], y_tile[v + 16 * k][u + j], a_v, out_vec.at[j]);
                     }
                     *reinterpret_cast<Pack<float, 2, 8>*>(out_ptr + (out_from + out_at)) = out_vec;
                 }
@@ -502,17 +502,17 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_axpy_reversed_boxes_16x256_4d(const Arguments& a, const Space& space)
+static int launch_axpy_reversed_boxes_32x128_4d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] * shape[1]), 16) * kgen_ceil_div((shape[2] * shape[3]), 256);
-    const axpy_reversed_boxes_16x256_4d_layout layout = {
+    const long long n = kgen_ceil_div((shape[0] * shape[1]), 32) * kgen_ceil_div((shape[2] * shape[3]), 128);
+    const axpy_reversed_boxes_32x128_4d_layout layout = {
         (int)(shape[0] * shape[1]),
         (int)(shape[2] * shape[3]),
-        {(unsigned int)kgen_ceil_div((shape[0] * shape[1]), 16)},
-        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] * shape[1]), 16))},
-        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] * shape[1]), 16))},
+        {(unsigned int)kgen_ceil_div((shape[0] * shape[1]), 32)},
+        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] * shape[1]), 32))},
+        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] * shape[1]), 32))},
         {(unsigned int)shape[0]},
         {(unsigned int)kgen_magic(shape[0])},
         {(unsigned int)kgen_shift(shape[0])},
@@ -523,7 +523,7 @@ static int launch_axpy_reversed_boxes_16x256_4d(const Arguments& a, const Space&
         {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0),
             (int)((shape[2] != 1) ? strides[2][2] : 0)},
     };
-    return launch(axpy_reversed_boxes_16x256_4d, n, 1, 256, true, a.stream,
+    return launch(axpy_reversed_boxes_32x128_4d, n, 1, 256, true, a.stream,
                   a.x_ptr, a.y_ptr, a.out_ptr, a.a_v, layout);
 }
 
@@ -550,7 +550,7 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         arrays[2].address % 16 == 0) {
-        choices[0].launch = launch_axpy_reversed_boxes_16x256_4d;
+        choices[0].launch = launch_axpy_reversed_boxes_32x128_4d;
         choices[0].space = {4, {32, 8, 26, 5000}, {{1, 32, 1280000, 256}, {1, 32, 1280000, 256}, {1040000, 130000,
             1, 26}}};
         return KGEN_SUCCESS;

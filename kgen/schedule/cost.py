@@ -112,8 +112,8 @@ def touched(t: Traffic) -> float:
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What a launch takes: bytes from memory, bytes between L2 and the SMs, lines of loads and stores, instructions of
-    warps, and those that access shared memory; bytes that all resident threads wait for at once; and how often a block
-    waits.
+    warps, and those that access shared memory; bytes that all resident threads wait for at once; how often a block
+    waits; and blocks.
     """
 
     memory: float
@@ -123,6 +123,7 @@ class Counts:
     shared: float
     flying: float
     waits: int
+    blocks: float
 
 
 def count(walk: Walk, model: CostModel) -> Counts:
@@ -150,6 +151,7 @@ def count(walk: Walk, model: CostModel) -> Counts:
         shared,
         flying * min(model.threads, blocks / walk.times * walk.threads),
         walk.waits,
+        blocks,
     )
 
 
@@ -157,11 +159,11 @@ def predict(walk: Walk, model: CostModel) -> float:
     """Seconds of one launch."""
     c = count(walk, model)
     parts = (
-        c.memory / (min(model.memory, c.flying / model.latency) if c.flying else model.memory),
+        c.memory * max(1 / model.memory, model.latency / c.flying if c.flying else 0.0),
         c.l2 / model.l2,
         c.lines / model.lines,
         c.instructions / model.issue,
         c.shared / model.shared,
     )
     busy = float(sum(part**model.overlap for part in parts) ** (1 / model.overlap))
-    return model.launch + c.waits * model.latency + busy
+    return model.launch + c.waits * model.wait + busy * max(1.0, model.filling / c.blocks)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 
-from kgen.ir.ops import OPS
+from kgen.ir.graph import Op
+from kgen.ir.ops import BRANCHING
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify
 from kgen.partition.step import Step
@@ -53,23 +55,29 @@ class Facts:
     def group(self) -> int:
         """Consecutive elements per thread.
 
-        The operands that vary along the fastest dimension decide; those that all rows share only where there are no
+        The operands that vary along the fastest dimension decide; those that many rows share only where there are no
         others, because they come from caches.
         """
         along = [i for i in range(len(self.itemsizes)) if self.step_along(i, 0) != 0]
-        streamed = [i for i in along if self._differs_between_rows(i)]
+        streamed = [i for i in along if self.is_streamed(i)]
         return group_size([self.itemsizes[i] for i in streamed or along], self.target)
 
-    def _differs_between_rows(self, access: int) -> bool:
-        return any(self.step_along(access, d) for d in range(1, len(self.space.shape)))
+    def is_streamed(self, access: int) -> bool:
+        """Whether an operand differs between rows, and is not broadcast along most of them."""
+        outer = range(1, len(self.space.shape))
+        if not any(self.step_along(access, d) for d in outer):
+            return False
+        if not self.bounded:
+            return True
+        shared = prod(self.space.shape[d] for d in outer if not self.step_along(access, d))
+        return shared < self.tuning.elementwise.shared
 
     def spread(self, group: int, *, one_by_one: bool = False) -> int:
         """Elements per thread in groups of at most ``group``: fewer where elements take long and threads are few.
 
         ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
-        takes_long = one_by_one or any(op.name == "div" or any(OPS[op.name].ulp) for op in self.step.graph.ops)
-        return self.narrowed(group) if takes_long else group
+        return self.narrowed(group) if one_by_one or any(map(_takes_long, self.step.graph.ops)) else group
 
     def narrowed(self, group: int) -> int:
         """``group``, or less where threads are few: the device has room for more, and what a thread does for one
@@ -107,6 +115,11 @@ class Choice:
     space: IterationSpace
     reasons: tuple[str, ...]
     costs: tuple[tuple[str, float], ...] = ()
+
+
+def _takes_long(op: Op) -> bool:
+    """Whether an op has branches, or converts to fp8."""
+    return op.name in BRANCHING or (op.name == "cast" and op.dtype.is_float and op.dtype.size == 1)
 
 
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:

@@ -23,6 +23,12 @@ class Elementwise:
     #: 0.85 us with one element a thread, 1.21 with eight; of 16 x 14336 1.22 with four, 1.37 with eight, 1.41 with
     #: two).
     few_threads: int = 1 << 16
+    #: Rows that share an operand so that it comes from caches (float16 and a broadcast float64, rows of 28: 14 us,
+    #: and 28 with groups of two).
+    shared: int = 16
+    #: Bytes of an element of a ``flat`` kernel's other operands at most that decide its groups: neighbouring threads
+    #: then read what is next to each other (bfloat16 of uint8, float32 and int32 4.8 us, 7.3 with twice the group).
+    flat_itemsize: int = 4
     #: Threads per block of ``strided``, where each thread computes one element and its offsets.
     strided_block: int = 128
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by
@@ -43,12 +49,21 @@ class Elementwise:
     max_transposed_width: int = 4
     #: Groups of a box for each thread, of the side with the shortest groups.
     box_groups: tuple[int, ...] = (16, 8, 4, 2)
-    #: Elements of a box for each thread, at most.
-    box_elements: int = 16
-    #: Half as many where all operands move element by element, or where there would be fewer boxes than this.
+    #: Elements of a box for each thread, at most (``gelu(a) + b * c`` of float16, float32 and bfloat16 206 us, 257 with
+    #: 16; ``a + b`` of float64 and bfloat16 242 and 255).
+    box_elements: int = 8
+    #: The same where all that is read has 2 bytes or fewer, and there are ``many_boxes`` (three operands of halves
+    #: along three dimensions 32 us, 39 with 8).
+    narrow_box_elements: int = 16
     many_boxes: int = 2048
+    #: The same where there would be fewer boxes than ``few_boxes`` (307,008 elements 2.1 us, 2.6 with 8, 3.3 with 2).
+    few_box_elements: int = 4
+    few_boxes: int = 264
     #: What it costs to begin a box, in elements.
     block_cost: int = 256
+    #: What a line of memory that a box touches costs, in sectors (16384 x 16384 bfloat16 transposed, boxes of 64 x 64,
+    #: 0.95; 0.85 with 16 x 256, which touch as many sectors).
+    line_sectors: float = 0.6
     #: A side of a box takes no more dimensions from this many elements on.
     longest_side: int = 256
     #: Registers (4 bytes each) into which a tiled kernel may load other operands before it waits for the tile.
@@ -364,27 +379,37 @@ class TrafficRates:
 
 @dataclass(frozen=True)
 class CostModel:
-    """The rates of a device, to predict the time of elementwise kernels.  Fitted to 119 random programs by every family
-    that applies: the rank correlation of predicted and measured times is 0.83.
+    """The rates of a device, to predict the time of elementwise kernels.  Fitted to 151 programs by every family that
+    applies (*Predicted times of elementwise families*).
     """
 
     #: Bytes a second from memory, and from L2.
-
     memory: float = 4.6e12
-    l2: float = 10e12
+    l2: float = 11.5e12
     #: Lines of L1, instructions, and accesses of shared memory of a warp a second.
-    lines: float = 0.79e12
-    issue: float = 0.74e12
-    shared: float = 0.22e12
-    #: Seconds until a load arrives, and that a launch takes.
-    latency: float = 1.1e-6
-    launch: float = 0.1e-6
+    lines: float = 0.91e12
+    issue: float = 0.93e12
+    shared: float = 0.30e12
+    #: Seconds that a launch takes, and each time that a block waits for memory.
+    launch: float = 0.95e-6
+    wait: float = 0.25e-6
+    #: Blocks that fill the device: with fewer, a part of it is idle.
+    filling: float = 132
+    #: Seconds until a load arrives, where bytes in flight bound memory; else 0.
+    latency: float = 0
     #: Bytes that are still in L2 when neighbouring blocks need them.
-    cache: float = 10e6
+    cache: float = 12e6
     #: Threads that run at the same time on the whole device.
     threads: int = 132 * 2048
     #: The norm by which the bounds add up: 1 where none overlaps another.
-    overlap: float = 1.65
+    overlap: float = 1.45
+
+
+#: The rates for chunks of columns, whose loads in flight bound them.
+CHUNK_COSTS = CostModel(
+    memory=4.6e12, l2=10e12, lines=0.79e12, issue=0.74e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
+    latency=1.1e-6, cache=10e6, overlap=1.65,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: there are few tables, and they are cache keys
@@ -402,6 +427,7 @@ class Tuning:
     chains: Chains = field(default_factory=Chains)
     traffic: TrafficRates = field(default_factory=TrafficRates)
     costs: CostModel = field(default_factory=CostModel)
+    chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
 
 
 #: Measured on an H200, and used for every device until others are measured.

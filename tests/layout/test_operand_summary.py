@@ -103,7 +103,7 @@ def test_boxes_say_what_they_are() -> None:
     shape = (26, 5000, 8, 32)
     found = operands("out = a + b", a=kgen.spec(shape, "f16"), b=kgen.spec(shape, "f16", (1, 26, 130000, 1040000)))
     assert found["b"].access == "transposed through shared memory"
-    assert found["b"].limits == ("makes the kernel work by boxes of 16 x 256",)
+    assert found["b"].limits == ("makes the kernel work by boxes of 64 x 64",)
 
 
 def test_given_outputs_are_explained() -> None:

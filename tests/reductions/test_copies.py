@@ -31,7 +31,7 @@ def test_a_small_operand_across_short_rows_is_copied() -> None:
     shape = (256, 64, 768, 2)
     a, c = ("bfloat16", shape, (98304, 1536, 2, 1)), ("int8", shape, (1, 393216, 256, 196608))
     found = lowered("out = max(cast<float>(a - c), axis=3)", a=a, c=c)
-    assert templates(found) == ["boxes", "row_reduce"]
+    assert templates(found) == ["tiled", "row_reduce"]
     assert found.specialised.graph.operands[-1].name == "c_copy"
 
 

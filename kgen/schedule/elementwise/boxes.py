@@ -18,7 +18,7 @@ from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
 from kgen.schedule.elementwise.reasons import index_width_reason, listed
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, AccessSchedule, Schedule
-from kgen.schedule.target import SECTOR, WORD
+from kgen.schedule.target import LINE, SECTOR, WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,7 @@ def _best_box(
     tuning = facts.tuning.elementwise
     least, widest = min(groups), max(groups)
     registers = _registers(facts, orders, groups[0])
-    is_small = facts.space.numel < tuning.many_boxes * tuning.block * tuning.box_elements
-    most = tuning.box_elements // 2 if is_small or widest == 1 else tuning.box_elements
+    most = _most_elements(facts)
     found = [
         box
         for each in tuning.box_groups
@@ -139,6 +138,16 @@ def _best_box(
         if all(prod(box[side] for side in order[:-1]) <= tuning.block * groups[order[0]] for order in orders)
     ]
     return min(found, key=partial(_sectors, facts, dims), default=None)
+
+
+def _most_elements(facts: Facts) -> int:
+    """Elements of a box for each thread, at most."""
+    tuning = facts.tuning.elementwise
+    if facts.space.numel < tuning.few_boxes * tuning.block * tuning.box_elements:
+        return tuning.few_box_elements
+    narrow = all(size <= 2 for size, t in zip(facts.itemsizes, facts.step.accesses, strict=True) if t.reads)
+    many = facts.space.numel >= tuning.many_boxes * tuning.block * tuning.narrow_box_elements
+    return tuning.narrow_box_elements if narrow and many else tuning.box_elements
 
 
 def _registers(facts: Facts, orders: Sequence[tuple[int, ...]], group: int) -> float:
@@ -312,13 +321,16 @@ def reach(dims: Sequence[Sequence[int]], shape: Sequence[int], box: Sequence[flo
 
 
 def _sectors(facts: Facts, dims: Sequence[Sequence[int]], box: Sequence[int]) -> float:
-    """Sectors of memory that boxes touch for each element, with what boxes at the ends lack."""
+    """Sectors of memory that boxes touch for each element, with what boxes at the ends lack; and lines, which count
+    less.
+    """
+    tuning = facts.tuning.elementwise
     space = coarse(facts.space)
     extents = reach(dims, space.shape, box)
-    touched = sum(
-        pieces(Traffic(extents, 1, size, strides, misaligned=facts.is_misaligned(i), reads=True), extents, SECTOR)
-        for i, (size, strides) in enumerate(zip(facts.itemsizes, space.strides, strict=True))
-    )
+    touched = 0.0
+    for i, (size, strides) in enumerate(zip(facts.itemsizes, space.strides, strict=True)):
+        traffic = Traffic(extents, 1, size, strides, misaligned=facts.is_misaligned(i), reads=True)
+        touched += pieces(traffic, extents, SECTOR) + tuning.line_sectors * pieces(traffic, extents, LINE)
     lengths = [prod(space.shape[d] for d in side) for side in dims]
     whole = prod(-(-n // b) * b / n for n, b in zip(lengths, box, strict=True))
-    return touched / prod(extents) * whole * (1 + facts.tuning.elementwise.block_cost / prod(box))
+    return touched / prod(extents) * whole * (1 + tuning.block_cost / prod(box))

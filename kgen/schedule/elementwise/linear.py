@@ -49,8 +49,7 @@ def beyond(block: int, group: int) -> int:
 
 def _linear(facts: Facts, template: str) -> Schedule:
     """The schedule: groups of dense operands, and offsets per element for strided ones."""
-    sizes = [s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is LayoutKind.CONTIGUOUS]
-    group = facts.spread(group_size(sizes, facts.target), one_by_one=bool(facts.strided))
+    group = facts.spread(_group(facts), one_by_one=bool(facts.strided))
     block = facts.tuning.elementwise.block
     kinds = [_KINDS[c] for c in facts.classes]
     numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]
@@ -65,6 +64,16 @@ def _linear(facts: Facts, template: str) -> Schedule:
     rank = len(facts.space.shape) if facts.coordinates or numbers else 1
     anchor = one_row.anchor
     return Schedule(template, block, group, rank, bits, accesses, facts.coordinates, anchor, target=facts.target)
+
+
+def _group(facts: Facts) -> int:
+    """Elements a thread: the dense operands decide, and others that are read along the fastest dimension."""
+    widest = facts.tuning.elementwise.flat_itemsize
+    dense = [s for s, c in zip(facts.itemsizes, facts.classes, strict=True) if c is LayoutKind.CONTIGUOUS]
+    strided = [i for i, c in enumerate(facts.classes) if c is LayoutKind.STRIDED and facts.step_along(i, 0)]
+    return group_size(
+        [*dense, *(min(facts.itemsizes[i], widest) for i in strided if facts.is_streamed(i))], facts.target
+    )
 
 
 def has_whole_rows(facts: Facts) -> bool:

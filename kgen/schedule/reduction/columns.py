@@ -51,7 +51,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
     there = with_second(facts, beside[1])
     shape = chunked_shape_of(_Columns(there, group))
     choice = _choice(there, group, shape)
-    taken = predict(columns_walk(there, choice), facts.tuning.costs)
+    taken = predict(columns_walk(there, choice), facts.tuning.chunk_costs)
     what = f"chunks: `{facts.names[beside[0]]}` is consecutive along another kept dimension"
     reasons = (*choice.reasons, *([f"{what}: blocks take {shape.chunk * group} columns of it"] if shape.chunk else []))
     return replace(choice, costs=((choice.schedule.template, taken),), reasons=reasons)
