@@ -135,7 +135,7 @@ def description(**changed: Any) -> dict[str, Any]:
         "pointer": lambda x: x.ctypes.data, "pointer_is_method": False, "where": (0, -1), "place": (0, 0),
         "apart": (), "fresh": ((np.empty, 3),), "mark_written": None, "written": (), "results": (-1,),
         "one_result": True, "moves": True, "views": None, "current": None, "handle": int, "failed": print,
-        "engine": Engine(), "here": "cpu", "image": bytes(64), "variables": ((0, "P", 0), (16, "P", 1)),
+        "engine": Engine(), "here": "cpu", "image": bytes(64), "variables": ((0, "P", 0, 0), (16, "P", 1, 0)),
         "kernels": (), "scratch": None, "launch": 0, "get_context": 0, "set_context": 0, "context": 0,
         "rules": None,
     }  # fmt: skip
@@ -171,7 +171,11 @@ WRONG: list[dict[str, Any]] = [
         "written": ((1,), (-1,)),
         "results": ((1,), (-2,), ()),
         "variables": tuple(
-            (v,) for v in ((57, "P", 0), (-1, "P", 0), (0, "P", 2), (0, "f", 1), (0, "x", 0), (61, "f", 0), 1)
+            (v,)
+            for v in (
+                (57, "P", 0, 0), (-1, "P", 0, 0), (0, "P", 2, 0), (0, "f", 1, 0), (0, "x", 0, 0), (61, "f", 0, 0), 1,
+                (0, "P", 0), (0, "P", 0, 1 << 80),
+            )
         ),
         "kernels": (((0, (1, 1, 1), (1, 1, 1), 0, 1, (1, 1, 1), False, (64,)),), ((0, (1, 1, 1)),), (1,)),
         "rules": (
