@@ -77,6 +77,7 @@ def test_helpers_and_files_agree() -> None:
         "exp_scaled_2_24",
         "keep_packed",
         "keep_loads_above",
+        "load_run",
         "extract",
         "to_float",
         "load_aligned_blocks",

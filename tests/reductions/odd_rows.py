@@ -54,9 +54,12 @@ def texts(turn: int | None) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield text, dtypes if turn is None else (dtypes[turn % len(dtypes)],)
 
 
-def in_turn(cases: Sequence[Any]) -> list[Any]:
-    """Parameters of a test: each case with a dtype in turn, and by ``-m whole`` with None, for all dtypes."""
-    chosen = [pytest.param(case, turn, id=f"{case}-{turn}") for turn, case in enumerate(cases)]
+def in_turn(cases: Sequence[Any], rarely: Sequence[Any] = ()) -> list[Any]:
+    """Parameters of a test: each case with a dtype in turn, and by ``-m whole`` with None, for all dtypes.
+
+    ``rarely``: those cases that only ``-m whole`` has.
+    """
+    chosen = [pytest.param(case, turn, id=f"{case}-{turn}") for turn, case in enumerate(cases) if case not in rarely]
     return [*chosen, *(pytest.param(case, None, id=f"{case}-all", marks=pytest.mark.whole) for case in cases)]
 
 

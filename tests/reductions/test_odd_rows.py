@@ -17,7 +17,11 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "turn"), in_turn(ROWS))
+#: Beside each of them, another has the same kernels.
+ALIKE = [(300, 33, 0, 0), (70, 129, 1, 0), (6, 451, 1, 0), (300, 28, 0, 0), (300, 7, 1, 0)]
+
+
+@pytest.mark.parametrize(("rows", "turn"), in_turn(ROWS, ALIKE))
 def test_values(rows: tuple[int, int, int, int], turn: int | None) -> None:
     """Programs of all kinds; by default over one dtype each, in turn."""
     count, width, off, gap = rows

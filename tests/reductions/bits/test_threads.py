@@ -98,7 +98,9 @@ def test_other_types(kind: str, layout: str) -> None:
     check(rows(200, kind), layout, COMPLEX if kind.startswith("c") else KINDS[:2], SOME)
 
 
-@pytest.mark.parametrize(("width", "layout", "number"), [(1000, "dense", 0), (1001, "misaligned", 1)])
+@pytest.mark.parametrize(
+    ("width", "layout", "number"), [(1000, "dense", 0), pytest.param(1001, "misaligned", 1, marks=pytest.mark.whole)]
+)
 def test_contracted(width: int, layout: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the compiler may contract as it likes, as a GPU's does by default."""
     if not has_fma():
