@@ -35,20 +35,20 @@ from kgen.spec import OpenSpec, Spec, spec
 from kgen.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from kgen import torch as torch
+    from kgen import jax as jax, torch as torch
 else:
 
     def __getattr__(name: str) -> Any:
-        """``kgen.torch``, when it is first used."""
-        if name == "torch":
+        """``kgen.jax`` and ``kgen.torch``, when they are first used."""
+        if name in ("jax", "torch"):
             import importlib
 
-            return importlib.import_module("kgen.torch")
+            return importlib.import_module(f"kgen.{name}")
         raise AttributeError(f"module 'kgen' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "torch"]
+    return [*__all__, "jax", "torch"]
 
 
 __all__ = [

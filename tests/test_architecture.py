@@ -75,7 +75,7 @@ LAYERS = [
     "aot.py call",
     "library",
     "jit.py",
-    "torch.py",
+    "torch.py jax.py",
     "cli pytest_plugin.py",
 ]
 

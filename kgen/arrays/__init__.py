@@ -47,6 +47,12 @@ def _numba() -> Adapter:
     return NumbaAdapter()
 
 
+def _xla() -> Adapter:
+    from kgen.arrays.xla import XlaAdapter
+
+    return XlaAdapter()
+
+
 def _generic() -> Adapter:
     from kgen.arrays.generic import GenericAdapter
 
@@ -60,6 +66,7 @@ _LIBRARIES: tuple[tuple[str, tuple[str, ...], Callable[[], Adapter]], ...] = (
     ("cupy", ("ndarray",), _cupy),
     ("jaxlib", ("ArrayImpl", "Array"), _jax),
     ("jax", ("Array", "ArrayImpl", "Tracer"), _jax),
+    ("kgen", ("XlaArray",), _xla),
     ("numba_cuda", ("DeviceNDArray", "DeviceNDArrayBase", "MappedNDArray", "ManagedNDArray"), _numba),
     ("numba", ("DeviceNDArray", "DeviceNDArrayBase", "MappedNDArray", "ManagedNDArray"), _numba),
 )

@@ -36,7 +36,7 @@ class JaxAdapter(Defaults):
             raise error(
                 "traced-array",
                 "inside jax.jit, vmap or grad an array has no data yet",
-                "call the kernel outside, or through jax.pure_callback",
+                "use kgen.jax.op(program), or call the kernel outside",
             )
         if not x.is_fully_addressable or len(x.sharding.device_set) != 1:
             raise error("unsupported-device", "the JAX array is spread over several devices", "pass one shard's .data")

@@ -1,0 +1,200 @@
+"""kgen kernels as functions of JAX that work inside ``jax.jit`` and ``jax.vmap``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kgen.diagnostics import error, public
+from kgen.dtypes import DTYPES, DType
+from kgen.ir.graph import IndexMap
+from kgen.jit import Kernel, jit
+from kgen.records import dataclass
+from kgen.spec import Spec, c_strides
+
+if TYPE_CHECKING:
+    from kgen.runtime.xla_ffi import Buffer
+
+_handlers: dict[str, Any] = {}  #: by the name of XLA's target, for the life of the process
+
+#: Ops whose results depend on the place of an axis.
+_OF_AXES = frozenset({"reduce", "index", "expand", "size"})
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A param as an attribute of a call.  Its bits are compared, since 0 equals -0.0 and False."""
+
+    name: str
+    kind: str
+    bits: bytes
+
+    @property
+    def value(self) -> Any:
+        import numpy as np
+
+        return np.frombuffer(self.bits, self.kind.rstrip("_"))[0]
+
+
+@public
+def op(program: str | Kernel) -> Callable[..., Any]:
+    """A program as a function of JAX arrays that may be traced: a primitive inside ``jax.jit`` and ``jax.vmap``.
+
+    ``program``: a text, or a kernel from :func:`kgen.jit`.  Inputs are positional, params keyword arguments, which are
+    constants of the compiled call.  Returns new arrays: those of ``inout`` arguments first, then the outputs; one
+    array, or a tuple of several.  JAX refuses gradients.
+
+    XLA calls the kernel through a Python function, on its own stream: no arrays are copied, and nothing waits.
+    Raises :class:`~kgen.KgenError`: ``bad-call``, ``unsupported-dtype``, and what a call raises.
+    """
+    kernel = program if isinstance(program, Kernel) else jit(program)
+    if not kernel.inputs:
+        raise error("bad-call", "a function of JAX needs an array argument, and this program has none")
+    # Compiled once for all calls with the same types and params; inside jax.jit it leaves no trace of its own.
+    traced = _jax().jit(partial(_traced, kernel, _registered(kernel)), static_argnums=0, inline=True)
+
+    def call(*arrays: Any, **params: Any) -> Any:
+        return traced(tuple(_attribute(*param) for param in params.items()), *arrays)
+
+    call.__name__ = call.__qualname__ = kernel.name
+    return call
+
+
+def _registered(kernel: Kernel) -> str:
+    """The name under which XLA knows a kernel.  It depends on the program alone, as compiled calls may be kept."""
+    from kgen.runtime.xla_ffi import handler
+
+    ffi = _jax().ffi
+    meaning = repr((kernel.program.source.text, kernel.options))
+    target = f"kgen_{kernel.name}_{hashlib.sha256(meaning.encode()).hexdigest()[:16]}"
+    if target not in _handlers:
+        on_host, on_device = handler(partial(_run, kernel, True), False), handler(partial(_run, kernel, False), True)
+        ffi.register_ffi_target(target, ffi.pycapsule(on_host), platform="cpu")
+        ffi.register_ffi_target(target, ffi.pycapsule(on_device), platform="CUDA")
+        _handlers[target] = on_host, on_device
+    return target
+
+
+def _traced(kernel: Kernel, target: str, attributes: tuple[Attribute, ...], *given: Any) -> Any:
+    """The call as an operation of JAX.
+
+    Where axes have no meaning of their own, arrays get one rank first: vmap puts the batch in front of each.
+    """
+    jax = _jax()
+    params = {a.name: a.value.item() for a in attributes}
+    arrays = [jax.numpy.asarray(x) for x in given]
+    specs = [_spec_of(x) for x in arrays]
+    updated = [i for i, a in enumerate(kernel.program.arguments) if a.role == "inout"]
+    results = _results(kernel, specs, updated, params)
+    if _depends_on_axes(kernel, specs, params):
+        rank, batched = 0, "sequential"
+    else:  # arrays that are updated need all elements of the batch
+        rank, batched = max(x.ndim for x in arrays), "broadcast_all" if updated else "expand_dims"
+    types = [jax.ShapeDtypeStruct(_of_rank(rank, s.shape), _jax_dtype(s.dtype)) for s in results]
+    aliases = {place: i for i, place in enumerate(updated)}
+    call = jax.ffi.ffi_call(target, types, vmap_method=batched, input_output_aliases=aliases)
+    of_one_rank = [x.reshape(_of_rank(rank, x.shape)) for x in arrays]
+    found = call(*of_one_rank, **{a.name: a.value for a in attributes})
+    shaped = [x.reshape(s.shape) for x, s in zip(found, results, strict=True)]
+    return shaped[0] if len(shaped) == 1 else tuple(shaped)
+
+
+def _jax() -> Any:
+    import jax
+
+    return jax
+
+
+def _of_rank(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (rank - len(shape)) + tuple(shape)
+
+
+def _results(kernel: Kernel, specs: list[Spec], updated: list[int], params: dict[str, Any]) -> list[Spec]:
+    """Those that are updated in place, then the outputs."""
+    made = kernel.meta(*specs, **params)
+    outputs = made if isinstance(made, tuple) else (made,)
+    return [*(specs[i] for i in updated), *outputs]
+
+
+def _spec_of(x: Any) -> Spec:
+    from kgen.arrays.numpy_ import dtype_of
+
+    return Spec(tuple(x.shape), dtype_of(x.dtype), c_strides(tuple(x.shape)))
+
+
+def _depends_on_axes(kernel: Kernel, specs: list[Spec], params: dict[str, Any]) -> bool:
+    """Whether one more axis in front of all arrays might change results."""
+    from kgen.call.inspection import lower_call
+
+    graph = lower_call(kernel._engine, specs, params).specialised.graph
+    expands = any(isinstance(op.attr, IndexMap) and None in op.attr.axes for op in graph.ops)
+    return expands or any(op.name in _OF_AXES for op in graph.ops) or any(o.view is not None for o in graph.operands)
+
+
+def _jax_dtype(dtype: DType) -> Any:
+    """Raises :class:`~kgen.KgenError` for 64 bits where JAX has them off: it would truncate results."""
+    from kgen.arrays.numpy_ import TO_NUMPY
+
+    kind = TO_NUMPY[dtype]
+    if _jax().dtypes.canonicalize_dtype(kind) != kind:
+        hint = 'jax.config.update("jax_enable_x64", True), or cast in the program'
+        raise error("unsupported-dtype", f"a result is {dtype}, and JAX would truncate it to half the width", hint)
+    return kind
+
+
+def _attribute(name: str, value: Any) -> Attribute:
+    import numpy as np
+
+    if isinstance(value, _jax().core.Tracer):
+        raise error("traced-array", f"the param `{name}` is traced, and has no value yet", "make it an input")
+    for kind, made in ((bool, np.bool_), (int, np.int64), (float, np.float64)):
+        if isinstance(value, kind | made):
+            return Attribute(name, made.__name__, made(value).tobytes())
+    raise error("bad-call", f"the param `{name}` is no bool, int or float", "make it an input")
+
+
+def _run(
+    kernel: Kernel, on_host: bool, args: list[Buffer], rets: list[Buffer], params: dict[str, Any], stream: int
+) -> None:
+    """Queue the kernel on XLA's memory.  What is updated in place has the memory of its result."""
+    from kgen.arrays.base import CPU, cuda
+    from kgen.arrays.xla import XlaArray, current
+
+    device = CPU if on_host else cuda(_device_of([*args, *rets]))
+
+    def array(of: Buffer) -> XlaArray:
+        return XlaArray(Spec(of.shape, _DTYPES[of.dtype], c_strides(of.shape)), of.address, device)
+
+    updated = iter(rets)
+    given = [
+        array(next(updated) if a.role == "inout" else b) for a, b in zip(kernel.program.arguments, args, strict=True)
+    ]
+    out = tuple(map(array, updated))
+    current.handle = stream
+    kernel(*given, out=None if not out else out[0] if len(out) == 1 else out, **params)
+
+
+def _device_of(buffers: list[Buffer]) -> int:
+    from kgen.runtime.cuda.memory import device_of
+
+    address = next((b.address for b in buffers if b.address), 0)
+    return device_of(address) if address else 0
+
+
+def _number(dtype: DType) -> int:
+    """XLA's number of a dtype."""
+    log = dtype.real.size.bit_length() - 1
+    if dtype.is_bool:
+        return 1
+    if dtype.is_complex:
+        return 15 if log == 2 else 18
+    if dtype.is_int:
+        return (2 if dtype.signed else 6) + log
+    if dtype.is_fp8:
+        return 19 if dtype.infinity else 20
+    return 16 if log == 1 and dtype.exponent == 8 else 9 + log
+
+
+_DTYPES = {_number(t): t for t in DTYPES}  #: by XLA's numbers

@@ -1,0 +1,94 @@
+"""``kgen.jax.op``: programs inside jit and vmap, on JAX's CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+
+jax = pytest.importorskip("jax", minversion="0.5", reason="jax is not installed")
+
+
+def integers(*shape: int) -> Any:
+    return jax.numpy.asarray(np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def axpy() -> Any:
+    return kgen.jax.op(kgen.jit("param a = 2.0; out = a * x + y", name="axpy"))
+
+
+def test_jit_and_vmap(axpy: Any) -> None:
+    """With broadcasting, repeated, and for batches of every argument."""
+    compiled = jax.jit(lambda x, y: axpy(2 * x, y, a=3.0) + 1)
+    x, y, rows = integers(5, 6, 7), integers(7), integers(5, 7)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x, y), 6 * x + y + 1)
+    half = compiled(x.astype(np.float16), y.astype(np.float16))
+    assert half.dtype == np.float16
+    np.testing.assert_array_equal(half, 6 * x + y + 1)
+    np.testing.assert_array_equal(jax.vmap(compiled, in_axes=(0, None))(x, y), 6 * x + y + 1)
+    np.testing.assert_array_equal(jax.vmap(compiled)(x, rows), 6 * x + rows[:, None] + 1)
+    np.testing.assert_array_equal(axpy(integers(0, 3), integers(3)), np.empty((0, 3)))
+
+
+def test_reductions_and_updates() -> None:
+    """Reductions see each element of a batch by itself; what is updated in place is a result."""
+    step = kgen.jax.op("inout p; param on: bool = true; let m = max(p); p = on ? p - m : p; total = sum(g, axis=0)")
+    p, g = integers(3, 4), integers(2, 5, 4)
+    new, total = jax.jit(jax.vmap(step, in_axes=(None, 0)))(p, g)
+    np.testing.assert_array_equal(new, np.broadcast_to(p - p.max(), (2, 3, 4)))
+    np.testing.assert_array_equal(total, g.sum(axis=1))
+    np.testing.assert_array_equal(p, integers(3, 4))
+    np.testing.assert_array_equal(step(p, g[0], on=False)[0], p)
+
+
+@pytest.mark.parametrize("text", ["out = expand(x, axis=0) * y", "out = x[0] * y", "out = x * y + index(0)"])
+def test_batches_of_programs_with_axes(text: str) -> None:
+    """Axes that the program counts from the front are those of each element of the batch."""
+    op = kgen.jax.op(text)
+    x, y = integers(2, 3, 3), integers(2, 3, 3)[::-1]
+    wanted = np.stack([op(a, b) for a, b in zip(x, y, strict=True)])
+    np.testing.assert_array_equal(jax.vmap(op)(x, y), wanted)
+
+
+def test_params_are_told_apart(axpy: Any) -> None:
+    """By dtype and bits: 0.0 and -0.0 are equal, and so are 2 and 2.0."""
+    x, zero = integers(3), jax.numpy.zeros(3, np.float32)
+    assert not np.signbit(axpy(zero, zero, a=0.0)).any()
+    assert np.signbit(axpy(jax.numpy.ones(3), -zero, a=-0.0)).all()
+    whole = kgen.jax.op("param a: i32; out = a * x")
+    np.testing.assert_array_equal(whole(x, a=2), whole(x, a=True) * 2)
+
+
+def test_errors(axpy: Any) -> None:
+    x = integers(3, 4)
+    with pytest.raises(ValueError, match="cannot be differentiated"):
+        jax.grad(lambda x: axpy(x, x).sum())(x)
+    with pytest.raises(kgen.KgenError, match="the param `a` is traced, and has no value yet"):
+        jax.jit(axpy)(x, x, a=2.0)
+    with pytest.raises(kgen.KgenError, match=r"`a \* x` is \(3, 4\) and `y` is \(3,\)"):
+        axpy(x, x[:, 0])
+    with pytest.raises(kgen.KgenError, match="the param `a` is no bool, int or float"):
+        axpy(x, x, a=1j)
+    with pytest.raises(kgen.KgenError, match="this program has none"):
+        kgen.jax.op("param n: i32; out = n")
+    with pytest.raises(kgen.KgenError, match="a result is float64, and JAX would truncate it"):
+        kgen.jax.op("out = cast<f64>(x)")(x)
+
+
+def test_an_error_of_a_call_is_xla_s() -> None:
+    """Python's exceptions end in the handler."""
+    from kgen.runtime.xla_ffi import handler
+
+    def called(*given: Any) -> None:
+        raise ValueError("planted")
+
+    made = handler(called, False)
+    jax.ffi.register_ffi_target("kgen_test_planted", jax.ffi.pycapsule(made), platform="cpu")
+    call = jax.ffi.ffi_call("kgen_test_planted", jax.ShapeDtypeStruct((2,), np.float32))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="ValueError: planted"):
+        jax.block_until_ready(call(integers(2)))
