@@ -158,7 +158,7 @@ SUFFIX = {"suffix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "suffix_lse": lambda 
 #: For each kernel its arguments, and its outputs and updated arguments from them.
 CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array | Results]]] = {
     "silu_and_mul": (ROWS, partial(gated, silu)),
-    "mul_and_silu": (ROWS, lambda x: gated(silu, np.roll(x, SIZE, -1))),
+    "mul_and_silu": (ROWS, lambda x: gated(silu, np.roll(x, x.shape[-1] // 2, -1))),
     "gelu_and_mul": (ROWS, partial(gated, gelu)),
     "gelu_tanh_and_mul": (ROWS, partial(gated, gelu_tanh)),
     "fatrelu_and_mul": (ROWS, partial(gated, lambda v: np.maximum(v, 0))),
