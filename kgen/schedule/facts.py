@@ -75,15 +75,12 @@ class Facts:
     def spread(self, group: int, *, one_by_one: bool = False) -> int:
         """Elements per thread in groups of at most ``group``: fewer where elements take long and threads are few.
 
+        Then the device has room for more threads, and what a thread computes for one element after the other counts.
         ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
-        return self.narrowed(group) if one_by_one or any(map(_takes_long, self.step.graph.ops)) else group
-
-    def narrowed(self, group: int) -> int:
-        """``group``, or less where threads are few: the device has room for more, and what a thread does for one
-        element after the other counts.
-        """
-        while self.bounded and group > 1 and self.space.numel <= self.tuning.elementwise.few_threads * (group // 2):
+        takes_long = one_by_one or any(map(_takes_long, self.step.graph.ops))
+        few = self.tuning.elementwise.few_threads
+        while takes_long and self.bounded and group > 1 and self.space.numel <= few * (group // 2):
             group //= 2
         return group
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from kgen.records import dataclass
+from kgen.schedule.latency import Latency
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Rows:
     #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows).
     few_elements: int = 8
     #: Threads that share a row then, at most.
-    few_sharing: int = 256
+    few_sharing: int = 512
     #: Bytes of a row that a thread keeps in registers.  More bytes in flight per thread, and cheaper exchanges, are
     #: better than more threads (rows of 16384 bfloat16 0.99, 0.87 with more threads).
     kept_bytes: int = 128
@@ -199,8 +200,8 @@ class Columns:
 
     #: Threads per block.
     block: int = 256
-    #: Threads across columns where there are few elements (mean over 64 of 200 columns 1.95 us, 2.59 with 32).
-    few_lanes: int = 16
+    #: Threads across columns at least, where there are few elements (*Thread mappings of few elements*).
+    fewest_lanes: int = 4
     #: With fewer columns than this, another family is faster.
     fewest: int = 16
     #: Bytes of neighbouring columns that a block reads at once.
@@ -428,6 +429,7 @@ class Tuning:
     traffic: TrafficRates = field(default_factory=TrafficRates)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
+    latency: Latency = field(default_factory=Latency)
 
 
 #: Measured on an H200, and used for every device until others are measured.

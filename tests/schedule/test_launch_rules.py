@@ -277,7 +277,7 @@ def test_explain_says_how_a_kernel_is_launched() -> None:
     told = str(kgen.jit("out = a + 1").explain(kgen.spec((4, 5), "f32")))
     assert "  - launch: ceil(n / 1024) blocks of 256 threads; n = shape[0]\n" in told + "\n"
     rows = str(kgen.jit("out = max(a, axis=-1) - 1").explain(kgen.spec((4, 5000), "f32")))
-    assert "row_blocks blocks of 256 threads; rows = shape[1]; width = shape[0]; row_blocks = rows" in rows
+    assert "row_blocks blocks of 512 threads; rows = shape[1]; width = shape[0]; row_blocks = rows" in rows
 
 
 def test_explain_says_how_clusters_and_scratch_memory_are_computed() -> None:

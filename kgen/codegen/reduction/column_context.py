@@ -35,7 +35,8 @@ class ReadContext:
     """How a column kernel reads ``count`` elements of each column, and updates its states with them.
 
     ``coordinates``: lines of an element's coordinates that ``loads`` need; ``places``: those that ``call`` needs.
-    ``runs``: reads of all ``count`` elements of column ``j``, whose coordinates are in ``run_coordinates``.
+    ``runs``: reads of all ``count`` elements of column ``j``, whose coordinates are in ``run_coordinates``.  ``has``:
+    whether the thread has element ``u``, empty if it has all.
     """
 
     count: int
@@ -47,6 +48,7 @@ class ReadContext:
     parts: tuple[Part, ...]
     places: tuple[str, ...]
     call: Call
+    has: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +102,12 @@ class ColumnContext(IndexTypes):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
     A thread has ``group`` columns, from ``column`` on, where ``live`` holds.  ``at_once``: whether the one batch of
-    ``reads`` has all elements of its columns.  ``keeps_loads_above``: whether the arithmetic of a batch has branches,
-    which its loads should not wait for.  ``reads``: batches of elements, the largest first (in a loop if
-    ``loops``), then each half as large, down to one.  ``takes_runs``: whether the elements of a batch are consecutive
-    in their column; there are then two sizes of batches, with a loop for each.  ``bounds``: the launch bounds.
-    ``counted``: the type of the number of
-    elements that a thread has seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results
-    are in flight.
+    ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the arithmetic
+    of a batch has branches, which its loads should not wait for.  ``reads``: batches of elements, the largest first (in
+    a loop if ``loops``), then each half as large, down to one; or one for threads with one element fewer.
+    ``takes_runs``: whether the elements of a batch are consecutive in their column; there are then two sizes of
+    batches, with a loop for each.  ``bounds``: the launch bounds.  ``counted``: the type of the number of elements that
+    a thread has seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results are in flight.
     """
 
     template: str

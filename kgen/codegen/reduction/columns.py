@@ -42,11 +42,13 @@ class Batch:
     count: int
 
     @staticmethod
-    def of(operands: Operands, count: int, uses: Uses) -> Batch:
+    def of(operands: Operands, count: int, uses: Uses, *, is_whole: bool = False) -> Batch:
+        """``is_whole``: whether it has all elements of a thread; the last one may be another thread's, once more."""
         step = 1 if transposes(operands.schedule) else operands.schedule.threads
         place = "e" if count == 1 else f"e + u * {step}" if step > 1 else "e + u"
-        if column_schedule(operands.schedule).at_once:
-            place = "u"
+        if is_whole:
+            first = "down" if operands.schedule.index_bits == 32 else "(long long)down"
+            place = f"min({first} + u * {step}, layout.height - 1)" if step > 1 else "u"
         return Batch(ColumnPlaces(operands, place, True, uses), ColumnPlaces(operands, "e", True, uses), count)
 
     @property
@@ -154,7 +156,7 @@ class ColumnKernel:
             coordinates=group_coordinates(schedule, {0, *self.places.uses.kept}),
             column=first_column(schedule),
             live="number < layout.groups" + (" && column < layout.columns" if schedule.chunk else ""),
-            at_once=schedule.at_once,
+            at_once=self.is_whole,
             pointers=pointers,
             loops=schedule.loops,
             keeps_loads_above=self.keeps_loads_above,
@@ -185,16 +187,25 @@ class ColumnKernel:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many elements a thread reads at once: the largest batch first, then smaller ones for the rest."""
+        """How many elements a thread reads at once: the largest batch first, then smaller ones for the rest, or for
+        threads that have one element fewer than others.
+        """
         vectors = self.schedule.vectors
         if transposes(self.schedule):
             return tuple(dict.fromkeys((vectors, 1)))
         if self.schedule.at_once:
-            return (vectors,)
+            return (vectors,) if self.is_whole else (vectors, vectors - 1)
         return tuple(1 << n for n in range(vectors.bit_length() - 1, -1, -1))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether a thread has one batch, of which it may leave out the last element; no state takes a whole batch."""
+        taken = [mine for mine, _ in self.states.values() if mine.mode == "group" or "{group}" in mine.take]
+        return self.schedule.at_once and (self.schedule.threads == 1 or not taken)
+
     def reading(self, count: int, function: Element) -> ReadContext:
-        batch, accesses = Batch.of(self.operands, count, self.places.uses), reads_of(function)
+        threads, is_whole, accesses = self.schedule.threads, self.is_whole, reads_of(function)
+        batch = Batch.of(self.operands, count, self.places.uses, is_whole=is_whole)
         collected = "u" if count > 1 else "0"
         calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
         parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
@@ -213,6 +224,7 @@ class ColumnKernel:
             tuple(part for part in parts if part is not None),
             batch.coordinates(),
             call,
+            f"u < {count - 1} || down + u * {threads} < layout.height" if is_whole and threads > 1 else "",
         )
 
     @property
@@ -280,7 +292,10 @@ class ColumnKernel:
         if schedule.index_bits == 32:
             one = "a thread's" if transposes(schedule) else "one"
             text.append(f"Limits: fewer than 2^31 columns, and every place within {one}, in bytes, below 2^31.")
-        if not schedule.loops:
+        if schedule.at_once:
+            fewest, most = (schedule.threads * n for n in (self.counts[-1], self.counts[0]))
+            text.append(f"A column has {most if fewest == most else f'{fewest} to {most}'} elements.")
+        elif not schedule.loops:
             text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
         text += [*alignments(self.operands), *multiples(schedule)]
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])

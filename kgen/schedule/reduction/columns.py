@@ -13,6 +13,7 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_chunks import chunk_of, operand_beside, with_second
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length, tile_index_bits, transpose
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.few import Across, few_columns
 from kgen.schedule.reduction.reasons import common_reasons, transposed_reasons
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.streaming import streaming_accesses
@@ -42,12 +43,17 @@ def down_columns(facts: RowFacts) -> Choice | None:
     group = _group(facts)
     if group is None:
         return None
+    few = few_columns(facts, group, kept=False)
     if transposed := down_columns_only(facts):
         run = run_length(facts, group, transposed)
-        return _choice(facts, group, tiled_shape_of(_Columns(facts, group), run), transposed, run)
+        tiled = tiled_shape_of(_Columns(facts, group), run)
+        if few is None or not tiled.split:
+            return _choice(facts, group, tiled, transposed, run)
+    if few is not None:
+        return _choice(facts, few.group, few_shape_of(_Columns(facts, few.group), few))
     columns, beside = _Columns(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _choice(facts, *_narrowed(facts, group, shape_of(columns)))
+        return _choice(facts, group, shape_of(columns))
     there = with_second(facts, beside[1])
     shape = chunked_shape_of(_Columns(there, group))
     choice = _choice(there, group, shape)
@@ -55,12 +61,6 @@ def down_columns(facts: RowFacts) -> Choice | None:
     what = f"chunks: `{facts.names[beside[0]]}` is consecutive along another kept dimension"
     reasons = (*choice.reasons, *([f"{what}: blocks take {shape.chunk * group} columns of it"] if shape.chunk else []))
     return replace(choice, costs=((choice.schedule.template, taken),), reasons=reasons)
-
-
-def _narrowed(facts: RowFacts, group: int, shape: ColumnMapping) -> tuple[int, ColumnMapping]:
-    """Fewer columns a thread and a block, of few elements.  Those of a column are added in the same order."""
-    fewer = group if shape.split else facts.narrowed(group)
-    return fewer, shape if fewer == group else replace(shape, lanes=min(shape.lanes, facts.tuning.columns.few_lanes))
 
 
 def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Sequence[int] = (), run: int = 0) -> Choice:
@@ -274,6 +274,14 @@ def shape_of(columns: _Columns) -> ColumnMapping:
         lanes = min(lanes, tuning.lone_block)
     most = columns.most if split else min(columns.most, tuning.most_alone)
     return _mapping(columns, lanes, threads, most, split=split)
+
+
+def few_shape_of(columns: _Columns, few: Across) -> ColumnMapping:
+    """The thread mapping of few columns: threads read all of their elements at once, if they can."""
+    each = columns.each(few.threads)
+    if 1 < each <= columns.whole and not few.split:
+        return ColumnMapping(few.lanes, few.threads, each, False, False, at_once=True)
+    return _mapping(columns, few.lanes, few.threads, columns.most, split=few.split)
 
 
 def chunked_shape_of(columns: _Columns) -> ColumnMapping:

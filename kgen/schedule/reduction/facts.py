@@ -12,6 +12,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.facts import Facts
 from kgen.schedule.reduction.schedule import is_plain, is_small, varying_accesses
+from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.states import is_exact, state_bytes
 
 
@@ -71,17 +72,18 @@ class RowFacts(Facts):
         return state_bytes(self.step)
 
     @cached_property
-    def each(self) -> int | None:
-        """Elements for each thread where there are so few that what one thread does after the other takes most of the
-        time; None where there are many, or where results depend on who takes which elements.
+    def may_depend_on_rows(self) -> bool:
+        """Whether who takes which elements may depend on the number of rows: results are the same for all orders of
+        merging, there is no other row in the program, or rows do not lie one behind the other.
         """
-        few = self.tuning.elementwise.few_threads * self.tuning.rows.few_elements
-        if not self.bounded or self.space.numel > few or not is_exact(self.step):
-            return None
-        tuning, each = self.tuning, 1
-        while self.space.numel > tuning.elementwise.few_threads * each or self.width > tuning.rows.few_sharing * each:
-            each *= 2
-        return each
+        together = self.reduced == 1 and len(self.space.shape) <= 2
+        apart = any(abs(self.step_along(i, 0)) > 1 for i, varies in enumerate(self.varies) if varies)
+        return is_exact(self.step) or not may_have_rows(self.step) or apart or not together
+
+    @cached_property
+    def is_few(self) -> bool:
+        """Whether there are so few elements that what one thread does after the other takes most of the time."""
+        return self.bounded and self.space.numel <= self.tuning.elementwise.few_threads * self.tuning.rows.few_elements
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:

@@ -13,6 +13,7 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.columns import column_accesses
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.few import few_columns
 from kgen.schedule.reduction.reasons import resident_column_reasons
 from kgen.schedule.reduction.schedule import ResidentColumnSchedule
 from kgen.schedule.target import SECTOR, WARP, WORD
@@ -95,8 +96,10 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     found = resident_mapping(facts) if facts.along else None
     if found is None:
         return None
-    found = replace(found, group=facts.narrowed(found.group))  # elements are added in the same order
-    found = replace(found, lanes=_filled(facts, found))
+    if (few := few_columns(facts, found.group, kept=True)) is not None:
+        found = ResidentMapping(few.group, few.lanes, few.threads, -(-facts.width // few.threads))
+    else:
+        found = replace(found, lanes=_filled(facts, found))
     reads = [i for i in facts.varying(facts.reads) if facts.step.accesses[i].reads]
     accesses = column_accesses(facts, found.group)
     read, written = (facts.space.numel * size for size in (facts.bytes_of(reads), facts.bytes_written))

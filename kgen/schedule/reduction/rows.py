@@ -24,7 +24,6 @@ from kgen.schedule.reduction.thread_mapping import (
     map_few_vectors,
     map_row,
     one_row_mapping,
-    spread,
 )
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.schedule import AccessSchedule
@@ -70,10 +69,11 @@ def _in_neighbours_of(facts: RowFacts, access: int) -> Choice:
 
 
 def _in_order(facts: RowFacts) -> Choice:
-    schedule = _Rows(facts, RowTraversal(facts)).schedule()
+    traversal = RowTraversal(facts)
+    schedule = _Rows(facts, traversal).schedule()
     width = facts.width if facts.along else None
     reasons = row_reasons(schedule, facts.step, width, plain=facts.is_plain)
-    few = ("few elements: more threads share them, since results are the same",) if facts.each is not None else ()
+    few = ("few elements: more threads share them",) if traversal.sharing is not None else ()
     return Choice(schedule, facts.space, (*reasons, *few))
 
 
@@ -189,8 +189,9 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     found = _mapping_by_length(facts, traversal)
     if not found.vectors and _may_split(facts):
         return _of_spans(facts)
-    if facts.each is not None and found.vectors and found.cluster == 1 and traversal.anchor is None:
-        return spread(found, max(1, -(-width // group)), max(1, facts.each // group), tuning)
+    if traversal.sharing is not None and found.vectors and found.cluster == 1:
+        threads = max(found.threads, traversal.sharing)
+        return one_row_mapping(threads, max(1, -(-width // (group * threads))), tuning=tuning)
     if not facts.along:
         return found
     return filled(found, width * (facts.bytes_of(traversal.own) + facts.bytes_written), tuning)

@@ -127,7 +127,7 @@ class ColumnSchedule(RowSchedule):
 
     Groups of columns are numbered through all kept dimensions, the fastest first.  ``chunk``: where it is not 0, only
     so many neighbouring groups come first, then the other dimensions, then the next chunk.  ``at_once``: whether a
-    column has just the ``vectors`` elements that its one thread reads at once.
+    thread reads all of its elements at once: ``vectors`` of each column, or one fewer where threads share columns.
     """
 
     is_column = True

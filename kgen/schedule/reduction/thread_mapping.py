@@ -67,14 +67,6 @@ def filled(mapping: ThreadMapping, row_bytes: int, tuning: Rows = H200.rows) -> 
     return replace(mapping, block=block)
 
 
-def spread(mapping: ThreadMapping, count: int, each: int, tuning: Rows = H200.rows) -> ThreadMapping:
-    """The mapping of rows of ``count`` groups with so many threads that each has ``each`` of them, if that is more."""
-    threads = mapping.threads
-    while threads < tuning.few_sharing and threads * each < count:
-        threads *= 2
-    return one_row_mapping(threads, -(-count // threads), tuning=tuning)
-
-
 def map_few_vectors(count: int, *, in_pairs: bool, tuning: Rows = H200.rows) -> ThreadMapping | None:
     """The mapping of a row of ``count`` vectors; None for longer rows.  ``in_pairs``: see below."""
     if in_pairs and (pairs := threads_for_two_vectors(count)):

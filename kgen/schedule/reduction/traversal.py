@@ -9,6 +9,7 @@ from kgen.layout.kinds import stride_patterns
 from kgen.records import dataclass
 from kgen.schedule.elementwise.groups import is_shifted
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.few import few_rows
 from kgen.schedule.reduction.peel import choose_anchor
 from kgen.schedule.reduction.staging import StagedRows, stage
 from kgen.schedule.schedule import AccessKind, AccessSchedule
@@ -54,6 +55,11 @@ class RowTraversal:
         return frozenset(i for i in still if i not in self.facts.written)
 
     @cached_property
+    def sharing(self) -> int | None:
+        """Threads that share a row of few elements; None where the length of rows alone decides."""
+        return few_rows(self.facts)
+
+    @cached_property
     def vector(self) -> int:
         """Elements that fill the widest access; 1 where groups do not help.
 
@@ -62,8 +68,10 @@ class RowTraversal:
         """
         varying = self.facts.varying(self.facts.reads)
         helps = self.consecutive and (not varying or any(i in self.consecutive for i in varying))
-        most = self.facts.target.vector_bytes if self.facts.each is None else self.facts.each * self.largest
-        return max(1, min(most, self.facts.target.vector_bytes) // self.largest) if helps else 1
+        vector = max(1, self.facts.target.vector_bytes // self.largest) if helps else 1
+        while self.sharing is not None and vector > 1 and vector * self.sharing > self.facts.width:
+            vector //= 2
+        return vector
 
     @cached_property
     def has_whole_vectors(self) -> bool:
@@ -73,7 +81,7 @@ class RowTraversal:
     @cached_property
     def short(self) -> StagedRows | None:
         """How rows would be staged through shared memory, None where that does not pay."""
-        may = self.facts.along and self.facts.reduced == 1 and self.facts.each is None
+        may = self.facts.along and self.facts.reduced == 1 and self.sharing is None
         return stage(self.facts, self.consecutive, self.vector) if may else None
 
     @cached_property
@@ -93,7 +101,7 @@ class RowTraversal:
             return self.flat.anchor, frozenset()
         facts = self.facts
         long = not facts.along or facts.width * self.largest >= facts.tuning.rows.shortest_peeled
-        if self.vector > 1 and facts.reduced == 1 and long:
+        if self.vector > 1 and facts.reduced == 1 and long and self.sharing is None:
             return choose_anchor(facts, self.consecutive, self.vector)
         return None, frozenset()
 

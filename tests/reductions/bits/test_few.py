@@ -1,4 +1,6 @@
-"""Few rows are shared by more threads, and read in other ways; their bits are those of rows among many."""
+"""Few rows and columns are shared by more threads, and read in other ways.  The bits of rows are those of rows among
+many; those of columns where no order of additions decides them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,11 @@ import pytest
 from .test_schedules import laid
 from .ways import run_every_way
 
-SUMS = "m = mean(x, axis={0})\nn = norm(tanh(x), axis={0})"
+SUMS = "m = mean(x, axis={0})\nn = norm(tanh(x), axis={0})\nv = var(x, axis={0})"
 CHAIN = "let e = exp(x - max(x, axis={0}, keepdims=true))\nout = e / sum(e, axis={0}, keepdims=true)"
 ORDER_FREE = "s = max(abs(x), axis={0}, keepdims=true) / 127\nq = cast<i8, sat, rne>(x / s)\np = argmin(x, axis={0})"
 PROGRAMS = (SUMS, CHAIN, ORDER_FREE)
+ROUNDINGS = 16  # of the largest value: what the order of additions changes
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -25,6 +28,11 @@ def test_few_rows(layout: str, dtype: str) -> None:
     ways = run_every_way(programs, only=("as chosen", "as many"))
     for (text, _), runs in zip(programs, ways, strict=True):
         for name, *results in zip(runs[0].kernel.outputs, *(run.results for run in runs), strict=True):
+            if layout == "columns" and "argmin" not in text:
+                one, other = (result.astype(np.float64) for result in results)
+                unit = np.finfo(results[0].dtype).eps * np.abs(one).max()
+                assert np.abs(one - other).max() <= ROUNDINGS * unit, f"{text}: {name}"
+                continue
             bits = {result.tobytes() for result in results}
             assert len(bits) == 1, f"{text}: {name}"
     assert sum(len(runs) == 2 for runs in ways) >= 4

@@ -1,0 +1,59 @@
+"""How long a kernel takes that leaves most of a device idle: what one thread does after the other, and what the threads
+of an SM share.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The cycles of one thread and of one SM of a device.  Fitted to 501 launches of 116 programs on an H200, which it
+    predicts within 17% (``docs/performance-log.md``, *Thread mappings of few elements*).
+    """
+
+    #: Until a load arrives; of an instruction that waits for the one before; of a merge of states, and of a barrier.
+    load: float = 500
+    dependent: float = 3.5
+    merge: float = 17
+    barrier: float = 70
+    #: Until the last of several blocks has the results of all.
+    share: float = 3500
+    #: Of an SM, for each block.
+    block: float = 190
+    #: Instructions that an SM issues in a cycle, and bytes that it moves.
+    issue: float = 4
+    moved: float = 48
+    multiprocessors: int = 132
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One way to launch a kernel: ``blocks`` of ``warps``.
+
+    ``waits``: how often a thread waits for memory.  ``elements``: that it computes, one after the other, with
+    ``instructions`` each.  ``merges``: of states, one after the other.  ``barriers``: of a block.  ``moved``: bytes of
+    the sectors that a block reads and writes.
+    """
+
+    blocks: int
+    warps: int
+    waits: int
+    elements: int
+    instructions: float
+    merges: float
+    barriers: int
+    moved: float
+    shares: bool = False
+
+
+def cycles(work: Work, model: Latency) -> float:
+    """Of a launch, without those of an empty one."""
+    computed = work.elements * work.instructions
+    alone = work.waits * model.load + computed * model.dependent + work.merges * model.merge
+    met = work.barriers * model.barrier + work.shares * model.share
+    of_block = model.block + work.warps * computed / model.issue + work.moved / model.moved
+    return alone + met + ceil(work.blocks / model.multiprocessors) * of_block

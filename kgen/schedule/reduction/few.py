@@ -1,0 +1,175 @@
+"""Thread mappings of few elements: those with the least time of one thread and of one SM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from math import ceil, prod
+
+from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
+from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
+from kgen.schedule.elementwise.walks import arithmetic
+from kgen.schedule.latency import Work, cycles
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.target import SECTOR, WARP, WORD
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """``lanes`` threads take neighbouring groups of ``group`` columns; ``threads`` share each.  ``split``: whether
+    several blocks share columns.
+    """
+
+    group: int
+    lanes: int
+    threads: int
+    split: bool = False
+
+
+def few_columns(facts: RowFacts, widest: int, *, kept: bool) -> Across | None:
+    """The fastest mapping of columns, in groups of at most ``widest``; None where elements are many.  ``kept``: whether
+    threads keep their elements, for a chain of rounds.
+    """
+    if not facts.is_few:
+        return None
+    few = _Few(facts, coarse(facts.space))
+    ways = [way for way in few.across(widest) if few.fits(way, kept=kept)]
+    moved = {columns: few.moved(columns) for columns in {way.group * way.lanes for way in ways}}
+
+    def taken(way: Across) -> float:
+        return cycles(few.of_columns(way, moved[way.group * way.lanes], kept=kept), facts.tuning.latency)
+
+    return min(ways, key=taken, default=None)
+
+
+def few_rows(facts: RowFacts) -> int | None:
+    """Threads that share a row; None where elements are many, or where results depend on who takes which elements."""
+    tuning = facts.tuning.rows
+    if not facts.is_few or not facts.may_depend_on_rows or facts.width > tuning.few_sharing * tuning.several_elements:
+        return None
+    few = _Few(facts, coarse(facts.space))
+    ways = [1 << n for n in range(few.width.bit_length() + 1) if 1 << n <= tuning.few_sharing]
+    return min(ways, key=lambda threads: cycles(few.of_rows(threads), facts.tuning.latency))
+
+
+@dataclass(frozen=True)
+class _Few:
+    """``space``: with coarse extents."""
+
+    facts: RowFacts
+    space: IterationSpace
+
+    @cached_property
+    def width(self) -> int:
+        """Elements of a row or column, rounded up to four significant bits."""
+        exact = self.facts.width
+        step = 1 << max(0, exact.bit_length() - 4)
+        return step * int(-(-exact // step))
+
+    @cached_property
+    def rows(self) -> int:
+        return prod(self.space.shape[self.facts.reduced :])
+
+    @cached_property
+    def instructions(self) -> float:
+        return arithmetic(self.facts) + 2 * self.facts.rounds
+
+    @cached_property
+    def bytes_read(self) -> int:
+        """For one element of a column."""
+        return self.facts.bytes_of(self.facts.reads)
+
+    @cached_property
+    def state_bytes(self) -> int:
+        return self.facts.state_bytes
+
+    @cached_property
+    def operands(self) -> tuple[Traffic, ...]:
+        """What varies along rows or columns."""
+        facts, one = self.facts, (1.0,) * len(self.space.shape)
+        return tuple(
+            Traffic(one, 1, facts.itemsizes[i], self.space.strides[i], facts.is_misaligned(i), reads=True)
+            for i, varies in enumerate(facts.varies)
+            if varies
+        )
+
+    @cached_property
+    def words(self) -> float:
+        """Of the states of one round."""
+        return max(1.0, self.state_bytes / WORD / self.facts.rounds)
+
+    def across(self, widest: int) -> Iterator[Across]:
+        tuning, most, group = self.facts.tuning.columns, self.facts.tuning.resident_columns.largest_block, widest
+        while group:
+            lanes = tuning.fewest_lanes
+            while lanes == tuning.fewest_lanes or lanes < 2 * (self.rows // group):
+                threads = 1
+                while lanes * threads <= most and threads < 2 * self.width:
+                    if lanes * threads >= WARP:
+                        yield Across(group, lanes, threads)
+                    # The last block merges partials with at least one thread per column.
+                    if lanes * threads == tuning.block and threads >= max(group, 2):
+                        yield Across(group, lanes, threads, split=True)
+                    threads *= 2
+                lanes *= 2
+            group //= 2
+
+    def fits(self, way: Across, *, kept: bool) -> bool:
+        """Whether elements fit the registers of threads, and states the shared memory of a block."""
+        facts, tuning = self.facts, self.facts.tuning.columns
+        states = way.group * self.state_bytes * way.lanes * (way.threads if way.threads > 1 else 0)
+        held = ceil(self.width / way.threads) * way.group * self.bytes_read if kept else 0
+        return states <= tuning.shared_bytes and held <= facts.tuning.rows.kept_bytes and not (kept and way.split)
+
+    def of_columns(self, way: Across, moved: float, *, kept: bool) -> Work:
+        facts, tuning = self.facts, self.facts.tuning.columns
+        tiles, at_once = ceil(self.rows / (way.group * way.lanes)), tuning.whole_bytes // (way.group * self.bytes_read)
+        spans = max(1, min(ceil(self.width / (4 * way.threads)), tuning.split_blocks // tiles)) if way.split else 1
+        each = ceil(self.width / (way.threads * spans))
+        warps = way.lanes * way.threads // WARP
+        merges, barriers = spans * way.group / way.threads * way.split, 0
+        if way.threads > 1 and kept:
+            near = max(1, WARP // way.lanes)
+            merges += facts.rounds * (way.group * near.bit_length() + (warps if near > 1 else way.threads) / 4)
+            barriers = 2 * facts.rounds
+        elif way.threads > 1:
+            left = way.threads
+            while left > 1:
+                after = ceil(left / 8)
+                merges += ceil(after * way.group / way.threads) * (min(left, 8) - 1)
+                barriers += 1
+                left = after
+            barriers += 4  # shared memory, and a loop, cost about as much
+        return Work(
+            tiles * spans,
+            warps,
+            1 if kept else ceil(each / max(1, at_once)),
+            each * way.group,
+            self.instructions,
+            merges * self.words,
+            barriers,
+            moved / spans,
+            way.split,
+        )
+
+    def of_rows(self, threads: int) -> Work:
+        facts, block = self.facts, max(threads, self.facts.tuning.rows.short_block)
+        lanes, warps = min(threads, WARP), ceil(threads / WARP)
+        steps = lanes.bit_length() - 1 + warps.bit_length() - 1
+        return Work(
+            ceil(self.rows * threads / block),
+            block // WARP,
+            1,
+            ceil(self.width / threads),
+            self.instructions,
+            steps * facts.rounds * self.words,
+            2 * facts.rounds * (warps > 1),
+            self.moved(block // threads),
+        )
+
+    def moved(self, rows: int) -> float:
+        """Bytes of the sectors of so many neighbouring rows or columns."""
+        inner, kept = self.space.shape[: self.facts.reduced], self.space.shape[self.facts.reduced :]
+        box: Extents = (*map(float, inner), *run((1.0,) * len(kept), range(len(kept)), kept, min(rows, self.rows)))
+        return SECTOR * sum(pieces(operand, box, SECTOR) for operand in self.operands)
