@@ -149,6 +149,7 @@ class TurnedContext:
     pointer: str
     type: str
     value: str
+    read: str
     tile: str
     is_turned: str
     condition: str

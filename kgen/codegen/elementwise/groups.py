@@ -340,7 +340,7 @@ class AnyTilesWriter(TilesWriter):
                 condition = f"layout.{self.pattern(planned.pattern)}_stride[0] == 1 && {step} != 1"
                 place = f"{self.pointer(number)}[{self.position(number, 'p')}]"
                 type_ = storage_type(self.operand(number).dtype)
-                names_ = self.value(number), f"{name}_tile", f"{name}_is_turned"
+                names_ = self.value(number), f"{name}_read", f"{name}_tile", f"{name}_is_turned"
                 found.append(TurnedContext(place, type_, *names_, condition))
         return tuple(found)
 
