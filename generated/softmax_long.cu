@@ -530,102 +530,6 @@ softmax_long_reduce_regs256_peeled_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_regs4096_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
-    long long width;  // elements of a row
-};
-
-// Rows of up to 4103 elements, kept in registers: 512 threads a row. Indices are 64-bit.
-// Launch: a block of 512 threads for each row.
-// Limits: fewer than 2^31 blocks.
-// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
-// No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
-                                          __nv_bfloat16* __restrict__ y_ptr,
-                                          const softmax_long_reduce_regs4096_peeled_64bit_layout layout)
-{
-    const int thread = threadIdx.x;
-    const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
-    const long long end = layout.width - (layout.width - head) % 8;
-    const long long edges = head + layout.width - end;
-    const long long e = thread < head ? thread : end + thread - head;
-    const long long i = head + 8 * thread;
-    wait_for_earlier_kernels();
-
-    Pack<__nv_bfloat16, 8, 16> x_vec;
-    __nv_bfloat16 x_in;
-    if (i < end) {
-        x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
-    }
-    if (thread < edges) {
-        x_in = x_row[e];
-    }
-
-    auto exp_sum_peak = Max<float>::identity();
-    if (i < end) {
-        keep_packed(x_vec);
-        exp_sum_peak.add(group_max(x_vec));
-    }
-    if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
-    }
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
-    }
-
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
-    if (i < end) {
-        keep_packed(x_vec);
-        auto exp_sum_part = exp_sum_terms.part();
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part);
-        }
-        exp_sum_terms.merge(exp_sum_part);
-    }
-    if (thread < edges) {
-        auto exp_sum_part = exp_sum_terms.part();
-        softmax_long_pass(x_in, exp_sum_part);
-        exp_sum_terms.merge(exp_sum_part);
-    }
-    #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
-    }
-    auto exp_sum_acc = exp_sum_terms.log_sum();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
-    }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
-    const float m_v = exp_sum_acc.peak;
-    const float exp_sum_v = exp_sum_acc.exp_sum();
-    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
-
-    if (i < end) {
-        keep_packed(x_vec);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
-    }
-    if (thread < edges) {
-        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
-    }
-    let_next_kernel_start();
-}
-
-// Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_long_peeled_64bit_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
@@ -1079,21 +983,6 @@ static int launch_softmax_long_reduce_regs256_peeled_64bit(const Arguments& a, c
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
-static int launch_softmax_long_reduce_regs4096_peeled_64bit(const Arguments& a, const Space& space)
-{
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long rows = shape[1];
-    const long long width = shape[0];
-    const long long row_blocks = rows;
-    const softmax_long_reduce_regs4096_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        width,
-    };
-    return launch(softmax_long_reduce_regs4096_peeled_64bit, row_blocks, 1, 512, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
-}
-
 static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -1184,17 +1073,7 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 == 1 &&
-        n1 >= 2 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
-        choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
         n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
@@ -1218,17 +1097,7 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
-        n1 >= 2 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
-        choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
         n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};

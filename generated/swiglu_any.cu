@@ -284,36 +284,46 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
     const int slot = threadIdx.x % 32;
     const int row = threadIdx.x / 32;
     wait_for_earlier_kernels();
-    // Neighbouring threads read along the second dimension.
+    // Neighbouring threads read along the dimension along which an operand is consecutive.
+    __half gate_read[4];
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         const int u = row + 8 * j;
-        const int p = p_first + u;
-        const int q = q_first + slot;
+        const int p = p_first + (gate_is_turned ? u : slot);
+        const int q = q_first + (gate_is_turned ? slot : u);
         if (p < layout.width && q < layout.height) {
-            if (gate_is_turned) {
-                gate_tile[u][slot] = gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
-            }
-            if (up_is_turned) {
-                up_tile[u][slot] = up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
-            }
+            gate_read[j] = gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
         }
+    }
+    float up_read[4];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        const int u = row + 8 * j;
+        const int p = p_first + (up_is_turned ? u : slot);
+        const int q = q_first + (up_is_turned ? slot : u);
+        if (p < layout.width && q < layout.height) {
+            up_read[j] = up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4 && gate_is_turned; ++j) {
+        gate_tile[row + 8 * j][slot] = gate_read[j];
+    }
+    #pragma unroll
+    for (int j = 0; j < 4 && up_is_turned; ++j) {
+        up_tile[row + 8 * j][slot] = up_read[j];
     }
     __syncthreads();
 
-    // Neighbouring threads write along the fastest one.
+    // They write along the fastest one.
+    const int p = p_first + slot;
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        const int v = row + 8 * j;
-        const int p = p_first + slot;
-        const int q = q_first + v;
+        const int u = row + 8 * j;
+        const int q = q_first + u;
         if (p < layout.width && q < layout.height) {
-            const __half gate_one = gate_is_turned
-                ? gate_tile[slot][v]
-                : gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
-            const float up_one = up_is_turned
-                ? up_tile[slot][v]
-                : up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
+            const __half gate_one = gate_is_turned ? gate_tile[slot][u] : gate_read[j];
+            const float up_one = up_is_turned ? up_tile[slot][u] : up_read[j];
             swiglu_any_element(gate_one, up_one, alpha_v,
                                out_ptr[out_at + q * layout.out_stride[0] + p]);
         }
