@@ -112,6 +112,7 @@ _ROWS = (
     *(Helper(name) for name in OVERLAP),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
+    Helper("keep_loaded"),
     Helper("extract", headers=("cuda_bf16.h",)),
     Helper("to_float", headers=("cuda_bf16.h",)),
     Helper("divide_group", ("divide_reciprocal",)),

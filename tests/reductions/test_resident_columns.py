@@ -230,3 +230,12 @@ def test_columns_divided_by_what_is_given(shape: tuple[int, int]) -> None:
     assert kernels_of(text, x, w)[0].startswith("columns_regs")
     np.testing.assert_array_equal(most, (x / w).max(0, keepdims=True))
     np.testing.assert_array_equal(out, x / most)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "float32"])
+def test_converted_elements_do_not_delay_loads(dtype: str) -> None:
+    """Compilers convert float64 and bytes where they are loaded, if that is in a branch, and wait there."""
+    text = "let z = cast<float>(x)\ns = max(abs(z), axis=1, keepdims=true)\nq = z / s"
+    source = kgen.jit(text).source(kgen.spec((4096, 50, 33), dtype))
+    assert "_columns_regs" in source
+    assert ("keep_loaded(x_in[v]);" in source) == (dtype != "float32")

@@ -176,6 +176,7 @@ class ResidentContext(IndexTypes):
     """A kernel with register-resident columns.
 
     ``checks_last``: rounds check only a thread's last element of each column against the column's end; loads check all.
+    ``kept_loaded``: what is loaded in branches, and converted later.
     ``of_columns``: lines for each column before all rounds.  ``lanes``: the number of threads across columns.
     ``nearest``: the distance between threads of a warp that share columns, 0 if none do.  ``entries``: how many threads
     or warps exchange states of each column.
@@ -209,6 +210,7 @@ class ResidentContext(IndexTypes):
     place_coordinates: tuple[str, ...]
     resident: tuple[Declared, ...]
     loads: tuple[Read, ...]
+    kept_loaded: tuple[str, ...]
     load_coordinates: tuple[str, ...]
     rounds: tuple[ResidentRoundContext, ...]
     final: ResidentFinal | None

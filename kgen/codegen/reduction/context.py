@@ -281,8 +281,9 @@ class RowsContext(IndexTypes):
 
     ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
     ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
-    are).  ``entries``: the number of states that warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how
-    many lanes of each warp merge them, a power of two.
+    are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
+    warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
+    of two.
     """
 
     template: str
@@ -322,6 +323,7 @@ class RowsContext(IndexTypes):
     values: tuple[str, ...]
     resident: tuple[Declared, ...]
     loads: tuple[Read, ...]
+    kept_loaded: tuple[str, ...]
     load_coordinates: tuple[str, ...]
     edge_loads: tuple[Read, ...]
     rounds: tuple[Round, ...]

@@ -12,9 +12,10 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
 from kgen.codegen.reduction.sections import access_of
-from kgen.dtypes import BFLOAT16
+from kgen.dtypes import BFLOAT16, FLOAT32
 from kgen.records import dataclass
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
+from kgen.schedule.target import WORD
 
 
 def kept_values(facts: Facts, parts: Parts, resident: Set[int]) -> Mapping[int, int]:
@@ -89,6 +90,18 @@ class Registers:
         else:
             value = self.from_memory(access)
         return Read(name, "" if resident else "auto", value)
+
+    def loaded_in_branches(self, accesses: Iterable[int]) -> tuple[str, ...]:
+        """The groups in registers that are converted later and that the compiler would convert at once.
+
+        Not groups of narrow elements, which it would take apart and put together again.
+        """
+        schedule = self.operands.schedule
+        if schedule.vectors < 2 or schedule.stages:
+            return ()
+        dtypes = {i: self.operands.operand(i).dtype for i in accesses}
+        whole = (i for i, dtype in dtypes.items() if schedule.group == 1 or dtype.size >= WORD)
+        return tuple(self.group(i) for i in whole if dtypes[i] is not FLOAT32 and not self.operands.is_packed(i))
 
     def from_memory(self, access: int) -> str:
         """The text that loads a group in one access."""

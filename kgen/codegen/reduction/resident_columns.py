@@ -137,6 +137,9 @@ class ResidentColumnKernel:
         """Whether rounds check only a thread's last element against the column's end."""
         return self.schedule.fills or self.loads_first
 
+    def kept_loaded(self, loads: Sequence[int]) -> tuple[str, ...]:
+        return () if is_exact(self.schedule) else self.registers.loaded_in_branches(loads)
+
     # --- the whole ----------------------------------------------------------------------------------
 
     def describe(self) -> Described:
@@ -184,6 +187,7 @@ class ResidentColumnKernel:
             place_coordinates=place_coordinates(schedule, uses.anywhere),
             resident=(*map(self.registers.declared, resident), *self.calls.kept_arrays()),
             loads=loads,
+            kept_loaded=self.kept_loaded(resident),
             load_coordinates=load_coordinates,
             rounds=rounds,
             final=final,
@@ -218,6 +222,7 @@ class ResidentColumnKernel:
             *self.functions.helpers,
             *self.writer.helpers,
             *(["keep_packed"] if any(map(self.operands.is_packed, loads)) else []),
+            *(["keep_loaded"] if self.kept_loaded(loads) else []),
             *(["extract"] if any(map(self.registers.is_picked, self.reads_anywhere())) else []),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_once()),

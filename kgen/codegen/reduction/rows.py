@@ -125,6 +125,7 @@ class RowKernel:
             *self.writer.helpers,
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
             *(["keep_packed"] if any(map(self.operands.is_packed, self.loads)) else []),
+            *(["keep_loaded"] if self.kept_loaded else []),
             *(["extract"] if any(map(self.registers.is_picked, read)) else []),
             *self.operands.loads_of(self.reads_anywhere()),
         )
@@ -185,6 +186,7 @@ class RowKernel:
             values=values,
             resident=self.resident(resident),
             loads=loads,
+            kept_loaded=self.kept_loaded,
             load_coordinates=load_coordinates,
             edge_loads=() if self.edges is None else self.edges.loads(resident),
             rounds=rounds,
@@ -271,6 +273,12 @@ class RowKernel:
     def fills(self) -> bool:
         """Whether rounds check only a thread's last group against the row's end."""
         return self.facts.schedule.fills or self.loads_first
+
+    @property
+    def kept_loaded(self) -> tuple[str, ...]:
+        """Nothing where at most a thread's last group is loaded in a branch."""
+        one = self.fills and not self.loads_first
+        return () if one else self.registers.loaded_in_branches(self.loads)
 
     @property
     def loads_first(self) -> bool:

@@ -100,7 +100,7 @@ def _group(facts: RowFacts) -> int | None:
     if not _is_plain(facts):
         return None
     across = [i for i in facts.reads if space.strides[i][facts.reduced] == 1]
-    if max((_run(facts, i) for i in across), default=0) < tuning.fewest:
+    if not _are_side_by_side(facts, across):
         return None
     # Where all that differs from row to row is consecutive along rows, row kernels find the rest in the cache.
     whole = any(i in across for i in facts.varying(facts.reads))
@@ -111,6 +111,14 @@ def _group(facts: RowFacts) -> int | None:
     while space.shape[facts.reduced] % group or group * facts.state_bytes > tuning.state_bytes:
         group = group // 2 if facts.across else 1
     return group
+
+
+def _are_side_by_side(facts: RowFacts, across: Sequence[int]) -> bool:
+    """Whether enough columns are, perhaps through several dimensions, and then in all operands.  ``across``: the
+    operands in which neighbouring columns are."""
+    fewest = facts.tuning.columns.fewest
+    alike = facts.space.shape[facts.reduced] >= fewest or set(across) >= set(facts.varying(facts.reads))
+    return alike and any(_run(facts, i) >= fewest for i in across)
 
 
 def _run(facts: RowFacts, access: int) -> int:

@@ -104,8 +104,15 @@ def _pays(facts: RowFacts, lying: _Lying, vector: int) -> bool:
     size = width * max((facts.itemsizes[i] for i in lying.dense), default=0)
     if not 0 < size <= tuning.longest:
         return False
-    even = width % vector == 0 and not any(facts.addresses[i] for i in lying.dense)
+    even = width % vector == 0 and (not any(facts.addresses[i] for i in lying.dense) or _is_read_in_place(facts, lying))
     return not even or size <= (tuning.longest_odd if width // vector % 2 else tuning.longest_even)
+
+
+def _is_read_in_place(facts: RowFacts, lying: _Lying) -> bool:
+    """Whether unaligned rows of whole vectors are short and of wide elements: a vector is few loads, and threads that
+    each take a row out of shared memory would find all of them in the same banks."""
+    widest = max(facts.itemsizes[i] for i in lying.dense)
+    return not lying.spaced and widest >= WORD and facts.space.shape[0] <= facts.tuning.staging.elements
 
 
 def _blocks(facts: RowFacts, lying: _Lying, threads: int, capacity: int) -> tuple[int, int] | None:
