@@ -11,8 +11,10 @@ from kgen.records import dataclass
 
 @dataclass(frozen=True)
 class Latency:
-    """The cycles of one thread and of one SM of a device.  Fitted to 501 launches of 116 programs on an H200, which it
-    predicts within 17% (``docs/performance-log.md``, *Thread mappings of few elements*).
+    """The cycles of one thread and of one SM of a device.
+
+    Fitted to 501 launches of 116 programs on an H200, which it predicts within 16 to 20% (root mean square, by kind of
+    kernel): ``docs/performance-log.md``, *Thread mappings of few elements*.
     """
 
     #: Until a load arrives; of an instruction that waits for the one before; of a merge of states, and of a barrier.

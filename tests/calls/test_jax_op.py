@@ -80,7 +80,7 @@ def test_errors(axpy: Any) -> None:
         kgen.jax.op("out = cast<f64>(x)")(x)
 
 
-def test_an_error_of_a_call_is_xla_s() -> None:
+def test_an_error_of_a_call_is_xla_s(how: str) -> None:
     """Python's exceptions end in the handler."""
     from kgen.runtime.xla_ffi import handler
 
@@ -88,7 +88,11 @@ def test_an_error_of_a_call_is_xla_s() -> None:
         raise ValueError("planted")
 
     made = handler(called, False)
-    jax.ffi.register_ffi_target("kgen_test_planted", jax.ffi.pycapsule(made), platform="cpu")
-    call = jax.ffi.ffi_call("kgen_test_planted", jax.ShapeDtypeStruct((2,), np.float32))
-    with pytest.raises(jax.errors.JaxRuntimeError, match="ValueError: planted"):
+    name = f"kgen_test_planted_{how}"  # registered once in a process
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(made), platform="cpu")
+    call = jax.ffi.ffi_call(name, jax.ShapeDtypeStruct((2,), np.float32))
+    with (
+        jax.default_device(jax.devices("cpu")[0]),
+        pytest.raises(jax.errors.JaxRuntimeError, match="ValueError: planted"),
+    ):
         jax.block_until_ready(call(integers(2)))

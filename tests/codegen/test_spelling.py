@@ -76,6 +76,7 @@ def test_helpers_and_files_agree() -> None:
         *OVERLAP,
         "exp_scaled_2_24",
         "keep_packed",
+        "keep_loaded",
         "keep_loads_above",
         "load_run",
         "extract",

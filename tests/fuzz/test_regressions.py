@@ -127,7 +127,7 @@ def test_an_output_that_does_not_fit_is_read_again() -> None:
 
 def test_one_byte_of_each_column_beside_what_is_in_registers() -> None:
     """Four columns' bytes are read as one word, by a device function that the text has."""
-    x = np.arange(5000 * 32, dtype=np.float32).reshape(5000, 8, 4)
+    x = np.arange(50_000 * 32, dtype=np.float32).reshape(50_000, 8, 4)
     bias = np.array([1, 0, -1, 1], np.int8)
     kernel = jit("out = max(x, axis=1, keepdims=true) - x - bias", device="cpu", fmad=False)
     assert "load_words" in kernel.source(x, bias)

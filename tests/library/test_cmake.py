@@ -88,6 +88,7 @@ def test_wrong_projects(change: tuple[str, str], says: str, tmp_path: Path) -> N
     (made / "CMakeLists.txt").write_text(PROJECT.replace(*change).replace("CXX", "NONE"), encoding="utf-8")
     package = subprocess.run([tmp_path / "bin" / "kgen", "--cmake-dir"], capture_output=True, text=True, check=True)
     argv = [str(shutil.which("cmake")), "-S", ".", "-B", "build", f"-Dkgen_DIR={package.stdout.strip()}"]
+    argv += [f"-DKGEN_EXECUTABLE={tmp_path / 'bin' / 'kgen'}"]
     done = subprocess.run(argv, cwd=made, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert says in done.stderr
