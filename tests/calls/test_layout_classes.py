@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import kgen
+import kgen.call.device  # it keeps the backend_of that it imports, so no test may replace that before
 from kgen import KgenError
 from kgen.arrays import numpy_
 from kgen.arrays.numpy_ import TO_NUMPY
