@@ -94,7 +94,7 @@ def compare(data: st.DataObject, shape: tuple[int, ...]) -> None:
 SHAPES = st.lists(st.integers(0, 7), min_size=1, max_size=3).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data(), shape=SHAPES)
 def test_numpy(data: st.DataObject, shape: tuple[int, ...]) -> None:
     """An index of an expression is NumPy's index of its value."""

@@ -60,7 +60,7 @@ command_line = st.builds(
 
 
 @hypothesis.settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
 )

@@ -56,6 +56,7 @@ def test_no_colours(tmp_path: Path, environ: dict[str, str]) -> None:
     assert "\x1b[1;3" not in on_terminal(tmp_path, WRONG, **environ)
 
 
+@pytest.mark.whole  # waits for seconds
 def test_a_spinner_after_a_second(tmp_path: Path) -> None:
     """It says what is being done, and goes when that is done; short work and ``--json`` show none."""
     slow = tmp_path / "slow"

@@ -24,6 +24,7 @@ def test_nvrtc_takes_every_spelling(part: str, arch: str) -> None:
     assert compilers.nvrtc_log(values.text(*cases.groups(list(PARTS[part]()))), arch) == ""
 
 
+@pytest.mark.whole  # NVRTC has compiled the same
 @pytest.mark.skipif(compilers.nvcc() is None, reason="no nvcc here")
 def test_nvcc_takes_every_spelling(tmp_path: Path) -> None:
     """nvcc, whose headers overload more names than NVRTC's, compiles the same text."""

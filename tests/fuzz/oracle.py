@@ -115,12 +115,16 @@ def _expected(
         assert bool(np.all(same(a, b) | ~mask)), f"optimising changes {name}: {a} became {b}"
     samples: list[tuple[Array, ...]] = [() for _ in plain]
     if any(count for count, _ in behind.values()):
-        short = frozenset(kernel.ops[n] for n in short_results(kernel.ops).values)
-        runs = [run(kernel, _moved(way, short)) for way in (1, -1, 2, -2, 3, 4, 5, 6)]
+        runs = [run(kernel, _moved(way, _short(kernel))) for way in (1, -1, 2, -2, 3, 4, 5, 6)]
         samples = [tuple(each) for each in zip(*flipped, *runs, strict=True)]
     fused = [run(variant) for variant in variants]
     rows = zip(names, plain, compared, samples, *fused, strict=True)
     return {n: Expected(n, a, mask, (*(more if behind[n][0] else ()), *f), *behind[n]) for n, a, mask, more, *f in rows}
+
+
+def _short(kernel: Graph) -> frozenset[Op]:
+    """The values that only go into results of 16 bits."""
+    return frozenset(kernel.ops[n] for n in short_results(kernel.ops).values)
 
 
 def _optimised_exactly(kernel: Graph) -> Graph:

@@ -67,20 +67,24 @@ JOBS = {
 }
 
 
+#: How many jobs of each kind run without ``-m whole``.
+BY_DEFAULT = dict.fromkeys(JOBS, 1) | {"examples": 2}
+
+
 @pytest.mark.parametrize("half", range(2))
 def test_clean(half: int, cache: Path, cxxflags: str) -> None:
     """No access outside an array, no undefined arithmetic, and the right values, in every order of threads.
 
     Two processes, since one takes a second to start with a sanitizer.
     """
-    jobs = [job for what in [*JOBS][half::2] for job in JOBS[what][: 3 if what == "examples" else 2]]
+    jobs = [job for what in [*JOBS][half::2] for job in JOBS[what][: BY_DEFAULT[what]]]
     clean(sanitized(jobs, cache, cxxflags))
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("what", [what for what in JOBS if what != "examples"])
+@pytest.mark.parametrize("what", JOBS)
 def test_the_others_are_clean(what: str, cache: Path, cxxflags: str) -> None:
-    clean(sanitized(JOBS[what][2:], cache, cxxflags))
+    clean(sanitized(JOBS[what][BY_DEFAULT[what] :], cache, cxxflags))
 
 
 def clean(results: Results) -> None:

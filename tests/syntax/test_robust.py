@@ -50,7 +50,7 @@ def test_any_bytes(data: bytes) -> None:
     attempt(data.decode("latin-1"))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.lists(WORDS, max_size=30), st.sampled_from(["", " "]))
 def test_any_words(words: list[str], space: str) -> None:
     """The language's own words in any order raise nothing but KgenError."""
