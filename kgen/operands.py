@@ -97,6 +97,8 @@ class Operands:
 
     def fits(self, kernel: Graph) -> bool:
         """Whether views of a kernel typed for the same :attr:`typing_key` have extents of 1 where it says."""
+        if all(operand.view is None for operand in kernel.operands):
+            return True
         found: dict[str, int] = {}
         shapes: list[tuple[Extent, ...]] = []
         for operand in kernel.operands:

@@ -68,8 +68,8 @@ class _Checker:
         self.out_dtypes = out_dtypes
         self.reporter = Reporter(program.source)
         self.ctx = Context(self.reporter, inline_prelude)
-        self.ctx.names |= {a.name for a in program.arguments} | {p.name for p in program.parameters}
-        self.ctx.names |= {o.name for o in program.outputs}
+        self.ctx.arrays.names |= {a.name for a in program.arguments} | {p.name for p in program.parameters}
+        self.ctx.arrays.names |= {o.name for o in program.outputs}
         self.names: dict[str, Value | None] = {}
         # Lets that read index() or size() are lowered at each use, with the inout arguments of the let's own line.
         self.late: dict[str, Late] = {}
@@ -128,8 +128,7 @@ class _Checker:
                 self.names[name] = self._weak(name, given.kind, declared, span)
 
     def _load(self, name: str, dtype: DType, shape: Shape, role: Role, span: Span) -> Typed:
-        self.numbers[name] = len(self.ctx.operands)
-        self.ctx.operands.append(Operand(name, dtype, shape, role))
+        self.numbers[name] = self.ctx.arrays.add(Operand(name, dtype, shape, role))
         access = IndexMap(self.numbers[name], tuple(range(len(shape))))
         number = self.ctx.builder.op("load", (), dtype=dtype, shape=shape, attr=access, span=span)
         return self.ctx.unpack(number, dtype, shape, span)
@@ -202,7 +201,7 @@ class _Checker:
         return cast(self.ctx, self._scope(()), node, value)
 
     def _update(self, statement: Assign, value: Value) -> None:
-        operand = self.ctx.operands[self.numbers[statement.name]]
+        operand = self.ctx.arrays.operands[self.numbers[statement.name]]
         typed = self.ctx.typed(value, self._met(value, operand.dtype))
         if typed is None:
             return
@@ -252,8 +251,7 @@ class _Checker:
         else:
             number = self.ctx.cast(converted.id, dtype, span)
         if role == "output":
-            self.numbers[statement.name] = len(self.ctx.operands)
-            self.ctx.operands.append(Operand(statement.name, dtype, shape, "output"))
+            self.numbers[statement.name] = self.ctx.arrays.add(Operand(statement.name, dtype, shape, "output"))
         self.stores.append((self.numbers[statement.name], number, shape, statement.span))
         self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
 
@@ -263,8 +261,8 @@ class _Checker:
         ops = list(self.ctx.builder.ops)
         for operand, number, shape, span in self.stores:
             access = IndexMap(operand, tuple(range(len(shape))))
-            ops.append(Op("store", (number,), self.ctx.operands[operand].dtype, shape, access, span=span))
-        found = self.ctx.operands
+            ops.append(Op("store", (number,), self.ctx.arrays.operands[operand].dtype, shape, access, span=span))
+        found = self.ctx.arrays.operands
         order = sorted(range(len(found)), key=lambda number: found[number].view is not None)  # views come last
         rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
         operands = tuple(rename.operand(found[number]) for number in order)

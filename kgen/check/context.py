@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
+from kgen.check.arrays import Arrays
 from kgen.check.dims import Dims
 from kgen.check.limits import Inlined, LimitedBuilder
-from kgen.check.promotion import promote
+from kgen.check.promotion import cast_to_write, promote
 from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
 from kgen.check.weak import as_float, held_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, DType, Kind
 from kgen.ir.builder import Builder
-from kgen.ir.graph import CastMode, Dim, Op, Operand, Reduction, Scalar, Shape, to_bits
-from kgen.ir.views import Cut, View
+from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
 from kgen.records import dataclass
 from kgen.source import Span
 
@@ -41,10 +41,7 @@ class Context:
     reduces: bool = False  # whether there is a reduction, for lints
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
-    operands: list[Operand] = field(default_factory=list)
-    views: dict[View, int] = field(default_factory=dict)  # the operand that is each of them
-    cuts: dict[tuple[Dim, Cut], Dim] = field(default_factory=dict)  # the dimension that a slice leaves of another
-    names: set[str] = field(default_factory=set)  # of the program's arrays and params
+    arrays: Arrays = field(init=False)
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
     _made: dict[tuple[Deferred, DType], Typed] = field(default_factory=dict)
     _said: set[tuple[str, Span, str]] = field(default_factory=set)
@@ -58,13 +55,8 @@ class Context:
     def site(self, span: Span | None) -> None:
         self.builder.site = span
 
-    def new_name(self, base: str) -> str:
-        """A name for a view: ``x_1``, or the next that nothing has."""
-        number = 1
-        while (name := f"{base}_{number}") in self.names:
-            number += 1
-        self.names.add(name)
-        return name
+    def __post_init__(self) -> None:
+        self.arrays = Arrays(self.dims)
 
     # --- errors -----------------------------------------------------------------------------------
 
@@ -95,7 +87,7 @@ class Context:
                     f"{result} and {value.dtype} have no common dtype",
                     at,
                     marks=(giver.span, value.span),
-                    hint=_cast_to_write(result, value.dtype),
+                    hint=cast_to_write(result, value.dtype),
                 )
                 return None
             if joined is not result:
@@ -403,9 +395,3 @@ class Context:
     def const(self, value: bool | int | float, dtype: DType, span: Span, shape: Shape = ()) -> Typed:
         held = dtype.compute
         return Typed(dtype, self.builder.add(Op("const", (), held, shape, to_bits(value, held))), shape, span)
-
-
-def _cast_to_write(a: DType, b: DType) -> str:
-    if a.is_fp8 or b.is_fp8:
-        return "write cast<float>(...) around the fp8 operand"
-    return "write cast<int64>(...) around the uint64 operand, or cast<uint64>(...) around the other"

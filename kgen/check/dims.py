@@ -32,6 +32,10 @@ class Dims:
     def extent(self, dim: Dim) -> int | None:
         return 1 if dim == 1 else self._extent[self.find(dim)]
 
+    def get(self, symbol: str) -> int | None:
+        """The extent of a symbol, for :mod:`kgen.ir.views`."""
+        return self.extent(symbol)
+
     def unify(self, a: Dim, b: Dim) -> Dim | None:
         """The broadcast of two dimensions, or None where their extents are known to differ."""
         if a == 1:

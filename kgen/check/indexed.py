@@ -8,12 +8,11 @@ sum(x, axis=1)[2:]   ->  sum(x[2:], axis=1)
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from kgen.check.context import Context
 from kgen.dtypes import INT64
-from kgen.ir.graph import Dim, IndexMap, Op, Operand, Reduction, Shape, reduced_shape
-from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, View, span
+from kgen.ir.graph import IndexMap, Op, Reduction, Shape, reduced_shape
+from kgen.ir.views import OPS, WHOLE, Bound, Computed, Cut, Item, Pick, View
 from kgen.records import dataclass
 
 
@@ -30,28 +29,31 @@ class Own:
 
     def dims(self, ctx: Context, shape: Shape) -> Shape:
         """The shape of the result."""
-        return tuple(1 if axis is None else _dim(ctx, shape[axis], self.items[axis]) for axis in self.axes)
+        return tuple(1 if axis is None else ctx.arrays.cut(shape[axis], self.items[axis]) for axis in self.axes)
 
     def has_extents(self, ctx: Context, shape: Shape) -> bool:
         """Whether operands have the extent of each axis that is 1 in the value and 0 in the result."""
-        empty = {
-            _dim(ctx, 1, item) for dim, item in zip(shape, self.items, strict=True) if dim == 1 and _is_empty(ctx, item)
-        }
-        return empty <= {dim for operand in ctx.operands for dim in operand.shape}
+        pairs = zip(shape, self.items, strict=True)
+        empty = {ctx.arrays.cut(1, item) for dim, item in pairs if dim == 1 and _is_empty(ctx, item)}
+        return empty <= {dim for operand in ctx.arrays.operands for dim in operand.shape}
 
-    def name_extents(self, ctx: Context, shape: Shape) -> bool:
-        """Adds views that have those dimensions of the result that no operand has; False where no array can.
+    def add_views(self, ctx: Context, shape: Shape) -> bool:
+        """Adds views of what the index takes where no operand of the value has it; False where no array can.
 
-        They are not read.  The ops of a value may be scalars where its shape is an array's: ``x ** 0`` is 1.
+        They are not read, but calls know extents by them.  The ops of a value may be scalars where its shape is an
+        array's: ``x ** 0`` is 1.
         """
         for dim, item in zip(shape, self.items, strict=True):
-            if dim != 1 and isinstance(item, Cut) and _place(ctx, _dim(ctx, dim, item)) is None:
-                base = _place(ctx, dim)
-                if base is None:
-                    return False
-                number, place = base
-                rank = len(ctx.operands[number].shape)
-                _view(ctx, number, View(number, tuple(item if a == place else WHOLE for a in range(rank))))
+            if dim == 1 or item == WHOLE or ctx.arrays.has_view(dim, item):
+                continue
+            base = ctx.arrays.axis_with(dim)
+            if base is None and isinstance(item, Pick):
+                continue  # of an axis that only shape= gives
+            if base is None:
+                return False
+            number, axis = base
+            rank = len(ctx.arrays.operands[number].shape)
+            ctx.arrays.view(View(number, tuple(item if a == axis else WHOLE for a in range(rank))))
         return True
 
     def of(self, value: Shape, operand: Shape) -> Own:
@@ -66,45 +68,6 @@ class Own:
         while axes and axes[0] is None and (missing or not operand):
             axes.pop(0)
         return Own(tuple(items), tuple(axes))
-
-
-def _dim(ctx: Context, dim: Dim, item: Item) -> Dim:
-    """The dimension that a slice leaves: equal slices of a dimension are one dimension."""
-    assert isinstance(item, Cut)
-    if item == WHOLE:
-        return dim
-    extent = ctx.dims.extent(dim)
-    part = span(item, extent, _Extents(ctx))
-    count = None if part is None else part[1]
-    if count == 1:
-        return 1
-    key: tuple[Dim, Cut] = (1 if dim == 1 else ctx.dims.find(dim), item)
-    if key not in ctx.cuts:
-        ctx.cuts[key] = ctx.dims.fresh(count)
-    return ctx.cuts[key]
-
-
-def _place(ctx: Context, dim: Dim) -> tuple[int, int] | None:
-    """An array and an axis of it that has this dimension; (0, 0) for 1, which needs none."""
-    if dim == 1:
-        return 0, 0
-    dim = ctx.dims.find(dim)
-    for number, operand in enumerate(ctx.operands):
-        for axis, other in enumerate(operand.shape if operand.role != "output" else ()):
-            if other != 1 and ctx.dims.find(other) == dim:
-                return number, axis
-    return None
-
-
-class _Extents(dict[str, Any]):
-    """The known extents, by dimension symbol."""
-
-    def __init__(self, ctx: Context) -> None:
-        super().__init__()
-        self._ctx = ctx
-
-    def get(self, dim: str, default: Any = None) -> Any:
-        return self._ctx.dims.extent(dim)
 
 
 def rewrite(ctx: Context, root: int, shape: Shape, own: Own) -> int | None:
@@ -188,7 +151,7 @@ def _expanded(ctx: Context, number: int, op: Op, shape: Shape) -> int:
 
 def _is_empty(ctx: Context, item: Item) -> bool:
     """Whether an item takes no elements of an axis of extent 1."""
-    return isinstance(item, Cut) and _dim(ctx, 1, item) != 1
+    return isinstance(item, Cut) and ctx.arrays.cut(1, item) != 1
 
 
 def _unexpanded(shape: Shape, source: Shape) -> list[int]:
@@ -245,10 +208,10 @@ def _with_all(reduced: tuple[int, ...], axes: list[int | None]) -> list[int | No
 
 def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
     """The access of a load, to a view of its operand where the index is more than new axes."""
-    operand = ctx.operands[access.operand]
+    operand = ctx.arrays.operands[access.operand]
     items: list[Item] = [WHOLE] * len(operand.shape)
     for axis, item in zip(access.axes, own.items, strict=True):
-        if (axis is not None and operand.shape[axis] != 1) or (axis is not None and _is_empty(ctx, item)):
+        if axis is not None and (operand.shape[axis] != 1 or _is_empty(ctx, item)):
             items[axis] = item
     left = [axis for axis, item in enumerate(items) if isinstance(item, Cut)]
     found = tuple(
@@ -256,19 +219,7 @@ def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
     )
     if all(item == WHOLE for item in items):
         return IndexMap(access.operand, found)
-    return IndexMap(_view(ctx, access.operand, View(access.operand, tuple(items))), found)
-
-
-def _view(ctx: Context, base: int, view: View) -> int:
-    """The number of the operand that is this view."""
-    number = ctx.views.get(view)
-    if number is None:
-        number = ctx.views[view] = len(ctx.operands)
-        of = ctx.operands[base]
-        cut = zip(of.shape, view.items, strict=True)
-        shape = tuple(_dim(ctx, dim, item) for dim, item in cut if isinstance(item, Cut))
-        ctx.operands.append(Operand(ctx.new_name(of.name), of.dtype, shape, "input", view))
-    return number
+    return IndexMap(ctx.arrays.view(View(access.operand, tuple(items))), found)
 
 
 def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
@@ -292,8 +243,7 @@ def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
             case int():
                 return builder.const(bound, INT64)
             case Computed():
-                names = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv"}
-                return integer(names[bound.op], number(bound.left), number(bound.right))
+                return integer(OPS[bound.op], number(bound.left), number(bound.right))
             case _:
                 return builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(bound))
 

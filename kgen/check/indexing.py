@@ -5,19 +5,18 @@ The index of an expression is the same expression of indexed operands: :mod:`kge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from kgen.check.context import Context
 from kgen.check.indexed import Own, rewrite
 from kgen.check.values import Literal, Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import Op, from_bits
-from kgen.ir.views import Bound, Computed, Cut, Item, Pick, evaluate, picked
+from kgen.ir.views import OPS, Bound, Computed, Cut, Item, Pick, evaluate, picked
 from kgen.syntax.tree import Ellipsis, Expr, Index, NewAxis, Slice
 
-_OPERATIONS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//"}
+_OPERATORS = {op: operator for operator, op in OPS.items()}
 _WHAT = "an index is a number, or computed from numbers and size(x, k)"
 
 Lower = Callable[[Expr], Value | None]  #: lowers a bound
@@ -47,7 +46,7 @@ def _typed(ctx: Context, node: Index, own: Own, value: Typed) -> Typed | None:
         message = "this takes no elements of an axis of size 1 that no array has"
         ctx.error("not-yet", message, node.items_span, hint="take its one element, `0` or `:`")
         return None
-    if not own.name_extents(ctx, value.shape):
+    if not own.add_views(ctx, value.shape):
         message = "this takes a part of an axis whose extent comes from `shape=`, not from an array"
         ctx.error("not-yet", message, node.items_span, hint="index an array, or compute with `index()`")
         return None
@@ -104,7 +103,7 @@ def _cut(ctx: Context, item: Slice, lower: Lower) -> Cut:
 def _pick(ctx: Context, item: Expr, lower: Lower, extent: int | None) -> Pick:
     pick = Pick(_bound(ctx, item, lower))
     try:
-        picked(pick, extent, _Known(ctx))
+        picked(pick, extent, ctx.dims)
     except IndexError as problem:
         ctx.error("index-out-of-range", str(problem), item.span, hint="negative indices count from the end")
         raise _BadIndexError from None
@@ -156,24 +155,8 @@ def _of_one(op: Op, args: list[Bound]) -> Bound | None:
         return int(from_bits(op.attr, op.dtype))
     if op.name == "size" and isinstance(op.attr, str):
         return op.attr
-    if op.name in _OPERATIONS:
-        return Computed(_OPERATIONS[op.name], *args)
+    if op.name in _OPERATORS:
+        return Computed(_OPERATORS[op.name], *args)
     if op.name == "neg":
         return Computed("-", 0, *args)
     return args[0] if op.name == "cast" and op.dtype is INT64 else None
-
-
-class _Known(Mapping[str, Any]):
-    """The known extents of dimension symbols."""
-
-    def __init__(self, ctx: Context) -> None:
-        self._ctx = ctx
-
-    def __getitem__(self, dim: str) -> Any:
-        return self._ctx.dims.extent(dim)
-
-    def __iter__(self) -> Any:
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        raise NotImplementedError

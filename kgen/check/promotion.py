@@ -50,3 +50,10 @@ def _promote_floats(wide: DType, narrow: DType) -> DType | None:
 def lift(dtype: DType) -> DType:
     """The dtype of ``/`` and of float functions: float32 for integers and bool."""
     return dtype if dtype.kind >= Kind.FLOAT else FLOAT32
+
+
+def cast_to_write(a: DType, b: DType) -> str:
+    """The hint for two dtypes without a common one."""
+    if a.is_fp8 or b.is_fp8:
+        return "write cast<float>(...) around the fp8 operand"
+    return "write cast<int64>(...) around the uint64 operand, or cast<uint64>(...) around the other"

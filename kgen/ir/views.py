@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from kgen.records import dataclass
 
@@ -24,7 +24,17 @@ class Computed:
 
 
 Bound = int | str | Computed  #: an integer, the extent of a dimension symbol, or what is computed of these
-Extents = Mapping[str, Any]  #: dimension symbol -> its extent, or None where it is not known
+
+
+class Extents(Protocol):
+    """The extent of each dimension symbol, such as a mapping."""
+
+    def get(self, dim: str, /) -> Any:
+        """None where it is not known."""
+
+
+#: The op of the IR for each operator of a bound.
+OPS: Mapping[str, str] = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv"}
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -1,7 +1,7 @@
 """What an elementwise kernel costs: predicted from the memory that its warps, blocks and waves of blocks touch.
 
 Four things bound a kernel: bytes from memory, sectors between L2 and the SMs, lines that loads and stores touch, and
-instructions.  Each is counted for the walk of a schedule; ``CostModel`` (``kgen/schedule/tuning.py``) has the rates.
+instructions.  Each is counted for the walk of a schedule; ``CostModel`` (``kgen/schedule/rates.py``) has the rates.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from math import prod
 
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
+from kgen.schedule.rates import CostModel
 from kgen.schedule.target import LINE, SECTOR, WARP
-from kgen.schedule.tuning import CostModel
 
 Extents = tuple[float, ...]  #: how far something reaches along each dimension of the space
 

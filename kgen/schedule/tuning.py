@@ -12,6 +12,7 @@ from dataclasses import field
 
 from kgen.records import dataclass
 from kgen.schedule.latency import Latency
+from kgen.schedule.rates import CHUNK_COSTS, CostModel, TrafficRates
 
 
 @dataclass(frozen=True)
@@ -350,67 +351,6 @@ class Chains:
     #: A kernel for a whole chain has one block (or cluster) per row.  It finishes rows of at most so many elements
     #: before another kernel could start; longer ones have to fit its registers.
     max_one_block_row: int = 1 << 16
-
-
-@dataclass(frozen=True)
-class TrafficRates:
-    """How fast memory and caches serve kernels, to compare ways to compute a program."""
-
-    #: Bytes a second from memory, and from L2; lines a second from all L1 caches.
-    memory: float = 4.2e12
-    l2: float = 6.5e12
-    lines: float = 2.2e11
-    #: What bytes of sectors that a warp writes in part cost beside those of whole ones (layernorm of 49 x 2048 rows of
-    #: 223 to an output across rows 346 us, to one along rows some 65).
-    written_in_part: float = 2
-    #: L1 cycles that a place in a ragged tile costs: a tile of 128 x 128 took some 20 ns of the whole device.
-    ragged: float = 0.3
-    #: Seconds that a kernel takes beside that.
-    launch: float = 2e-6
-    #: Threads that run at the same time on the whole device.
-    threads: int = 132 * 2048
-    #: Other ways are looked for where a kernel takes so many times as long as its bytes need.
-    slow: float = 1.3
-    #: And taken where they take less than this fraction of its time.
-    gain: float = 0.8
-    #: Bytes that L2 holds for blocks that run at the same time, and of an operand that it holds for all.
-    held_bytes: int = 32 << 20
-    kept_bytes: int = 8 << 20
-
-
-@dataclass(frozen=True)
-class CostModel:
-    """The rates of a device, to predict the time of elementwise kernels.  Fitted to 151 programs by every family that
-    applies (*Predicted times of elementwise families*).
-    """
-
-    #: Bytes a second from memory, and from L2.
-    memory: float = 4.6e12
-    l2: float = 11.5e12
-    #: Lines of L1, instructions, and accesses of shared memory of a warp a second.
-    lines: float = 0.91e12
-    issue: float = 0.93e12
-    shared: float = 0.30e12
-    #: Seconds that a launch takes, and each time that a block waits for memory.
-    launch: float = 0.95e-6
-    wait: float = 0.25e-6
-    #: Blocks that fill the device: with fewer, a part of it is idle.
-    filling: float = 132
-    #: Seconds until a load arrives, where bytes in flight bound memory; else 0.
-    latency: float = 0
-    #: Bytes that are still in L2 when neighbouring blocks need them.
-    cache: float = 12e6
-    #: Threads that run at the same time on the whole device.
-    threads: int = 132 * 2048
-    #: The norm by which the bounds add up: 1 where none overlaps another.
-    overlap: float = 1.45
-
-
-#: The rates for chunks of columns, whose loads in flight bound them.
-CHUNK_COSTS = CostModel(
-    memory=4.6e12, l2=10e12, lines=0.79e12, issue=0.74e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
-    latency=1.1e-6, cache=10e6, overlap=1.65,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: there are few tables, and they are cache keys

@@ -65,6 +65,17 @@ def test_out_of_range() -> None:
     assert not out.any()
 
 
+def test_views_of_scalars() -> None:
+    """An index of a value whose ops are scalars has the extents of this call, and is checked against them."""
+    part = kgen.jit("out = (x ** 0)[1:]", device="cpu")
+    for n in (2, 5, 3):
+        np.testing.assert_array_equal(part(np.zeros(n, np.complex64)), np.ones(n - 1, np.complex64))
+    fourth = kgen.jit("out = (x ** 0)[3]", device="cpu")
+    assert fourth(np.zeros(5, np.complex64)) == 1
+    with pytest.raises(kgen.KgenError, match="index-out-of-range"):
+        fourth(np.zeros(2, np.complex64))
+
+
 def test_halves_that_differ() -> None:
     """Extents decide whether views fit each other."""
     k = kgen.jit(HALVES, device="cpu")

@@ -43,6 +43,25 @@ def dense(dtype: DType, shape: tuple[int, ...], seed: int = 0) -> Recipe:
     return Recipe(dtype, shape, tuple(range(len(shape))), (1,) * len(shape), 0, seed)
 
 
+def random_shape(rng: Random, exact: bool) -> tuple[int, ...]:
+    """``exact``: whether results are compared bit by bit, so that arrays may be large."""
+    roll = rng.random()
+    if exact and roll < 0.03:  # tiles and their edges
+        rows = rng.choice((33, 64, 65, 100, 128, 257, 1000, 4096))
+        return (rows, rng.choice([n for n in (32, 63, 64, 96, 130, 255, 1024, 4096) if n * rows <= 1 << 18]))
+    if roll < 0.08:
+        rank = rng.choice((5, 6, 7, 8))
+        return tuple(rng.choice((1, 2, 2, 3)) for _ in range(rank))
+    rank = rng.choice((0, 1, 1, 1, 2, 2, 2, 3, 3, 4))
+    if rank == 1 and rng.random() < 0.3:
+        return (rng.choice((255, 257, 1000, 1024, 1031, 2049)),)
+    sizes = (1, 2, 3, 4, 5, 7, 8, 16, 17, 33)
+    shape = tuple(rng.choice(sizes if rank < 3 else sizes[:7]) for _ in range(rank))
+    if rank and rng.random() < 0.04:
+        shape = tuple(0 if rng.random() < 0.5 else n for n in shape)
+    return shape
+
+
 def random_recipe(rng: Random, dtype: DType, shape: tuple[int, ...], *, writable: bool = False) -> Recipe:
     """Any layout; ``writable`` leaves out those where several elements are one place in memory."""
     order = list(range(len(shape)))

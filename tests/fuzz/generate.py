@@ -13,7 +13,7 @@ from typing import Any
 
 from kgen.dtypes import BOOL, DEFAULT_OF_KIND, DTYPES, INT64, DType, Kind
 
-from .arrays import Recipe, random_recipe
+from .arrays import Recipe, random_recipe, random_shape
 from .forms import CHOICE, LITERALS, OPERATORS, POWERS, UNARY, WEAK, casts, functions, spelled, typed
 from .indices import part, source
 from .program import Call, Node, Statement, broadcast, key
@@ -25,7 +25,7 @@ class Generator:
     def __init__(self, rng: Random, exact: bool, shape: tuple[int, ...] | None = None) -> None:
         self.rng = rng
         self.exact = exact
-        self.shape = self._shape() if shape is None else shape
+        self.shape = random_shape(rng, exact) if shape is None else shape
         self.indexed = shape is None
         self.no_arrays = bool(self.shape) and rng.random() < 0.04
         self.inputs: dict[str, Recipe | Any] = {}
@@ -34,23 +34,6 @@ class Generator:
         self.defs: list[str] = []
         self.lets: list[Statement] = []
         self.pool: list[Node] = []
-
-    def _shape(self) -> tuple[int, ...]:
-        roll = self.rng.random()
-        if self.exact and roll < 0.03:  # tiles and their edges
-            rows = self.rng.choice((33, 64, 65, 100, 128, 257, 1000, 4096))
-            return (rows, self.rng.choice([n for n in (32, 63, 64, 96, 130, 255, 1024, 4096) if n * rows <= 1 << 18]))
-        if roll < 0.08:
-            rank = self.rng.choice((5, 6, 7, 8))
-            return tuple(self.rng.choice((1, 2, 2, 3)) for _ in range(rank))
-        rank = self.rng.choice((0, 1, 1, 1, 2, 2, 2, 3, 3, 4))
-        if rank == 1 and self.rng.random() < 0.3:
-            return (self.rng.choice((255, 257, 1000, 1024, 1031, 2049)),)
-        sizes = (1, 2, 3, 4, 5, 7, 8, 16, 17, 33)
-        shape = tuple(self.rng.choice(sizes if rank < 3 else sizes[:7]) for _ in range(rank))
-        if rank and self.rng.random() < 0.04:
-            shape = tuple(0 if self.rng.random() < 0.5 else n for n in shape)
-        return shape
 
     # --- leaves -----------------------------------------------------------------------------------
 
