@@ -96,7 +96,7 @@ def _agree(torch: Any, got: tuple[Any, ...], want: tuple[Any, ...]) -> bool:
 
 def beside_compile(torch: Any, options: argparse.Namespace) -> None:
     """Measures, prints and writes."""
-    start, rows, skipped = time.monotonic(), list[Row](), dict[str, int]()
+    start, rows, skipped = time.monotonic(), list[Row](), dict[str, list[int]]()
     todo = list(programs(options))
     with ProcessPoolExecutor(options.workers, get_context("spawn")) as pool:
         size = 3 * options.workers
@@ -129,8 +129,8 @@ def beside_compile(torch: Any, options: argparse.Namespace) -> None:
     print(text)
 
 
-def _tried(torch: Any, one: RandomProgram, skipped: dict[str, int]) -> Row | None:
-    """The row of a program; counts why where there is none."""
+def _tried(torch: Any, one: RandomProgram, skipped: dict[str, list[int]]) -> Row | None:
+    """The row of a program; where there is none, its seed goes to the reason in ``skipped``."""
     try:
         found = measure(torch, one)
     except Exception as problem:  # one program must not end the run
@@ -139,11 +139,11 @@ def _tried(torch: Any, one: RandomProgram, skipped: dict[str, int]) -> Row | Non
     if isinstance(found, Row):
         return found
     print(f"skipped ({found}): {one}", flush=True)
-    skipped[found] = skipped.get(found, 0) + 1
+    skipped.setdefault(found, []).append(one.seed)
     return None
 
 
-def report(head: str, rows: list[Row], skipped: dict[str, int]) -> str:
+def report(head: str, rows: list[Row], skipped: dict[str, list[int]]) -> str:
     """The distribution and the slowest, as Markdown.  ``rows``: the slowest first."""
     lines = [
         f"{head}: {len(rows)} random programs beside torch.compile; ratios of speed.", "",
@@ -166,7 +166,7 @@ def report(head: str, rows: list[Row], skipped: dict[str, int]) -> str:
         beside = "" if r.autotune is None else f", {r.autotune / r.kgen:.2f} of max-autotune"
         rates = f"{r.bytes / r.kgen / 1e9:.0f} / {r.bytes / r.compile / 1e9:.0f}"
         lines.append(f"| {r.ratio:.2f}{beside} | {r.kgen * 1e6:.1f} | {rates} | {r.seed} | {r.program} | {r.kernels} |")
-    lines += ["", *(f"- skipped {count}: {why}" for why, count in skipped.items())]
+    lines += ["", *(f"- skipped {len(seeds)}: {why} (seeds {', '.join(map(str, seeds))})" for why, seeds in skipped.items())]
     return "\n".join(lines) + "\n"
 
 
