@@ -166,7 +166,8 @@ def report(head: str, rows: list[Row], skipped: dict[str, list[int]]) -> str:
         beside = "" if r.autotune is None else f", {r.autotune / r.kgen:.2f} of max-autotune"
         rates = f"{r.bytes / r.kgen / 1e9:.0f} / {r.bytes / r.compile / 1e9:.0f}"
         lines.append(f"| {r.ratio:.2f}{beside} | {r.kgen * 1e6:.1f} | {rates} | {r.seed} | {r.program} | {r.kernels} |")
-    lines += ["", *(f"- skipped {len(seeds)}: {why} (seeds {', '.join(map(str, seeds))})" for why, seeds in skipped.items())]
+    named = ((why, ", ".join(map(str, seeds))) for why, seeds in skipped.items())
+    lines += ["", *(f"- skipped: {why} (seeds {seeds})" for why, seeds in named)]
     return "\n".join(lines) + "\n"
 
 
