@@ -19,9 +19,10 @@ from kgen.records import dataclass
 #: prelude    a ``def`` of ``prelude.k``; ``complex.k`` has the complex versions of ``float`` functions
 #: lifted     a ``def`` of ``prelude.k`` on floats: integers and bool become float32
 #: special    a function of its own in ``check/calls.py``
+#: view       the elements of its arguments in other places (``check/views.py``)
 #: reduction  over axes
 Rule = Literal[
-    "float", "keep", "predicate", "integer", "ordered", "operator", "prelude", "lifted", "special", "reduction"
+    "float", "keep", "predicate", "integer", "ordered", "operator", "prelude", "lifted", "special", "view", "reduction"
 ]
 
 
@@ -122,10 +123,14 @@ FUNCTIONS: dict[str, Function] = {
         "sum prod mean var std argmin argmax any all count_nonzero norm logsumexp",
         is_complex=True,
     ),
+    **_rows("view", (1,), "transpose flip", is_complex=True),
     # One positional argument reduces, two or more are elementwise.
     "min": Function("reduction", "min", tuple(range(1, 17))),
     "max": Function("reduction", "max", tuple(range(1, 17))),
 }
+
+#: The functions that take elements in other places.
+VIEWS = frozenset(name for name, function in FUNCTIONS.items() if function.rule == "view")
 
 #: Predefined values.
 CONSTANTS: dict[str, float] = {
@@ -150,4 +155,6 @@ KEYWORDS: dict[str, frozenset[str]] = {
     **{name: frozenset({"axis", "keepdims", "dtype"}) for name in ("sum", "prod", "mean")},
     **{name: frozenset({"axis", "keepdims", "correction"}) for name in ("var", "std")},
     "expand": frozenset({"axis"}),
+    "flip": frozenset({"axis"}),
+    "transpose": frozenset({"axes"}),
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, KgenError, error
+from kgen.functions import VIEWS
 from kgen.header import chosen_lines
 from kgen.ir.graph import Graph, IndexMap
 from kgen.operands import Operands, Sizes
@@ -20,7 +21,7 @@ from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete
 from kgen.schedule.target import Target
 from kgen.source import Source
-from kgen.syntax.tree import Index, postorder
+from kgen.syntax.tree import Call, Index, postorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +152,11 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
 def refuse_indices(program: Program) -> None:
     """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program that indexes: it has to know its rank."""
     for root in (*(s.value for s in program.statements), *(d.body for d in program.defs.values())):
-        if any(isinstance(node, Index) for node in postorder(root)):
-            raise _rank_needed("indexes")
+        for node in postorder(root):
+            if isinstance(node, Index):
+                raise _rank_needed("indexes")
+            if isinstance(node, Call) and node.function not in program.defs and node.function in VIEWS:
+                raise _rank_needed(f"has `{node.function}`")
 
 
 def refuse_unshaped(typed: Specialised) -> None:

@@ -186,6 +186,7 @@ RULES = {
     "special": "These have their own rules: see [language.md](language.md).",
     "prelude": "Written in the language itself, in `kgen/prelude.k`.",
     "lifted": "Also in the prelude, on floats: integers and bools become `float32`, or `float64` beside one.",
+    "view": "The elements of their arguments in other places, of arrays and expressions.",
     "reduction": "Over axes; `min` and `max` of several arguments are elementwise.",
 }
 

@@ -6,7 +6,7 @@ from dataclasses import field
 
 from kgen.check.dims import Dims
 from kgen.ir.graph import Dim, Operand
-from kgen.ir.views import WHOLE, Cut, Item, View, span
+from kgen.ir.views import REVERSED, WHOLE, Cut, Item, View, span
 from kgen.records import dataclass
 
 
@@ -28,7 +28,7 @@ class Arrays:
     def cut(self, dim: Dim, item: Item) -> Dim:
         """The dimension that a slice leaves: equal slices of a dimension are one dimension."""
         assert isinstance(item, Cut)
-        if item == WHOLE:
+        if item in (WHOLE, REVERSED):
             return dim
         part = span(item, self.dims.extent(dim), self.dims)
         if part is not None and part[1] == 1:

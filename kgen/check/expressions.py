@@ -13,8 +13,9 @@ from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
 from kgen.check.indexing import index
 from kgen.check.reduction_types import reduction
-from kgen.check.scope import Late, Scope, is_reduction, uses_place
+from kgen.check.scope import Late, Scope, is_reduction, is_view, uses_place
 from kgen.check.values import Deferred, Literal, Typed, Value
+from kgen.check.views import view
 from kgen.functions import CONSTANTS
 from kgen.ir.graph import Shape
 from kgen.prelude import prelude_def
@@ -80,8 +81,8 @@ def _operands_first(scope: Scope, root: Expr) -> Iterator[Expr]:
 
 
 def _here(scope: Scope, node: Expr) -> Sequence[Expr]:
-    """The operands with the node's own place: not what is reduced or indexed, nor late arguments of a def."""
-    if isinstance(node, Index) or is_reduction(scope, node):
+    """The operands with the node's own place: not what is reduced or viewed, nor late arguments of a def."""
+    if is_view(scope, node) or is_reduction(scope, node):
         return ()
     if isinstance(node, Call) and node.function in scope.defs:
         return [a for a in node.args if not uses_place(scope.defs, scope.late, a)]
@@ -108,8 +109,9 @@ def _value(ctx: Context, scope: Scope, node: Expr, done: Mapping[int, Value | No
     if is_reduction(scope, node):
         assert isinstance(node, Call)
         return _reduction(ctx, scope, node)
-    if isinstance(node, Index):
-        return _index(ctx, scope, node)
+    if is_view(scope, node):
+        assert isinstance(node, Call | Index)
+        return _view(ctx, scope, node)
     if isinstance(node, Call) and node.function in scope.defs:
         return _call_def(ctx, scope, node, done)
     args: list[Value] = []
@@ -159,14 +161,19 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     return scope.reduced[id(node)]
 
 
-def _index(ctx: Context, scope: Scope, node: Index) -> Value | None:
-    """``x[...]``; ``index`` and ``size`` in ``x`` refer to its own shape."""
+def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
+    """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape."""
     if id(node) not in scope.reduced:
-        place = place_of(ctx, scope, node.of) if uses_place(scope.defs, scope.late, node.of) else ()
-        value = None if place is None else lower(ctx, replace(scope, place=place), node.of)
+        of = node.of if isinstance(node, Index) else node.args[0]
+        place = place_of(ctx, scope, of) if uses_place(scope.defs, scope.late, of) else ()
+        value = None if place is None else lower(ctx, replace(scope, place=place), of)
         bare = replace(scope, place=())
-        found = None if value is None else index(ctx, node, value, lambda bound: lower(ctx, bare, bound))
-        scope.reduced[id(node)] = found
+        if value is None:
+            scope.reduced[id(node)] = None
+        elif isinstance(node, Index):
+            scope.reduced[id(node)] = index(ctx, node, value, lambda bound: lower(ctx, bare, bound))
+        else:
+            scope.reduced[id(node)] = view(ctx, node, value)
     return scope.reduced[id(node)]
 
 

@@ -3,6 +3,7 @@
 (a + b)[:, :64]      ->  a[:, :64] + b[:, :64]
 sum(x, axis=1)[2:]   ->  sum(x[2:], axis=1)
 (x * index(0))[2:]   ->  x[2:] * (index(0) + 2)
+transpose(a + b)     ->  transpose(a) + transpose(b)
 """
 
 from __future__ import annotations
@@ -10,22 +11,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgen.check.context import Context
+from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import IndexMap, Op, Reduction, Shape, reduced_shape
-from kgen.ir.views import OPS, WHOLE, Bound, Computed, Cut, Item, Pick, View
+from kgen.ir.views import OPS, REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, View
 from kgen.records import dataclass
+from kgen.source import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An index of a value: an item for each of its axes, and for each axis of the result the value's (None: new)."""
+    """An index of a value: an item for each of its axes, and for each axis of the result the value's (None: new).
+
+    Axes that are not in ascending order are transposed.
+    """
 
     items: tuple[Item, ...]
     axes: tuple[int | None, ...]
 
     @property
     def is_whole(self) -> bool:
-        return all(item == WHOLE for item in self.items)
+        """Whether there are only new axes."""
+        return all(item == WHOLE for item in self.items) and not self.is_transposed
+
+    @property
+    def is_transposed(self) -> bool:
+        kept = [axis for axis in self.axes if axis is not None]
+        return kept != sorted(kept)
 
     def dims(self, ctx: Context, shape: Shape) -> Shape:
         """The shape of the result."""
@@ -44,7 +56,7 @@ class Own:
         array's: ``x ** 0`` is 1.
         """
         for dim, item in zip(shape, self.items, strict=True):
-            if dim == 1 or item == WHOLE or ctx.arrays.has_view(dim, item):
+            if dim == 1 or item in (WHOLE, REVERSED) or ctx.arrays.has_view(dim, item):
                 continue
             base = ctx.arrays.axis_with(dim)
             if base is None and isinstance(item, Pick):
@@ -68,6 +80,29 @@ class Own:
         while axes and axes[0] is None and (missing or not operand):
             axes.pop(0)
         return Own(tuple(items), tuple(axes))
+
+
+def taken(ctx: Context, own: Own, value: Value, at: Span, span: Span) -> Value | None:
+    """What an index takes of a value.  ``at``: the text of the index."""
+    if isinstance(value, Typed):
+        return _taken(ctx, own, value, at, span)
+    weak = ctx.defer(value.kind, lambda _, values: _taken(ctx, own, values[0], at, span), [value], at, span)
+    return weak and replace(weak, shape=own.dims(ctx, value.shape))
+
+
+def _taken(ctx: Context, own: Own, value: Typed, at: Span, span: Span) -> Typed | None:
+    parts = [value.id] if value.imag is None else [value.id, value.imag]
+    shape = own.dims(ctx, value.shape)
+    found = [rewrite(ctx, part, value.shape, own) for part in parts]
+    if None in found or not own.has_extents(ctx, value.shape):
+        message = "this takes no elements of an axis of size 1 that no array has"
+        ctx.error("not-yet", message, at, hint="take its one element, `0` or `:`")
+        return None
+    if not own.add_views(ctx, value.shape):
+        message = "this takes a part of an axis whose extent comes from `shape=`, not from an array"
+        ctx.error("not-yet", message, at, hint="index an array, or compute with `index()`")
+        return None
+    return Typed(value.dtype, found[0] or 0, shape, span, found[1] if len(found) > 1 else None)
 
 
 def rewrite(ctx: Context, root: int, shape: Shape, own: Own) -> int | None:
@@ -183,7 +218,7 @@ def _reduced(ctx: Context, attr: Reduction, argument: Shape, own: Own) -> _Reduc
         return None
     items = tuple(found.get(axis, WHOLE) for axis in range(len(argument)))
     axes = [None if axis is None else kept[axis] for axis in own.axes]
-    keepdims = attr.keepdims and not any(isinstance(item, Pick) for item in left)
+    keepdims = attr.keepdims and not any(isinstance(item, Pick) for item in left) and not own.is_transposed
     if not keepdims:
         axes = _with_all(attr.axes, axes)
     places = tuple(place for place, axis in enumerate(axes) if axis in attr.axes)

@@ -6,10 +6,9 @@ The index of an expression is the same expression of indexed operands: :mod:`kge
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from kgen.check.context import Context
-from kgen.check.indexed import Own, rewrite
+from kgen.check.indexed import Own, taken
 from kgen.check.values import Literal, Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import Op, from_bits
@@ -32,25 +31,7 @@ def index(ctx: Context, node: Index, value: Value, lower: Lower) -> Value | None
         own = _items(ctx, node, value, lower)
     except _BadIndexError:
         return None
-    if isinstance(value, Typed):
-        return _typed(ctx, node, own, value)
-    weak = ctx.defer(value.kind, lambda _, values: _typed(ctx, node, own, *values), [value], node.items_span, node.span)
-    return weak and replace(weak, shape=own.dims(ctx, value.shape))
-
-
-def _typed(ctx: Context, node: Index, own: Own, value: Typed) -> Typed | None:
-    parts = [value.id] if value.imag is None else [value.id, value.imag]
-    shape = own.dims(ctx, value.shape)
-    found = [rewrite(ctx, part, value.shape, own) for part in parts]
-    if None in found or not own.has_extents(ctx, value.shape):
-        message = "this takes no elements of an axis of size 1 that no array has"
-        ctx.error("not-yet", message, node.items_span, hint="take its one element, `0` or `:`")
-        return None
-    if not own.add_views(ctx, value.shape):
-        message = "this takes a part of an axis whose extent comes from `shape=`, not from an array"
-        ctx.error("not-yet", message, node.items_span, hint="index an array, or compute with `index()`")
-        return None
-    return Typed(value.dtype, found[0] or 0, shape, node.span, found[1] if len(found) > 1 else None)
+    return taken(ctx, own, value, node.items_span, node.span)
 
 
 def _items(ctx: Context, node: Index, value: Value, lower: Lower) -> Own:

@@ -9,7 +9,7 @@ from kgen.check.values import Value
 from kgen.functions import FUNCTIONS
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
-from kgen.syntax.tree import Call, Def, Expr, Name, children
+from kgen.syntax.tree import Call, Def, Expr, Index, Name, children
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,19 @@ class Late:
 
 def is_reduction(scope: Scope, node: Expr) -> bool:
     """Whether a node is a call of a reduction on one array."""
-    if not isinstance(node, Call) or node.function in scope.defs:
-        return False
-    function = FUNCTIONS.get(node.function)
-    return function is not None and function.rule == "reduction" and len(node.args) == 1
+    return _rule(scope, node) == "reduction" and isinstance(node, Call) and len(node.args) == 1
+
+
+def is_view(scope: Scope, node: Expr) -> bool:
+    """Whether a node takes elements of others in other places: an index, or a call of a function such as ``flip``."""
+    return isinstance(node, Index) or _rule(scope, node) == "view"
+
+
+def _rule(scope: Scope, node: Expr) -> str | None:
+    """The rule of a built-in function; None for other nodes."""
+    if not isinstance(node, Call) or node.function in scope.defs or node.function not in FUNCTIONS:
+        return None
+    return FUNCTIONS[node.function].rule
 
 
 def uses_place(defs: Mapping[str, Def], late: Container[str], root: Expr) -> bool:

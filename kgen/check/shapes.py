@@ -41,6 +41,12 @@ def axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) ->
 
     A scalar counts as one axis of one element, as in NumPy: 0 and -1 name it, and nothing is reduced.
     """
+    found = ordered_axes(ctx, value, rank, shown)
+    return found and tuple(sorted(found))
+
+
+def ordered_axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) -> tuple[int, ...] | None:
+    """:func:`axes`, in the order in which they are named."""
     count = max(rank, 1)
     items = value.items if isinstance(value, Tuple) else (value,)
     found: list[int] = []
@@ -55,7 +61,7 @@ def axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown: str) ->
             ctx.error("bad-axis", f"axis {axis} is named twice", item.span, hint="name each axis once; -1 is the last")
             return None
         found.append(axis % count)
-    return tuple(sorted(found)) if rank else ()
+    return tuple(found) if rank else ()
 
 
 def _range_hint(rank: int) -> str:

@@ -53,6 +53,12 @@ class IndexMap:
     operand: int
     axes: tuple[int | None, ...]
 
+    @property
+    def is_aligned(self) -> bool:
+        """Whether the value has the operand's axes in their order, and no others."""
+        known = [axis for axis in self.axes if axis is not None]
+        return len(known) == len(self.axes) and known == sorted(known)
+
 
 @dataclass(frozen=True, slots=True)
 class CastMode:

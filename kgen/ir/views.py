@@ -61,6 +61,7 @@ class Cut:
 
 
 WHOLE = Cut()
+REVERSED = Cut(step=-1)
 Item = Pick | Cut
 
 

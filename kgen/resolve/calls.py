@@ -39,6 +39,8 @@ _SIGNATURES = {
     "ldexp": "x, n",
     "index": "axis",
     "size": "axis",
+    "transpose": "x, (1, 0)",
+    "flip": "x, axis=0",
 }
 
 
@@ -183,6 +185,7 @@ class CallChecker:
 
 _VALUES: dict[str, tuple[str, str]] = {
     "axis": ("a whole number or a tuple of them, written out", "`axis=-1` or `axis=(0, 1)`"),
+    "axes": ("a tuple of whole numbers, written out", "`axes=(1, 0)`"),
     "keepdims": ("`true` or `false`", "`keepdims=true`"),
     "correction": ("a number, written out", "`correction=1`"),
     "dtype": ("a type", "`dtype=f64`"),
@@ -193,7 +196,7 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
     if isinstance(value, TypeName):
         return name == "dtype"
     if isinstance(value, Tuple):
-        return name == "axis" and all(_fits("axis", item, constants) for item in value.items)
+        return name in ("axis", "axes") and all(_fits("axis", item, constants) for item in value.items)
     literal = evaluate(value, constants)  # type: ignore[arg-type]
     match name:
         case "axis":

@@ -54,8 +54,9 @@ _ROWS: dict[str, str] = {
     "dot vecdot": "write `sum(a * b, axis=-1)`",
     "outer": "write `expand(a, axis=1) * b`",
     "conv conv1d conv2d conv3d convolve correlate max_pool avg_pool unfold fold": _WINDOWS,
-    "transpose permute permute_dims swapaxes moveaxis reshape view flatten ravel squeeze flip fliplr flipud rot90 "
-    "matrix_transpose diagonal diag": _VIEW,
+    "permute permute_dims swapaxes moveaxis matrix_transpose": "write `transpose(x, (1, 0))`, which orders all axes",
+    "fliplr flipud": "write `flip(x, axis=1)`",
+    "reshape view flatten ravel squeeze rot90 diagonal diag": _VIEW,
     "unsqueeze expand_dims": "write `expand(x, axis=1)` for a new axis",
     "broadcast_to broadcast_arrays tile repeat": "remove it: a missing axis, or one of size 1, broadcasts",
     "roll shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,

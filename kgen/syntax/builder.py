@@ -174,6 +174,8 @@ class Builder:
         args: list[tree.Expr] = []
         keywords: list[tree.Keyword] = []
         for child in _nodes(children):
+            if isinstance(child, tree.Tuple):
+                child = self._axes(function.text, child)
             if isinstance(child, tree.Keyword):
                 keywords.append(child)
                 continue
@@ -189,6 +191,14 @@ class Builder:
             args=tuple(args),
             keywords=tuple(keywords),
         )
+
+    def _axes(self, function: str, axes: tree.Tuple) -> tree.Keyword | tree.Expr:
+        """``transpose(x, (1, 0))`` is ``transpose(x, axes=(1, 0))``; other functions take no tuple by position."""
+        if function == "transpose":
+            return tree.Keyword(span=axes.span, name="axes", value=axes)
+        hint = "a tuple is only allowed as the value of a keyword, as in `axis=(0, 1)`"
+        self.reporter.error("syntax", "a tuple is not an argument", axes.span, hint=hint)
+        return axes.items[0] if axes.items else tree.Number(span=axes.span, value=0)
 
     def keyword(self, children: list[Any]) -> tree.Keyword:
         name, _, value = children

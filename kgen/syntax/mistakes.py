@@ -147,7 +147,8 @@ def _dot_message(owner: str) -> str:
     return "`.` is not an operator: arrays have no attributes"
 
 
-_VIEWS = frozenset(["T", "mT", "H", "mH", "t", "transpose", "permute", "swapaxes", "reshape", "view", "flatten"])
+_TRANSPOSES = frozenset(["T", "mT", "H", "mH", "t", "transpose", "permute", "swapaxes"])
+_RESHAPES = frozenset(["reshape", "view", "flatten"])
 _CASTS = frozenset(["astype", "to", "type", "float", "half", "double", "int", "long", "bool", "bfloat16"])
 
 
@@ -161,8 +162,10 @@ def _dot_hint(context: Context, owner: str) -> str:
     if owner in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
         return "kgen writes the kernel: an element's coordinate is `index(axis)`"
     name = brief(owner)
-    if member in _VIEWS:
-        return f"pass the view at the call, such as `k({name}.T)`: kgen reads any strides"
+    if member in _TRANSPOSES:
+        return f"write `transpose({name}, (1, 0))`, which orders all axes"
+    if member in _RESHAPES:
+        return f"pass the view at the call, such as `k({name}.{member}(...))`: kgen reads any strides"
     if member in _CASTS:
         return f"write `cast<{_cast_target(context, i) if called else _dtype_of(member)}>({name})`"
     if member in ("shape", "dtype"):

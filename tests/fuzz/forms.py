@@ -70,7 +70,7 @@ def functions() -> tuple[tuple[str, int], ...]:
     """Every elementwise function of the table, with each number of arguments that it takes."""
     found = []
     for name, row in FUNCTIONS.items():
-        if name in _APART or (row.rule == "reduction" and len(row.arity) == 1):
+        if name in _APART or row.rule == "view" or (row.rule == "reduction" and len(row.arity) == 1):
             continue
         found += [(name, n) for n in row.arity if n <= 4 and not (row.rule == "reduction" and n == 1)]
     return tuple(found)

@@ -117,14 +117,14 @@ class Generator:
         rng = self.rng
         if not (self.shape and self.indexed) or rng.random() > 0.25:
             return
-        shape, items = source(rng, self.shape, "g0" if rng.random() < 0.5 else None)
+        shape, form = source(rng, self.shape, "g0" if rng.random() < 0.5 else None)
         inside = self._array("g0", shape)
         if shape and rng.random() < 0.6:
             small = tuple(1 if rng.random() < 0.3 else n for n in shape[rng.randrange(len(shape)) :])
             place = Node(f"index({rng.randrange(-len(shape), len(shape))})", type=INT64)
             other = place if rng.random() < 0.3 else self._array("g1", small)
             inside = self._apply(rng.choice(("({0} + {1})", "({1} * {0})", CHOICE)), [inside, other, inside]) or inside
-        self.pool.append(Node(f"{{0}}{items}", (inside,), inside.type, self.shape, exact=inside.exact))
+        self.pool.append(Node(form, (inside,), inside.type, self.shape, exact=inside.exact))
 
     def _array(self, name: str, shape: tuple[int, ...]) -> Node:
         dtype = self.rng.choice(DTYPES)

@@ -1,4 +1,4 @@
-"""Random indices of what programs compute: slices, integers, ``None`` and ``...``."""
+"""Random indices of what programs compute: slices, integers, ``None`` and ``...``, transposed and flipped."""
 
 from __future__ import annotations
 
@@ -11,10 +11,24 @@ MOST_ELEMENTS = 1 << 14  # an array of more is not made larger
 
 
 def source(rng: Random, shape: Sequence[int], extent_of: str | None = None) -> tuple[tuple[int, ...], str]:
-    """The shape of an array, and an index of it that has the given shape.
+    """The shape of an array, and a view of it that has the given shape: ``transpose({0}[1:, ::2])``.
 
     ``extent_of``: the name of an array of that shape; some bounds are then computed from its extents.
     """
+    order = list(range(len(shape)))
+    if rng.random() < 0.3:
+        rng.shuffle(order)
+    inner, items = _source(rng, [shape[order.index(axis)] for axis in range(len(shape))], extent_of)
+    form = f"{{0}}{items}"
+    if order != sorted(order):
+        form = f"transpose({form}, ({', '.join(map(str, order))}))"
+    if shape and rng.random() < 0.15:
+        form = f"flip({form}, axis={rng.randrange(-len(shape), len(shape))})"
+    return inner, form
+
+
+def _source(rng: Random, shape: Sequence[int], extent_of: str | None) -> tuple[tuple[int, ...], str]:
+    """The shape of an array, and an index of it that has the given shape."""
     large = prod(shape) > MOST_ELEMENTS
     extents: list[int] = []
     items: list[str] = []

@@ -193,7 +193,7 @@ class Generator:
             return ()
         sides = zip(reversed(x.shape), reversed(value.shape), strict=False)
         if (
-            "[" in x.text
+            x.text != "x"
             or value.is_complex
             or len(value.shape) > len(x.shape)
             or any(n not in (1, m) for m, n in sides)
@@ -207,9 +207,11 @@ class Generator:
         # No dtype holds what one fp8 does and what the other or integers do.
         others = FLOATS if self.kinds[0] in NARROW else OTHERS
         dtype = BY_NAME[rng.choice(self.kinds) if rng.random() < 0.7 else rng.choice(others)]
-        of, items = indices.source(rng, shape, name) if self.given is None and rng.random() < 0.2 else (shape, "")
+        of, form = indices.source(rng, shape, name) if self.given is None and rng.random() < 0.2 else (shape, "{0}")
         self.recipes[name] = random_recipe(rng, dtype, of, writable=rng.random() < 0.7)
-        return Value(f"{name}{items}", shape, dtype.is_float or dtype.is_complex, True, dtype.is_bool, dtype.is_complex)
+        return Value(
+            form.format(name), shape, dtype.is_float or dtype.is_complex, True, dtype.is_bool, dtype.is_complex
+        )
 
     def _reduced(self, value: Value) -> Value | None:
         rng = self.rng
