@@ -165,17 +165,25 @@ class Outputs:
         return self.session.memory[self.specialised.graph.operands[operand].name]
 
     def _overwritten_too_early(self, written: int, read: int) -> Exception:
-        names = [self.specialised.graph.operands[o].name for o in (written, read)]
+        names = [self._shown(o) for o in (written, read)]
         message = f"`{names[0]}` is written over `{names[1]}`, which a later kernel of this call still uses"
         return error("overlap", message, f"pass a copy of `{names[1]}`, or leave out= for `{names[0]}` away")
 
     def _overlap_error(self, one: int, other: int) -> Exception:
-        names = [self.specialised.graph.operands[o].name for o in (one, other)]
-        if names[0] == names[1]:
-            message = f"`{names[0]}` is updated in place and also read at other elements"
-        else:
-            message = f"`{names[0]}` is written to and overlaps `{names[1]}` without being the same view"
+        operands, names = self.specialised.graph.operands, [self._shown(o) for o in (one, other)]
+        view = operands[other].view
+        if one == other or (view is not None and view.of == one):
+            at = "" if one == other else f", by `{names[1]}`"
+            message = f"`{names[0]}` is updated in place and also read at other elements{at}"
+            return error("overlap", message, f"make the result another array: `input {names[0]}`, and `out = ...`")
+        message = f"`{names[0]}` is written to and overlaps `{names[1]}` without being the same view"
         return error("overlap", message, "pass a copy of one of them; exactly the same view would be fine")
+
+    def _shown(self, operand: int) -> str:
+        """An operand as programs write it."""
+        graph = self.specialised.graph
+        view = graph.operands[operand].view
+        return graph.operands[operand].name if view is None else graph.show_view(view)
 
     def results(self) -> Any:
         """The result: one array, a tuple, or None for a kernel that only updates."""

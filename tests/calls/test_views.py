@@ -84,6 +84,14 @@ def test_halves_that_differ() -> None:
         k(numbers(2, 5))
 
 
+def test_an_update_by_a_view_of_itself() -> None:
+    """The error shows the view as the program writes it; nothing is written."""
+    x = numbers(3, 2)
+    with pytest.raises(kgen.KgenError, match=r"overlap.*by `x\[::-1, :\]`"):
+        kgen.jit("inout x; x = x[::-1] + 1", device="cpu")(x)
+    np.testing.assert_array_equal(x, numbers(3, 2))
+
+
 def test_overlap() -> None:
     """An output may be another part of the array that a view is of, but not overlap the view."""
     k = kgen.jit("out = x[:, :2] + 1", device="cpu")
