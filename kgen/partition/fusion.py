@@ -279,12 +279,16 @@ class _Placement:
         return None if clash else (kernel, trace)
 
     def _in_one_space(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
-        """Both in one space: that of the one with reductions, if only one has any; None if spaces differ otherwise."""
+        """Both in one space: that of the one with reductions, if only one has any; None if spaces differ otherwise.
+
+        Without chains, only kernels that write no elements of rows may share a row among several blocks: spaces stay
+        apart.
+        """
         tracer, trace = self.fuser.tracer, unit.trace
         if trace.space == kernel.space:
             return kernel, trace
         flat = kernel.space.reduced is None
-        if (trace.space.reduced is None) == flat:
+        if (trace.space.reduced is None) == flat or not tracer.chained:
             return None
         rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
         if any(rows.place(tracer.ops[n].shape) is None for n in others):

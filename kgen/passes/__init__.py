@@ -14,11 +14,12 @@ from kgen.passes.fold import fold
 from kgen.passes.identities import identities
 from kgen.passes.powers import powers
 from kgen.passes.quotients import quotients
+from kgen.passes.ranges import ranges
 from kgen.passes.reflections import reflections
 
 Pass = Callable[[Graph], Graph]
 
-PIPELINE: tuple[Pass, ...] = (powers, fold, identities, reflections, fold, cse, dce, quotients)
+PIPELINE: tuple[Pass, ...] = (powers, fold, identities, ranges, reflections, fold, cse, dce, quotients)
 
 
 def optimise(kernel: Graph, until: str | None = None) -> Graph:

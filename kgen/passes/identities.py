@@ -12,6 +12,8 @@ complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
 logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
+any x, all x, over one element       ->  x as a bool  (count_nonzero: then as an integer)
+var x, std x, over one element       ->  x - x        (floats, without a correction)
 exp(x - x)                           ->  x - x + 1    (floats: 1 or NaN; softmax over one element)
 e + 0.0, e / e, where e is x - x + 1 ->  e
 """
@@ -21,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kgen.dtypes import DType
+from kgen.dtypes import FLOAT32, FLOAT64, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op, Reduction
 from kgen.passes.rewrite import constant, rewrite
@@ -120,8 +122,14 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
     """A reduction over axes of one element."""
     attr = op.attr
     assert isinstance(attr, Reduction)
-    if op.shape != arg.shape or op.dtype is not arg.dtype:
+    if op.shape != arg.shape:
         return None
+    if attr.kind in ("any", "all", "count_nonzero"):
+        return _truth(builder, op, arg)
+    if op.dtype is not arg.dtype:
+        return None
+    if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64) and not attr.correction:
+        return builder.op("sub", (op.args[0], op.args[0]), shape=op.shape, span=op.span)
     if attr.kind in ("min", "max", "prod"):
         return op.args[0]
     if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
@@ -129,6 +137,18 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
     if attr.kind != "logsumexp" and _is_one(builder, arg):
         return op.args[0]
     return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
+
+
+def _truth(builder: Builder, op: Op, arg: Op) -> int | None:
+    """Whether an element is not 0, as a bool or as an integer."""
+    if arg.dtype.is_complex or arg.dtype.is_narrow:
+        return None
+    found = op.args[0]
+    if not arg.dtype.is_bool:
+        found = builder.op("ne", (found, builder.const(0, arg.dtype)), shape=op.shape, span=op.span)
+    if op.dtype.is_bool:
+        return found
+    return builder.op("cast", (found,), dtype=op.dtype, shape=op.shape, attr=CastMode("rz", False), span=op.span)
 
 
 def _is_zero(builder: Builder, op: Op) -> bool:
