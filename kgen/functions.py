@@ -123,7 +123,7 @@ FUNCTIONS: dict[str, Function] = {
         "sum prod mean var std argmin argmax any all count_nonzero norm logsumexp",
         is_complex=True,
     ),
-    **_rows("view", (1,), "transpose flip", is_complex=True),
+    **_rows("view", (1,), "transpose flip split", is_complex=True),
     # One positional argument reduces, two or more are elementwise.
     "min": Function("reduction", "min", tuple(range(1, 17))),
     "max": Function("reduction", "max", tuple(range(1, 17))),
@@ -156,5 +156,6 @@ KEYWORDS: dict[str, frozenset[str]] = {
     **{name: frozenset({"axis", "keepdims", "correction"}) for name in ("var", "std")},
     "expand": frozenset({"axis"}),
     "flip": frozenset({"axis"}),
+    "split": frozenset({"axis", "by"}),
     "transpose": frozenset({"axes"}),
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from math import lcm
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.ir.graph import Dim, Graph, Operand
-from kgen.ir.views import shape_of
+from kgen.ir.views import Split, shape_of
 from kgen.records import dataclass
 from kgen.schedule.step_layout import Array, Extents, concrete, extents_of, sliced
 from kgen.spec import c_strides, counted
@@ -73,8 +74,9 @@ class Operands:
             return None
         known = frozenset(found)
         views = [o.view for o in kernel.operands if o.view is not None]
-        # Multiples of 64 where a program has views, so that the halves of an axis are equal.
-        found = _with_assumed(kernel, found, 64 if views else 1)
+        # Multiples of 64 where a program has views, so that the halves of an axis are equal, and of what splits it.
+        by = [i.by for v in views for i in v.items if isinstance(i, Split) and isinstance(i.by, int)]
+        found = _with_assumed(kernel, found, lcm(64, *by) if views else 1)
         if views:
             given = zip(kernel.operands, shapes, strict=True)
             whole = extents_of(kernel, [None if s is None else concrete(o.shape, found) for o, s in given])

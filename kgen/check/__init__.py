@@ -19,7 +19,7 @@ from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.graph import Dim, Graph, IndexMap, Op, Operand, Role, Shape
-from kgen.ir.views import Bound, Computed, Cut, Item, Pick, View
+from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.source import Span
@@ -293,6 +293,8 @@ class _Renamer:
     def _item(self, item: Item) -> Item:
         if isinstance(item, Pick):
             return Pick(self._bound(item.place))
+        if isinstance(item, Split):
+            return Split(self._bound(item.by))
         start, stop = (None if b is None else self._bound(b) for b in (item.start, item.stop))
         return Cut(start, stop, item.step)
 

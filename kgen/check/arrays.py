@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 
 from kgen.check.dims import Dims
-from kgen.ir.graph import Dim, Operand
-from kgen.ir.views import REVERSED, WHOLE, Cut, Item, View, span
+from kgen.ir.graph import Dim, Operand, Shape
+from kgen.ir.views import REVERSED, WHOLE, Cut, Item, Pick, Split, View, groups, span
 from kgen.records import dataclass
 
 
@@ -19,6 +19,8 @@ class Arrays:
     names: set[str] = field(default_factory=set)
     _views: dict[View, int] = field(default_factory=dict)  # the operand that is each of them
     _cuts: dict[tuple[Dim, Cut], Dim] = field(default_factory=dict)  # the dimension that a slice leaves of another
+
+    _splits: dict[tuple[str, Split], Shape] = field(default_factory=dict)  # the two that a split makes of another
 
     def add(self, operand: Operand) -> int:
         """Returns its number."""
@@ -38,13 +40,26 @@ class Arrays:
             self._cuts[key] = self.dims.fresh(None if part is None else part[1])
         return self._cuts[key]
 
+    def parts(self, dim: Dim, item: Item) -> Shape:
+        """The dimensions that an item leaves of one."""
+        if isinstance(item, Cut):
+            return (self.cut(dim, item),)
+        return () if isinstance(item, Pick) else self._split(dim, item)
+
+    def _split(self, dim: Dim, item: Split) -> Shape:
+        assert dim != 1
+        key = self.dims.find(dim), item
+        if key not in self._splits:
+            self._splits[key] = tuple(map(self.dims.fresh, groups(item, self.dims.extent(dim), self.dims)))
+        return self._splits[key]
+
     def view(self, view: View) -> int:
         """The number of the operand that is this view."""
         number = self._views.get(view)
         if number is None:
             base = self.operands[view.of]
             cut = zip(base.shape, view.items, strict=True)
-            shape = tuple(self.cut(dim, item) for dim, item in cut if isinstance(item, Cut))
+            shape = tuple(part for dim, item in cut for part in self.parts(dim, item))
             number = self._views[view] = self.add(Operand(self._new_name(base.name), base.dtype, shape, "input", view))
         return number
 

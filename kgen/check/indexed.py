@@ -8,13 +8,14 @@ transpose(a + b)     ->  transpose(a) + transpose(b)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kgen.check.context import Context
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
-from kgen.ir.graph import IndexMap, Op, Reduction, Shape, reduced_shape
-from kgen.ir.views import OPS, REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, View
+from kgen.ir.graph import Dim, IndexMap, Op, Reduction, Shape, reduced_shape
+from kgen.ir.views import OPS, REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.records import dataclass
 from kgen.source import Span
 
@@ -23,7 +24,8 @@ from kgen.source import Span
 class Own:
     """An index of a value: an item for each of its axes, and for each axis of the result the value's (None: new).
 
-    Axes that are not in ascending order are transposed.
+    Axes that are not in ascending order are transposed.  An axis that is split stands twice: its groups, then the
+    elements of a group.
     """
 
     items: tuple[Item, ...]
@@ -41,7 +43,11 @@ class Own:
 
     def dims(self, ctx: Context, shape: Shape) -> Shape:
         """The shape of the result."""
-        return tuple(1 if axis is None else ctx.arrays.cut(shape[axis], self.items[axis]) for axis in self.axes)
+        found: list[Dim] = []
+        for place, axis in enumerate(self.axes):
+            parts = (1,) if axis is None else ctx.arrays.parts(shape[axis], self.items[axis])
+            found.append(parts[self.axes[:place].count(axis) if len(parts) > 1 else 0])
+        return tuple(found)
 
     def has_extents(self, ctx: Context, shape: Shape) -> bool:
         """Whether operands have the extent of each axis that is 1 in the value and 0 in the result."""
@@ -72,11 +78,13 @@ class Own:
         """The index of an operand that broadcasts to a value: what is broadcast is neither cut nor picked."""
         missing = len(value) - len(operand)
         items: list[Item] = []
+        axes = [None if axis is None or axis < missing else axis - missing for axis in self.axes]
         for axis, dim in enumerate(operand, missing):
             item = self.items[axis]
             spread = dim == 1 and value[axis] != 1
             items.append((Pick(0) if isinstance(item, Pick) else WHOLE) if spread else item)
-        axes = [None if axis is None or axis < missing else axis - missing for axis in self.axes]
+            if spread and isinstance(item, Split):
+                axes[axes.index(axis - missing)] = None
         while axes and axes[0] is None and (missing or not operand):
             axes.pop(0)
         return Own(tuple(items), tuple(axes))
@@ -241,6 +249,9 @@ def _with_all(reduced: tuple[int, ...], axes: list[int | None]) -> list[int | No
     return [*found, *waiting]
 
 
+_AXES: Mapping[type[Item], int] = {Pick: 0, Cut: 1, Split: 2}  # how many axes a view has for one of its base
+
+
 def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
     """The access of a load, to a view of its operand where the index is more than new axes."""
     operand = ctx.arrays.operands[access.operand]
@@ -248,9 +259,12 @@ def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
     for axis, item in zip(access.axes, own.items, strict=True):
         if axis is not None and (operand.shape[axis] != 1 or _is_empty(ctx, item)):
             items[axis] = item
-    left = [axis for axis, item in enumerate(items) if isinstance(item, Cut)]
+    left = [axis for axis, item in enumerate(items) for _ in range(_AXES[type(item)])]
     found = tuple(
-        left.index(axis) if at is not None and (axis := access.axes[at]) is not None else None for at in own.axes
+        left.index(axis) + (at in own.axes[:place] and isinstance(items[axis], Split))
+        if at is not None and (axis := access.axes[at]) is not None
+        else None
+        for place, at in enumerate(own.axes)
     )
     if all(item == WHOLE for item in items):
         return IndexMap(access.operand, found)
@@ -284,8 +298,18 @@ def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
 
     if isinstance(item, Pick):
         return counted(item.place)
+
+    def along(right: int) -> int:
+        """The coordinate along an axis of the result, counted from the right."""
+        if shape[right] == 1:
+            return number(0)
+        ones: list[Dim] = [1] * (-right - 1)
+        return builder.op("index", (), dtype=INT64, shape=(shape[right], *ones), attr=right)
+
     right = own.axes.index(0) - len(own.axes)
-    place = builder.op("index", (), dtype=INT64, shape=shape[right:], attr=right) if shape[right] != 1 else number(0)
+    place = along(right)
+    if isinstance(item, Split):
+        return integer("add", integer("mul", place, number(item.by)), along(right + 1))
     if item.step != 1:
         place = integer("mul", place, number(item.step))
     zero = number(0)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from kgen.check.context import Context
 from kgen.check.indexed import Own, taken
-from kgen.check.shapes import axes, keyword, ordered_axes
+from kgen.check.shapes import axes, integer, keyword, ordered_axes, range_hint
 from kgen.check.values import Value
 from kgen.ir.graph import Shape
-from kgen.ir.views import REVERSED, WHOLE
-from kgen.syntax.tree import Call
+from kgen.ir.views import REVERSED, WHOLE, Item, Split, groups
+from kgen.syntax.tree import Call, TypeName
 
 
 def view(ctx: Context, node: Call, value: Value) -> Value | None:
@@ -46,4 +46,45 @@ def _flip(ctx: Context, node: Call, shape: Shape) -> Own | None:
     return Own(tuple(REVERSED if axis in found else WHOLE for axis in range(rank)), tuple(range(rank)))
 
 
-_FUNCTIONS: dict[str, Callable[[Context, Call, Shape], Own | None]] = {"flip": _flip, "transpose": _transpose}
+def _split(ctx: Context, node: Call, shape: Shape) -> Own | None:
+    """``split(x, axis=-1, by=128)``: two axes in place of one, the groups and the elements of a group."""
+    by, axis = keyword(node, "by"), _one_axis(ctx, node, shape)
+    if by is None:
+        ctx.error("missing-keyword", "split() needs by=", node.function_span, hint="split(x, axis=-1, by=128)")
+        return None
+    count = integer(ctx, by.value, "by=")
+    if count is None or axis is None:
+        return None
+    try:
+        groups(Split(count), ctx.dims.extent(shape[axis]), ctx.dims)
+    except IndexError as problem:
+        ctx.error("bad-split", str(problem), by.span, hint="`by` divides the extent of the axis")
+        return None
+    items: list[Item] = [WHOLE] * len(shape)
+    places: list[int | None] = [*range(axis + 1), axis, *range(axis + 1, len(shape))]
+    if shape[axis] == 1:
+        places[axis + 1] = None
+    else:
+        items[axis] = Split(count)
+    return Own(tuple(items), tuple(places))
+
+
+def _one_axis(ctx: Context, node: Call, shape: Shape) -> int | None:
+    """``axis=``: one axis, by default the last."""
+    word = keyword(node, "axis")
+    at, rank = node.function_span if word is None else word.span, len(shape)
+    axis = -1 if word is None or isinstance(word.value, TypeName) else integer(ctx, word.value, "an axis")
+    if axis is None:
+        return None
+    if not -rank <= axis < rank:
+        message = f"axis {axis} is out of range for shape {ctx.dims.show(shape)}"
+        ctx.error("bad-axis", message, at, hint=range_hint(rank))
+        return None
+    return axis % rank
+
+
+_FUNCTIONS: dict[str, Callable[[Context, Call, Shape], Own | None]] = {
+    "flip": _flip,
+    "split": _split,
+    "transpose": _transpose,
+}

@@ -16,7 +16,7 @@ from kgen.ir import exact, special
 from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Reduction, Shape, odd_float
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
-from kgen.ir.views import Bound, Cut, View, evaluate as bound_value
+from kgen.ir.views import Bound, Cut, Split, View, evaluate as bound_value, shape_of
 from kgen.records import dataclass
 
 
@@ -79,7 +79,7 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
         if operand.view is not None:
             base = arrays[operand.view.of]
             assert base is not None
-            array = arrays[number] = base[_subscript(operand.view, sizes)]
+            array = arrays[number] = _viewed(operand.view, base, sizes)
         if array is None:
             if operand.role != "output":
                 raise ValueError(f"no array for the {operand.role} {operand.name}")
@@ -95,16 +95,20 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
     return sizes
 
 
-def _subscript(view: View, sizes: dict[str, int]) -> tuple[int | slice, ...]:
-    """The index of a view, as NumPy takes it."""
+def _viewed(view: View, base: Array, sizes: dict[str, int]) -> Array:
+    """A view, as NumPy takes it."""
 
     def place(bound: Bound | None) -> int | None:
         return None if bound is None else int(bound_value(bound, sizes))
 
-    return tuple(
-        slice(place(item.start), place(item.stop), item.step) if isinstance(item, Cut) else place(item.place) or 0
+    if any(isinstance(item, Split) for item in view.items):
+        return base.reshape(shape_of(view, base.shape, sizes))
+    items = [
+        slice(place(item.start), place(item.stop), item.step) if isinstance(item, Cut) else place(item.place)
         for item in view.items
-    )
+        if not isinstance(item, Split)
+    ]
+    return base[tuple(items)]
 
 
 # --- structure ----------------------------------------------------------------------------------

@@ -27,13 +27,13 @@ from kgen.ir.graph import (
     to_bits,
 )
 from kgen.ir.printer import accessed, default_mode
-from kgen.ir.views import Bound, Computed, Cut, Item, Pick, View
+from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.syntax.tree import RoundingMode
 
 _HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)")
 _DECLARED = re.compile(
     r"(?P<inout>inout )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?"
-    r"(?: = (?P<view>\w+\[[^\]]*\]))?"
+    r"(?: = (?P<view>\w+\[[^\]]*\]|split\([^)]*\)))?"
 )
 _OP = re.compile(
     r"(?:%(?P<number>\d+) = )?(?P<name>\w+)(?:<(?P<modes>[^>]*)>)?(?P<rest>[^:#]*)"
@@ -82,12 +82,17 @@ def _shape(text: str) -> Shape:
 
 
 def _view(text: str, operands: list[Operand]) -> View:
-    """``x[:, n1 // 2:]``, which Python's own parser reads."""
+    """``x[:, n1 // 2:]`` or ``split(x, axis=1, by=n2)``, which Python's own parser reads."""
     found = ast.parse(text, mode="eval").body
+    names = [operand.name for operand in operands]
+    if isinstance(found, ast.Call):
+        axis, by = (_bound(keyword.value) for keyword in found.keywords)
+        of = names.index(ast.unparse(found.args[0]))
+        return View(of, tuple(Split(by) if i == axis else WHOLE for i in range(len(operands[of].shape))))
     assert isinstance(found, ast.Subscript)
     assert isinstance(found.value, ast.Name)
     items = found.slice.elts if isinstance(found.slice, ast.Tuple) else [found.slice]
-    of = [operand.name for operand in operands].index(found.value.id)
+    of = names.index(found.value.id)
     return View(of, tuple(map(_item, items)))
 
 

@@ -62,12 +62,24 @@ class Cut:
 
 WHOLE = Cut()
 REVERSED = Cut(step=-1)
-Item = Pick | Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Two axes in place of one: groups of ``by`` elements, and the elements of a group.  ``by`` divides the extent."""
+
+    by: Bound
+
+
+Item = Pick | Cut | Split
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """``of``: the number of the base, an operand before this one.  ``items``: one for each axis of the base."""
+    """``of``: the number of the base, an operand before this one.  ``items``: one for each axis of the base.
+
+    Where one is a :class:`Split`, the others are whole.
+    """
 
     of: int
     items: tuple[Item, ...]
@@ -111,6 +123,16 @@ def span(cut: Cut, extent: Any, extents: Extents) -> tuple[Any, Any] | None:
     return first, (distance + (abs(cut.step) - 1)) // abs(cut.step)
 
 
+def groups(split: Split, extent: Any, extents: Extents) -> tuple[Any, Any]:
+    """The number of groups and the elements of each; None where they are not known.  Raises IndexError."""
+    by = evaluate(split.by, extents)
+    if by is None:
+        return None, None
+    if by <= 0 or (extent is not None and extent % by != 0):
+        raise IndexError(f"an axis{'' if extent is None else f' of {extent}'} does not split into groups of {by}")
+    return None if extent is None else extent // by, by
+
+
 def _within(place: Any, extent: Any, low: Any, high: Any) -> Any:
     if place < 0:
         place = place + extent
@@ -123,6 +145,9 @@ def shape_of(view: View, shape: Sequence[Any], extents: Extents) -> tuple[Any, .
     for item, extent in zip(view.items, shape, strict=True):
         if isinstance(item, Pick):
             picked(item, extent, extents)
+            continue
+        if isinstance(item, Split):
+            found += groups(item, extent, extents)
             continue
         part = span(item, extent, extents)
         found.append(None if part is None else part[1])
@@ -138,6 +163,8 @@ def strides_of(
     for item, extent, stride in zip(view.items, shape, strides, strict=True):
         if isinstance(item, Pick):
             offset = offset + picked(item, extent, extents) * stride
+        elif isinstance(item, Split):
+            found += [stride * groups(item, extent, extents)[1], stride]
         elif (part := span(item, extent, extents)) is not None:
             offset = offset + part[0] * stride
             found.append(stride * item.step)
@@ -146,12 +173,16 @@ def strides_of(
 
 def show(view: View, base: str, names: Mapping[str, str] | None = None) -> str:
     """``x[:, n1 // 2:]``: a view as text.  ``names``: what extents are called, by dimension symbol."""
+    for axis, item in enumerate(view.items):
+        if isinstance(item, Split):
+            return f"split({base}, axis={axis}, by={_show_bound(item.by, names or {})})"
     return f"{base}[{', '.join(_show_item(item, names or {}) for item in view.items)}]"
 
 
 def _show_item(item: Item, names: Mapping[str, str]) -> str:
     if isinstance(item, Pick):
         return _show_bound(item.place, names)
+    assert isinstance(item, Cut)
     ends = ":".join("" if b is None else _show_bound(b, names) for b in (item.start, item.stop))
     return ends if item.step == 1 else f"{ends}:{item.step}"
 

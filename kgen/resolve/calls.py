@@ -41,6 +41,7 @@ _SIGNATURES = {
     "size": "axis",
     "transpose": "x, (1, 0)",
     "flip": "x, axis=0",
+    "split": "x, axis=-1, by=128",
 }
 
 
@@ -186,6 +187,7 @@ class CallChecker:
 _VALUES: dict[str, tuple[str, str]] = {
     "axis": ("a whole number or a tuple of them, written out", "`axis=-1` or `axis=(0, 1)`"),
     "axes": ("a tuple of whole numbers, written out", "`axes=(1, 0)`"),
+    "by": ("a whole number, written out", "`by=128`"),
     "keepdims": ("`true` or `false`", "`keepdims=true`"),
     "correction": ("a number, written out", "`correction=1`"),
     "dtype": ("a type", "`dtype=f64`"),
@@ -199,7 +201,7 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
         return name in ("axis", "axes") and all(_fits("axis", item, constants) for item in value.items)
     literal = evaluate(value, constants)  # type: ignore[arg-type]
     match name:
-        case "axis":
+        case "axis" | "by":
             return isinstance(literal, int) and not isinstance(literal, bool)
         case "keepdims":
             return isinstance(literal, bool)

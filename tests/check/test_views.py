@@ -1,4 +1,4 @@
-"""``transpose`` and ``flip`` of arrays and expressions are NumPy's."""
+"""Views of arrays and expressions have NumPy's elements, whose ``reshape`` splits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .test_indexing import EXPRESSIONS, SHAPES, Array, oracle
 def views(draw: st.DrawFn, text: str, value: Array) -> tuple[str, Array]:
     """A view of an expression, and its value."""
     axes = list(range(value.ndim))
-    match draw(st.sampled_from(["transpose", "flip", "index"])):
+    match draw(st.sampled_from(["transpose", "flip", "split", "index"])):
         case "transpose":
             order = draw(st.permutations(axes))
             spelled = [a - value.ndim * draw(st.booleans()) for a in order]
@@ -24,6 +24,12 @@ def views(draw: st.DrawFn, text: str, value: Array) -> tuple[str, Array]:
         case "flip":
             chosen = tuple(draw(st.lists(st.sampled_from(axes), unique=True))) if axes else ()
             return f"flip({text}, axis=({''.join(f'{a}, ' for a in chosen)}))", np.flip(value, chosen)
+        case "split" if axes:
+            axis = draw(st.sampled_from(axes))
+            n = value.shape[axis]
+            by = draw(st.sampled_from([k for k in range(1, n + 1) if n % k == 0] or [3]))
+            shape = (*value.shape[:axis], n // by, by, *value.shape[axis + 1 :])
+            return f"split({text}, axis={axis - value.ndim * draw(st.booleans())}, by={by})", value.reshape(shape)
         case _:
             items = "None, ..., ::-1" if axes else "None"
             return f"{text}[{items}]", value[None, ..., ::-1] if axes else value[None]

@@ -1,4 +1,4 @@
-"""Random indices of what programs compute: slices, integers, ``None`` and ``...``, transposed and flipped."""
+"""Random indices of what programs compute: slices, integers, ``None`` and ``...``, transposed, flipped and split."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def source(rng: Random, shape: Sequence[int], extent_of: str | None = None) -> t
 
     ``extent_of``: the name of an array of that shape; some bounds are then computed from its extents.
     """
+    at = rng.randrange(len(shape) - 1) if len(shape) > 1 and rng.random() < 0.2 else None
+    if at is not None and shape[at + 1]:
+        by = shape[at + 1]
+        inner, form = source(rng, (*shape[:at], shape[at] * by, *shape[at + 2 :]), extent_of)
+        return inner, f"split({form}, axis={at}, by={by})"
     order = list(range(len(shape)))
     if rng.random() < 0.3:
         rng.shuffle(order)

@@ -79,6 +79,7 @@ def test_programs_are_varied() -> None:
                 "::-1",
                 "transpose(",
                 "flip(",
+                "split(",
                 "...",
                 "None",
             )
@@ -104,4 +105,4 @@ def test_programs_are_varied() -> None:
         seen["empty"] += any(0 in r.shape for r in recipes)
         seen["0-d"] += any(r.shape == () for r in recipes)
     assert min(seen.values()) >= 3, seen
-    assert len(seen) == 39, seen
+    assert len(seen) == 40, seen
