@@ -75,24 +75,25 @@ adam_element(const float g_v,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for p, m, v and g.
 // No other operand may overlap p, m and v in memory.
-extern "C" __global__ void __launch_bounds__(256)
-adam_contiguous(const float* g_ptr,
-                float* __restrict__ p_ptr,
-                float* __restrict__ m_ptr,
-                float* __restrict__ v_ptr,
-                const float lr_v,
-                const float beta1_v,
-                const float beta2_v,
-                const float eps_v,
-                const float decay_v,
-                const float fix1_v,
-                const float fix2_v,
-                const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+adam_contiguous_any(const float* g_ptr,
+                    float* __restrict__ p_ptr,
+                    float* __restrict__ m_ptr,
+                    float* __restrict__ v_ptr,
+                    const float lr_v,
+                    const float beta1_v,
+                    const float beta2_v,
+                    const float eps_v,
+                    const float decay_v,
+                    const float fix1_v,
+                    const float fix2_v,
+                    const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto p_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(p_ptr + i);
@@ -113,7 +114,7 @@ adam_contiguous(const float* g_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
                          decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
         }
@@ -121,51 +122,26 @@ adam_contiguous(const float* g_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for p, m, v and g.
-// No other operand may overlap p, m and v in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-adam_contiguous_64bit(const float* g_ptr,
-                      float* __restrict__ p_ptr,
-                      float* __restrict__ m_ptr,
-                      float* __restrict__ v_ptr,
-                      const float lr_v,
-                      const float beta1_v,
-                      const float beta2_v,
-                      const float eps_v,
-                      const float decay_v,
-                      const float fix1_v,
-                      const float fix2_v,
-                      const long long n)
+adam_contiguous(const float* g_ptr, float* __restrict__ p_ptr, float* __restrict__ m_ptr,
+                float* __restrict__ v_ptr, const float lr_v, const float beta1_v, const float beta2_v,
+                const float eps_v, const float decay_v, const float fix1_v, const float fix2_v,
+                const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto p_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(p_ptr + i);
-        const auto m_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(m_ptr + i);
-        const auto v_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(v_ptr + i);
-        const auto g_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(g_ptr + i);
-        Pack<float, 4, 16> p_newvec;
-        Pack<float, 4, 16> m_newvec;
-        Pack<float, 4, 16> v_newvec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            adam_element(g_vec.at[j], p_vec.at[j], m_vec.at[j], v_vec.at[j], lr_v, beta1_v, beta2_v,
-                         eps_v, decay_v, fix1_v, fix2_v, p_newvec.at[j], m_newvec.at[j],
-                         v_newvec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(p_ptr + i) = p_newvec;
-        *reinterpret_cast<Pack<float, 4, 16>*>(m_ptr + i) = m_newvec;
-        *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
-                         decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    adam_contiguous_any(g_ptr, p_ptr, m_ptr, v_ptr, lr_v, beta1_v, beta2_v, eps_v, decay_v, fix1_v, fix2_v,
+                        n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+adam_contiguous_64bit(const float* g_ptr, float* __restrict__ p_ptr, float* __restrict__ m_ptr,
+                      float* __restrict__ v_ptr, const float lr_v, const float beta1_v,
+                      const float beta2_v, const float eps_v, const float decay_v, const float fix1_v,
+                      const float fix2_v, const unsigned long long n)
+{
+    adam_contiguous_any(g_ptr, p_ptr, m_ptr, v_ptr, lr_v, beta1_v, beta2_v, eps_v, decay_v, fix1_v, fix2_v,
+                        n);
 }
 
 }  // namespace kgen_adam
@@ -584,22 +560,24 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_adam_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_adam_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(adam_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
                   a.g_ptr, a.p_ptr, a.m_ptr, a.v_ptr, a.lr_v, a.beta1_v, a.beta2_v, a.eps_v, a.decay_v, a.fix1_v,
-                      a.fix2_v, (unsigned int)n);
+                      a.fix2_v, (Count)n);
+}
+
+static int launch_adam_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_adam_contiguous_any<unsigned int>(adam_contiguous, a, space);
 }
 
 static int launch_adam_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(adam_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.g_ptr, a.p_ptr, a.m_ptr, a.v_ptr, a.lr_v, a.beta1_v, a.beta2_v, a.eps_v, a.decay_v, a.fix1_v,
-                      a.fix2_v, n);
+    return launch_adam_contiguous_any<unsigned long long>(adam_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -45,17 +45,18 @@ axpy_f64_element(const double x_v, const double y_v, const float a_v, double& ou
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-axpy_f64_contiguous(const double* x_ptr,
-                    const double* y_ptr,
-                    double* __restrict__ out_ptr,
-                    const float a_v,
-                    const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+axpy_f64_contiguous_any(const double* x_ptr,
+                        const double* y_ptr,
+                        double* __restrict__ out_ptr,
+                        const float a_v,
+                        const Count n)
 {
-    const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    const Count i = 2 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 2 elements
     wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(x_ptr + i);
@@ -68,42 +69,27 @@ axpy_f64_contiguous(const double* x_ptr,
         *reinterpret_cast<Pack<double, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             axpy_f64_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 2 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for out, x and y.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_f64_contiguous_64bit(const double* x_ptr,
-                          const double* y_ptr,
-                          double* __restrict__ out_ptr,
-                          const float a_v,
-                          const long long n)
+axpy_f64_contiguous(const double* x_ptr, const double* y_ptr, double* __restrict__ out_ptr,
+                    const float a_v, const unsigned int n)
 {
-    const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
-    wait_for_earlier_kernels();
-    if (i + 2 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(x_ptr + i);
-        const auto y_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(y_ptr + i);
-        Pack<double, 2, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            axpy_f64_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<double, 2, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            axpy_f64_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    axpy_f64_contiguous_any(x_ptr, y_ptr, out_ptr, a_v, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+axpy_f64_contiguous_64bit(const double* x_ptr, const double* y_ptr, double* __restrict__ out_ptr,
+                          const float a_v, const unsigned long long n)
+{
+    axpy_f64_contiguous_any(x_ptr, y_ptr, out_ptr, a_v, n);
 }
 
 }  // namespace kgen_axpy_f64
@@ -515,20 +501,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_axpy_f64_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_axpy_f64_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(axpy_f64_contiguous, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
-                  a.x_ptr, a.y_ptr, a.out_ptr, a.a_v, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
+                  a.x_ptr, a.y_ptr, a.out_ptr, a.a_v, (Count)n);
+}
+
+static int launch_axpy_f64_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_axpy_f64_contiguous_any<unsigned int>(axpy_f64_contiguous, a, space);
 }
 
 static int launch_axpy_f64_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(axpy_f64_contiguous_64bit, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
-                  a.x_ptr, a.y_ptr, a.out_ptr, a.a_v, n);
+    return launch_axpy_f64_contiguous_any<unsigned long long>(axpy_f64_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

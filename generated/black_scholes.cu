@@ -82,20 +82,21 @@ black_scholes_element(const double spot_v,
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
-extern "C" __global__ void __launch_bounds__(256)
-black_scholes_contiguous(const double* spot_ptr,
-                         const double* strike_ptr,
-                         const double* years_ptr,
-                         double* __restrict__ call_price_ptr,
-                         double* __restrict__ put_price_ptr,
-                         const double volatility_v,
-                         const double rate_v,
-                         const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+black_scholes_contiguous_any(const double* spot_ptr,
+                             const double* strike_ptr,
+                             const double* years_ptr,
+                             double* __restrict__ call_price_ptr,
+                             double* __restrict__ put_price_ptr,
+                             const double volatility_v,
+                             const double rate_v,
+                             const Count n)
 {
-    const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    const Count i = 2 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 2 elements
     wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
@@ -112,7 +113,7 @@ black_scholes_contiguous(const double* spot_ptr,
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
                                   call_price_ptr[e], put_price_ptr[e]);
         }
@@ -120,43 +121,25 @@ black_scholes_contiguous(const double* spot_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, 2 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
-// No other operand may overlap call_price and put_price in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-black_scholes_contiguous_64bit(const double* spot_ptr,
-                               const double* strike_ptr,
-                               const double* years_ptr,
-                               double* __restrict__ call_price_ptr,
-                               double* __restrict__ put_price_ptr,
-                               const double volatility_v,
-                               const double rate_v,
-                               const long long n)
+black_scholes_contiguous(const double* spot_ptr, const double* strike_ptr, const double* years_ptr,
+                         double* __restrict__ call_price_ptr, double* __restrict__ put_price_ptr,
+                         const double volatility_v, const double rate_v, const unsigned int n)
 {
-    const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
-    wait_for_earlier_kernels();
-    if (i + 2 <= n) {
-        const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
-        const auto strike_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(strike_ptr + i);
-        const auto years_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(years_ptr + i);
-        Pack<double, 2, 16> call_price_vec;
-        Pack<double, 2, 16> put_price_vec;
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            black_scholes_element(spot_vec.at[j], strike_vec.at[j], years_vec.at[j], volatility_v,
-                                  rate_v, call_price_vec.at[j], put_price_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
-        *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
-                                  call_price_ptr[e], put_price_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    black_scholes_contiguous_any(spot_ptr, strike_ptr, years_ptr, call_price_ptr, put_price_ptr,
+                                 volatility_v, rate_v, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+black_scholes_contiguous_64bit(const double* spot_ptr, const double* strike_ptr,
+                               const double* years_ptr, double* __restrict__ call_price_ptr,
+                               double* __restrict__ put_price_ptr, const double volatility_v,
+                               const double rate_v, const unsigned long long n)
+{
+    black_scholes_contiguous_any(spot_ptr, strike_ptr, years_ptr, call_price_ptr, put_price_ptr,
+                                 volatility_v, rate_v, n);
 }
 
 }  // namespace kgen_black_scholes
@@ -571,22 +554,24 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_black_scholes_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_black_scholes_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(black_scholes_contiguous, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
+    return launch(kernel, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
                   a.spot_ptr, a.strike_ptr, a.years_ptr, a.call_price_ptr, a.put_price_ptr, a.volatility_v,
-                      a.rate_v, (unsigned int)n);
+                      a.rate_v, (Count)n);
+}
+
+static int launch_black_scholes_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_black_scholes_contiguous_any<unsigned int>(black_scholes_contiguous, a, space);
 }
 
 static int launch_black_scholes_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(black_scholes_contiguous_64bit, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
-                  a.spot_ptr, a.strike_ptr, a.years_ptr, a.call_price_ptr, a.put_price_ptr, a.volatility_v,
-                      a.rate_v, n);
+    return launch_black_scholes_contiguous_any<unsigned long long>(black_scholes_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -62,17 +62,18 @@ blend_element(const __nv_bfloat16 over_v,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-blend_contiguous(const __nv_bfloat16* over_ptr,
-                 const __nv_bfloat16* under_ptr,
-                 const unsigned char* mask_ptr,
-                 __nv_bfloat16* __restrict__ out_ptr,
-                 const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+blend_contiguous_any(const __nv_bfloat16* over_ptr,
+                     const __nv_bfloat16* under_ptr,
+                     const unsigned char* mask_ptr,
+                     __nv_bfloat16* __restrict__ out_ptr,
+                     const Count n)
 {
-    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
     wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
@@ -86,43 +87,29 @@ blend_contiguous(const __nv_bfloat16* over_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for out, over and under; 8 for mask.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-blend_contiguous_64bit(const __nv_bfloat16* over_ptr,
-                       const __nv_bfloat16* under_ptr,
-                       const unsigned char* mask_ptr,
-                       __nv_bfloat16* __restrict__ out_ptr,
-                       const long long n)
+blend_contiguous(const __nv_bfloat16* over_ptr, const __nv_bfloat16* under_ptr,
+                 const unsigned char* mask_ptr, __nv_bfloat16* __restrict__ out_ptr,
+                 const unsigned int n)
 {
-    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
-    wait_for_earlier_kernels();
-    if (i + 8 <= n) {
-        const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
-        const auto under_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(under_ptr + i);
-        const auto mask_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(mask_ptr + i);
-        Pack<__nv_bfloat16, 8, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            blend_element(over_vec.at[j], under_vec.at[j], mask_vec.at[j], out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    blend_contiguous_any(over_ptr, under_ptr, mask_ptr, out_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+blend_contiguous_64bit(const __nv_bfloat16* over_ptr, const __nv_bfloat16* under_ptr,
+                       const unsigned char* mask_ptr, __nv_bfloat16* __restrict__ out_ptr,
+                       const unsigned long long n)
+{
+    blend_contiguous_any(over_ptr, under_ptr, mask_ptr, out_ptr, n);
 }
 
 }  // namespace kgen_blend
@@ -534,20 +521,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_blend_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_blend_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(blend_contiguous, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.over_ptr, a.under_ptr, a.mask_ptr, a.out_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.over_ptr, a.under_ptr, a.mask_ptr, a.out_ptr, (Count)n);
+}
+
+static int launch_blend_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_blend_contiguous_any<unsigned int>(blend_contiguous, a, space);
 }
 
 static int launch_blend_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(blend_contiguous_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.over_ptr, a.under_ptr, a.mask_ptr, a.out_ptr, n);
+    return launch_blend_contiguous_any<unsigned long long>(blend_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -47,16 +47,17 @@ dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-dequantize_contiguous(const signed char* q_ptr,
-                      const float* scale_ptr,
-                      __half* __restrict__ out_ptr,
-                      const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+dequantize_contiguous_any(const signed char* q_ptr,
+                          const float* scale_ptr,
+                          __half* __restrict__ out_ptr,
+                          const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
@@ -69,41 +70,27 @@ dequantize_contiguous(const signed char* q_ptr,
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_contiguous_64bit(const signed char* q_ptr,
-                            const float* scale_ptr,
-                            __half* __restrict__ out_ptr,
-                            const long long n)
+dequantize_contiguous(const signed char* q_ptr, const float* scale_ptr, __half* __restrict__ out_ptr,
+                      const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
-        const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
-        Pack<__half, 4, 8> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            dequantize_element(q_vec.at[j], scale_vec.at[j], out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    dequantize_contiguous_any(q_ptr, scale_ptr, out_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_contiguous_64bit(const signed char* q_ptr, const float* scale_ptr,
+                            __half* __restrict__ out_ptr, const unsigned long long n)
+{
+    dequantize_contiguous_any(q_ptr, scale_ptr, out_ptr, n);
 }
 
 }  // namespace kgen_dequantize
@@ -514,20 +501,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_dequantize_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_dequantize_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(dequantize_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.q_ptr, a.scale_ptr, a.out_ptr, (Count)n);
+}
+
+static int launch_dequantize_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_dequantize_contiguous_any<unsigned int>(dequantize_contiguous, a, space);
 }
 
 static int launch_dequantize_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(dequantize_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, n);
+    return launch_dequantize_contiguous_any<unsigned long long>(dequantize_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -40,6 +40,33 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// The coordinates of an element, the fastest first, from its number below 2^(bits - 1).
+// x / extent == (high half of x * magic + x) >> shift: no division.
+template <int Rank, typename Index, typename Count, typename Layout>
+static __device__ __forceinline__ void find_coordinates(Count x, const Layout& layout, Index (&c)[Rank])
+{
+    #pragma unroll
+    for (int d = 0; d < Rank - 1; ++d) {
+        const Count high = sizeof(Count) == 4 ? __umulhi(x, layout.magic[d]) : __umul64hi(x, layout.magic[d]);
+        const Count quotient = (high + x) >> layout.shift[d];
+        c[d] = (Index)(x - quotient * layout.extent[d]);
+        x = quotient;
+    }
+    c[Rank - 1] = (Index)x;
+}
+
+// The offset of coordinates along the slowest dimensions, for which there are strides.
+template <int Rank, int Slowest, typename Index>
+static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
+{
+    Index offset = 0;
+    #pragma unroll
+    for (int d = 0; d < Slowest; ++d) {
+        offset += c[Rank - Slowest + d] * strides[d];
+    }
+    return offset;
+}
+
 // One element: out: half = cast<float>(q) * scale
 static __device__ __forceinline__ void
 dequantize_rows_element(const signed char q_v, const float scale_v, __half& out_v)
@@ -100,16 +127,17 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_contiguous(const signed char* q_ptr,
-                           const float* scale_ptr,
-                           __half* __restrict__ out_ptr,
-                           const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+dequantize_rows_contiguous_any(const signed char* q_ptr,
+                               const float* scale_ptr,
+                               __half* __restrict__ out_ptr,
+                               const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
@@ -122,57 +150,34 @@ dequantize_rows_contiguous(const signed char* q_ptr,
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             dequantize_rows_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Alignment, in bytes: 16 for out; 8 for q.
-// A single element, the same for all: scale.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_contiguous2(const signed char* q_ptr,
-                            const float* scale_ptr,
-                            __half* __restrict__ out_ptr,
-                            const unsigned int n)
+dequantize_rows_contiguous(const signed char* q_ptr, const float* scale_ptr,
+                           __half* __restrict__ out_ptr, const unsigned int n)
 {
-    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
-    wait_for_earlier_kernels();
-    if (i + 8 <= n) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
-        const float scale_v = scale_ptr[0];
-        Pack<__half, 8, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            dequantize_rows_element(q_vec.at[j], scale_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        const float scale_v = scale_ptr[0];
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            dequantize_rows_element(q_ptr[e], scale_v, out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    dequantize_rows_contiguous_any(q_ptr, scale_ptr, out_ptr, n);
 }
 
-// Operands in memory order, 8 elements a thread. Indices are 64-bit.
+// Operands in memory order, 8 elements a thread.
 // Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out; 8 for q.
 // A single element, the same for all: scale.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_contiguous_64bit(const signed char* q_ptr,
-                                 const float* scale_ptr,
-                                 __half* __restrict__ out_ptr,
-                                 const long long n)
+template <typename Count>
+static __device__ __forceinline__ void
+dequantize_rows_contiguous_any2(const signed char* q_ptr,
+                                const float* scale_ptr,
+                                __half* __restrict__ out_ptr,
+                                const Count n)
 {
-    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
     wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
@@ -186,46 +191,62 @@ dequantize_rows_contiguous_64bit(const signed char* q_ptr,
     } else {
         const float scale_v = scale_ptr[0];
         #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             dequantize_rows_element(q_ptr[e], scale_v, out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct dequantize_rows_rows_2d_layout {
-    int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[1];  // of out and q
-    int scale_stride[1];
+// For n < 2^31 elements.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_rows_contiguous2(const signed char* q_ptr, const float* scale_ptr,
+                            __half* __restrict__ out_ptr, const unsigned int n)
+{
+    dequantize_rows_contiguous_any2(q_ptr, scale_ptr, out_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_rows_contiguous_64bit(const signed char* q_ptr, const float* scale_ptr,
+                                 __half* __restrict__ out_ptr, const unsigned long long n)
+{
+    dequantize_rows_contiguous_any2(q_ptr, scale_ptr, out_ptr, n);
+}
+
+// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
+template <int Rank, typename Index, typename Count>
+struct dequantize_rows_rows_any_layout {
+    Index width;  // elements along the fastest dimension
+    Count extent[Rank - 1];  // of groups in a row, then of the other dimensions
+    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
+    Count shift[Rank - 1];  // ceil(log2(extent))
+    Index out_stride[Rank - 1];
+    Index scale_stride[Rank - 1];
 };
 
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for q.
 // One element a row: scale.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_rows_2d(const signed char* q_ptr,
-                        const float* scale_ptr,
-                        __half* __restrict__ out_ptr,
-                        const dequantize_rows_rows_2d_layout layout,
-                        const unsigned int n)
+template <int Rank, typename Index, typename Count>
+static __device__ __forceinline__ void
+dequantize_rows_rows_any(const signed char* q_ptr,
+                         const float* scale_ptr,
+                         __half* __restrict__ out_ptr,
+                         const dequantize_rows_rows_any_layout<Rank, Index, Count>& layout,
+                         const Count n)
 {
-    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    const Count t = blockIdx.x * Count(256) + threadIdx.x;
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
-    const int out_at = c1 * layout.out_stride[0];
-    const int scale_at = c1 * layout.scale_stride[0];
-    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    Index c[Rank];
+    find_coordinates(t, layout, c);
+    const Index out_at = offset_of(c, layout.out_stride);
+    const Index scale_at = offset_of(c, layout.scale_stride);
+    const Index i = 8 * c[0];  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + out_at + i);
@@ -239,11 +260,20 @@ dequantize_rows_rows_2d(const signed char* q_ptr,
     } else {
         const float scale_v = scale_ptr[scale_at];
         #pragma unroll 1
-        for (int e = i; e < layout.width; ++e) {
+        for (Index e = i; e < layout.width; ++e) {
             dequantize_rows_element(q_ptr[out_at + e], scale_v, out_ptr[out_at + e]);
         }
     }
     let_next_kernel_start();
+}
+
+// 2 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(256)
+dequantize_rows_rows_2d(const signed char* q_ptr, const float* scale_ptr, __half* __restrict__ out_ptr,
+                        const dequantize_rows_rows_any_layout<2, int, unsigned int> layout,
+                        const unsigned int n)
+{
+    dequantize_rows_rows_any(q_ptr, scale_ptr, out_ptr, layout, n);
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -355,56 +385,14 @@ dequantize_rows_rows_2d_64bit2(const signed char* q_ptr,
     let_next_kernel_start();
 }
 
-// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct dequantize_rows_rows_2d_64bit3_layout {
-    long long width;  // elements along the fastest dimension
-    long long extent[1];  // of groups in a row, then of the other dimensions
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[1];  // of out and q
-    long long scale_stride[1];
-};
-
-// Rows, 8 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
-// Alignment, in bytes: 16 for out; 8 for q.
-// One element a row: scale.
-// No other operand may overlap out in memory.
+// 2 dimensions. Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_rows_2d_64bit3(const signed char* q_ptr,
-                               const float* scale_ptr,
+dequantize_rows_rows_2d_64bit3(const signed char* q_ptr, const float* scale_ptr,
                                __half* __restrict__ out_ptr,
-                               const dequantize_rows_rows_2d_64bit3_layout layout,
-                               const long long n)
+                               const dequantize_rows_rows_any_layout<2, long long, unsigned long long> layout,
+                               const unsigned long long n)
 {
-    const long long t = blockIdx.x * 256ll + threadIdx.x;
-    if (t >= n) {
-        return;
-    }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
-    const long long c1 = (long long)q0;
-    const long long out_at = c1 * layout.out_stride[0];
-    const long long scale_at = c1 * layout.scale_stride[0];
-    const long long i = 8 * c0;  // the first of this thread's 8 elements of the row
-    wait_for_earlier_kernels();
-    if (layout.width - i >= 8) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + out_at + i);
-        const float scale_v = scale_ptr[scale_at];
-        Pack<__half, 8, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            dequantize_rows_element(q_vec.at[j], scale_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + out_at + i) = out_vec;
-    } else {
-        const float scale_v = scale_ptr[scale_at];
-        #pragma unroll 1
-        for (long long e = i; e < layout.width; ++e) {
-            dequantize_rows_element(q_ptr[out_at + e], scale_v, out_ptr[out_at + e]);
-        }
-    }
-    let_next_kernel_start();
+    dequantize_rows_rows_any(q_ptr, scale_ptr, out_ptr, layout, n);
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -513,34 +501,12 @@ dequantize_rows_flat_2d_64bit(const signed char* q_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
-// No other operand may overlap out in memory.
+// Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-dequantize_rows_contiguous_64bit2(const signed char* q_ptr,
-                                  const float* scale_ptr,
-                                  __half* __restrict__ out_ptr,
-                                  const long long n)
+dequantize_rows_contiguous_64bit2(const signed char* q_ptr, const float* scale_ptr,
+                                  __half* __restrict__ out_ptr, const unsigned long long n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
-        const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
-        Pack<__half, 4, 8> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            dequantize_rows_element(q_vec.at[j], scale_vec.at[j], out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            dequantize_rows_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    dequantize_rows_contiguous_any(q_ptr, scale_ptr, out_ptr, n);
 }
 
 }  // namespace kgen_dequantize_rows
@@ -800,6 +766,22 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
+// The divisor's magic number, in as many bits as a number has.
+template <typename Count>
+static Count magic_of(long long divisor)
+{
+    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+}
+
+// The product of the extents from a dimension on.
+template <int Rank>
+static long long extents_from(const long long* shape, int first)
+{
+    long long product = 1;
+    for (int d = first; d < Rank; ++d) product *= shape[d];
+    return product;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -853,6 +835,43 @@ struct Arguments {
     cudaStream_t stream;
 };
 
+template <typename Count, typename Kernel>
+static int launch_dequantize_rows_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.q_ptr, a.scale_ptr, a.out_ptr, (Count)n);
+}
+
+template <typename Count, typename Kernel>
+static int launch_dequantize_rows_contiguous_any2(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(kernel, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.q_ptr, a.scale_ptr, a.out_ptr, (Count)n);
+}
+
+template <int Rank, typename Index, typename Count, typename Kernel>
+static int launch_dequantize_rows_rows_any(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = kgen_ceil_div(shape[0], 8) * extents_from<Rank>(shape, 1);
+    dequantize_rows_rows_any_layout<Rank, Index, Count> layout;
+    layout.width = (Index)shape[0];
+    for (int d = 0; d < Rank - 1; ++d) {
+        layout.extent[d] = (Count)kgen_ceil_div(shape[0], 8);
+        layout.magic[d] = magic_of<Count>(layout.extent[d]);
+        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
+        layout.out_stride[d] = (Index)((shape[1] != 1) ? strides[0][1] : 0);
+        layout.scale_stride[d] = (Index)((shape[1] != 1) ? strides[2][1] : 0);
+    }
+    return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+                  a.q_ptr, a.scale_ptr, a.out_ptr, layout, (Count)n);
+}
+
 static int launch_dequantize_rows_flat_2d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -870,43 +889,22 @@ static int launch_dequantize_rows_flat_2d(const Arguments& a, const Space& space
 
 static int launch_dequantize_rows_contiguous(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(dequantize_rows_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, (unsigned int)n);
+    return launch_dequantize_rows_contiguous_any<unsigned int>(dequantize_rows_contiguous, a, space);
 }
 
 static int launch_dequantize_rows_contiguous2(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(dequantize_rows_contiguous2, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, (unsigned int)n);
+    return launch_dequantize_rows_contiguous_any2<unsigned int>(dequantize_rows_contiguous2, a, space);
 }
 
 static int launch_dequantize_rows_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(dequantize_rows_contiguous_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, n);
+    return launch_dequantize_rows_contiguous_any2<unsigned long long>(dequantize_rows_contiguous_64bit, a, space);
 }
 
 static int launch_dequantize_rows_rows_2d(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
-    const dequantize_rows_rows_2d_layout layout = {
-        (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
-        {(int)((shape[1] != 1) ? strides[2][1] : 0)},
-    };
-    return launch(dequantize_rows_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, layout, (unsigned int)n);
+    return launch_dequantize_rows_rows_any<2, int, unsigned int>(dequantize_rows_rows_2d, a, space);
 }
 
 static int launch_dequantize_rows_rows_2d_64bit(const Arguments& a, const Space& space)
@@ -945,19 +943,8 @@ static int launch_dequantize_rows_rows_2d_64bit2(const Arguments& a, const Space
 
 static int launch_dequantize_rows_rows_2d_64bit3(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
-    const dequantize_rows_rows_2d_64bit3_layout layout = {
-        shape[0],
-        {kgen_ceil_div(shape[0], 8)},
-        {kgen_magic64(kgen_ceil_div(shape[0], 8))},
-        {kgen_shift(kgen_ceil_div(shape[0], 8))},
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
-    };
-    return launch(dequantize_rows_rows_2d_64bit3, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, layout, n);
+    return launch_dequantize_rows_rows_any<2, long long, unsigned long long>(dequantize_rows_rows_2d_64bit3, a,
+        space);
 }
 
 static int launch_dequantize_rows_rows_2d_64bit4(const Arguments& a, const Space& space)
@@ -994,10 +981,7 @@ static int launch_dequantize_rows_flat_2d_64bit(const Arguments& a, const Space&
 
 static int launch_dequantize_rows_contiguous_64bit2(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(dequantize_rows_contiguous_64bit2, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.q_ptr, a.scale_ptr, a.out_ptr, n);
+    return launch_dequantize_rows_contiguous_any<unsigned long long>(dequantize_rows_contiguous_64bit2, a, space);
 }
 
 const Operand OPERANDS[] = {

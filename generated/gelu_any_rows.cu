@@ -40,6 +40,33 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// The coordinates of an element, the fastest first, from its number below 2^(bits - 1).
+// x / extent == (high half of x * magic + x) >> shift: no division.
+template <int Rank, typename Index, typename Count, typename Layout>
+static __device__ __forceinline__ void find_coordinates(Count x, const Layout& layout, Index (&c)[Rank])
+{
+    #pragma unroll
+    for (int d = 0; d < Rank - 1; ++d) {
+        const Count high = sizeof(Count) == 4 ? __umulhi(x, layout.magic[d]) : __umul64hi(x, layout.magic[d]);
+        const Count quotient = (high + x) >> layout.shift[d];
+        c[d] = (Index)(x - quotient * layout.extent[d]);
+        x = quotient;
+    }
+    c[Rank - 1] = (Index)x;
+}
+
+// The offset of coordinates along the slowest dimensions, for which there are strides.
+template <int Rank, int Slowest, typename Index>
+static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
+{
+    Index offset = 0;
+    #pragma unroll
+    for (int d = 0; d < Slowest; ++d) {
+        offset += c[Rank - Slowest + d] * strides[d];
+    }
+    return offset;
+}
+
 // Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
 // less than Block words.
 template <int Count, int Block, int Unit>
@@ -180,46 +207,17 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Alignment, in bytes: 16 for y, x and bias.
-// No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_contiguous(const __nv_bfloat16* x_ptr,
-                         const __nv_bfloat16* bias_ptr,
-                         __nv_bfloat16* __restrict__ y_ptr,
-                         const unsigned int n)
-{
-    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
-    wait_for_earlier_kernels();
-    if (i + 8 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            gelu_any_rows_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            gelu_any_rows_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Operands in memory order, 8 elements a thread. Indices are 64-bit.
 // Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_contiguous_64bit(const __nv_bfloat16* x_ptr,
-                               const __nv_bfloat16* bias_ptr,
-                               __nv_bfloat16* __restrict__ y_ptr,
-                               const long long n)
+template <typename Count>
+static __device__ __forceinline__ void
+gelu_any_rows_contiguous_any(const __nv_bfloat16* x_ptr,
+                             const __nv_bfloat16* bias_ptr,
+                             __nv_bfloat16* __restrict__ y_ptr,
+                             const Count n)
 {
-    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
     wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
@@ -232,25 +230,42 @@ gelu_any_rows_contiguous_64bit(const __nv_bfloat16* x_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
         #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             gelu_any_rows_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
+// For n < 2^31 elements.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_any_rows_contiguous(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                         __nv_bfloat16* __restrict__ y_ptr, const unsigned int n)
+{
+    gelu_any_rows_contiguous_any(x_ptr, bias_ptr, y_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_any_rows_contiguous_64bit(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                               __nv_bfloat16* __restrict__ y_ptr, const unsigned long long n)
+{
+    gelu_any_rows_contiguous_any(x_ptr, bias_ptr, y_ptr, n);
+}
+
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_contiguous2(const __nv_bfloat16* x_ptr,
-                          const __nv_bfloat16* bias_ptr,
-                          __nv_bfloat16* __restrict__ y_ptr,
-                          const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+gelu_any_rows_contiguous_any2(const __nv_bfloat16* x_ptr,
+                              const __nv_bfloat16* bias_ptr,
+                              __nv_bfloat16* __restrict__ y_ptr,
+                              const Count n)
 {
-    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
     wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
@@ -264,43 +279,51 @@ gelu_any_rows_contiguous2(const __nv_bfloat16* x_ptr,
     } else {
         const __nv_bfloat16 bias_v = bias_ptr[0];
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             gelu_any_rows_element(x_ptr[e], bias_v, y_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct gelu_any_rows_rows_2d_layout {
-    int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int y_stride[1];  // of y and x
+// For n < 2^31 elements.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_any_rows_contiguous2(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                          __nv_bfloat16* __restrict__ y_ptr, const unsigned int n)
+{
+    gelu_any_rows_contiguous_any2(x_ptr, bias_ptr, y_ptr, n);
+}
+
+// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
+template <int Rank, typename Index, typename Count>
+struct gelu_any_rows_rows_any_layout {
+    Index width;  // elements along the fastest dimension
+    Count extent[Rank - 1];  // of groups in a row, then of the other dimensions
+    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
+    Count shift[Rank - 1];  // ceil(log2(extent))
+    Index y_stride[Rank - 1];
 };
 
 // Rows, 8 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_rows_2d(const __nv_bfloat16* x_ptr,
-                      const __nv_bfloat16* bias_ptr,
-                      __nv_bfloat16* __restrict__ y_ptr,
-                      const gelu_any_rows_rows_2d_layout layout,
-                      const unsigned int n)
+template <int Rank, typename Index, typename Count>
+static __device__ __forceinline__ void
+gelu_any_rows_rows_any(const __nv_bfloat16* x_ptr,
+                       const __nv_bfloat16* bias_ptr,
+                       __nv_bfloat16* __restrict__ y_ptr,
+                       const gelu_any_rows_rows_any_layout<Rank, Index, Count>& layout,
+                       const Count n)
 {
-    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    const Count t = blockIdx.x * Count(256) + threadIdx.x;
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
-    const int y_at = c1 * layout.y_stride[0];
-    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    Index c[Rank];
+    find_coordinates(t, layout, c);
+    const Index y_at = offset_of(c, layout.y_stride);
+    const Index i = 8 * c[0];  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + y_at + i);
@@ -313,11 +336,21 @@ gelu_any_rows_rows_2d(const __nv_bfloat16* x_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + y_at + i) = y_vec;
     } else {
         #pragma unroll 1
-        for (int e = i; e < layout.width; ++e) {
+        for (Index e = i; e < layout.width; ++e) {
             gelu_any_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);
         }
     }
     let_next_kernel_start();
+}
+
+// 2 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_any_rows_rows_2d(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                      __nv_bfloat16* __restrict__ y_ptr,
+                      const gelu_any_rows_rows_any_layout<2, int, unsigned int> layout,
+                      const unsigned int n)
+{
+    gelu_any_rows_rows_any(x_ptr, bias_ptr, y_ptr, layout, n);
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -425,52 +458,14 @@ gelu_any_rows_rows_2d_64bit2(const __nv_bfloat16* x_ptr,
     let_next_kernel_start();
 }
 
-// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct gelu_any_rows_rows_2d_64bit3_layout {
-    long long width;  // elements along the fastest dimension
-    long long extent[1];  // of groups in a row, then of the other dimensions
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long y_stride[1];  // of y and x
-};
-
-// Rows, 8 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
-// Alignment, in bytes: 16 for y, x and bias.
-// No other operand may overlap y in memory.
+// 2 dimensions. Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_rows_2d_64bit3(const __nv_bfloat16* x_ptr,
-                             const __nv_bfloat16* bias_ptr,
+gelu_any_rows_rows_2d_64bit3(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
                              __nv_bfloat16* __restrict__ y_ptr,
-                             const gelu_any_rows_rows_2d_64bit3_layout layout,
-                             const long long n)
+                             const gelu_any_rows_rows_any_layout<2, long long, unsigned long long> layout,
+                             const unsigned long long n)
 {
-    const long long t = blockIdx.x * 256ll + threadIdx.x;
-    if (t >= n) {
-        return;
-    }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
-    const long long c1 = (long long)q0;
-    const long long y_at = c1 * layout.y_stride[0];
-    const long long i = 8 * c0;  // the first of this thread's 8 elements of the row
-    wait_for_earlier_kernels();
-    if (layout.width - i >= 8) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + y_at + i);
-        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            gelu_any_rows_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + y_at + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < layout.width; ++e) {
-            gelu_any_rows_element(x_ptr[y_at + e], bias_ptr[e], y_ptr[y_at + e]);
-        }
-    }
-    let_next_kernel_start();
+    gelu_any_rows_rows_any(x_ptr, bias_ptr, y_ptr, layout, n);
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -684,36 +679,12 @@ gelu_any_rows_rows_2d_64bit6(const __nv_bfloat16* x_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for y and x.
-// A single element, the same for all: bias.
-// No other operand may overlap y in memory.
+// Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_any_rows_contiguous_64bit2(const __nv_bfloat16* x_ptr,
-                                const __nv_bfloat16* bias_ptr,
-                                __nv_bfloat16* __restrict__ y_ptr,
-                                const long long n)
+gelu_any_rows_contiguous_64bit2(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr, const unsigned long long n)
 {
-    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
-    wait_for_earlier_kernels();
-    if (i + 8 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        const __nv_bfloat16 bias_v = bias_ptr[0];
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            gelu_any_rows_element(x_vec.at[j], bias_v, y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        const __nv_bfloat16 bias_v = bias_ptr[0];
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            gelu_any_rows_element(x_ptr[e], bias_v, y_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    gelu_any_rows_contiguous_any2(x_ptr, bias_ptr, y_ptr, n);
 }
 
 }  // namespace kgen_gelu_any_rows
@@ -977,6 +948,22 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
+// The divisor's magic number, in as many bits as a number has.
+template <typename Count>
+static Count magic_of(long long divisor)
+{
+    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+}
+
+// The product of the extents from a dimension on.
+template <int Rank>
+static long long extents_from(const long long* shape, int first)
+{
+    long long product = 1;
+    for (int d = first; d < Rank; ++d) product *= shape[d];
+    return product;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -1030,6 +1017,42 @@ struct Arguments {
     cudaStream_t stream;
 };
 
+template <typename Count, typename Kernel>
+static int launch_gelu_any_rows_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(kernel, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.x_ptr, a.bias_ptr, a.y_ptr, (Count)n);
+}
+
+template <typename Count, typename Kernel>
+static int launch_gelu_any_rows_contiguous_any2(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(kernel, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.x_ptr, a.bias_ptr, a.y_ptr, (Count)n);
+}
+
+template <int Rank, typename Index, typename Count, typename Kernel>
+static int launch_gelu_any_rows_rows_any(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = kgen_ceil_div(shape[0], 8) * extents_from<Rank>(shape, 1);
+    gelu_any_rows_rows_any_layout<Rank, Index, Count> layout;
+    layout.width = (Index)shape[0];
+    for (int d = 0; d < Rank - 1; ++d) {
+        layout.extent[d] = (Count)kgen_ceil_div(shape[0], 8);
+        layout.magic[d] = magic_of<Count>(layout.extent[d]);
+        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
+        layout.y_stride[d] = (Index)((shape[1] != 1) ? strides[0][1] : 0);
+    }
+    return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+                  a.x_ptr, a.bias_ptr, a.y_ptr, layout, (Count)n);
+}
+
 static int launch_gelu_any_rows_flat_2d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -1047,42 +1070,22 @@ static int launch_gelu_any_rows_flat_2d(const Arguments& a, const Space& space)
 
 static int launch_gelu_any_rows_contiguous(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(gelu_any_rows_contiguous, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, (unsigned int)n);
+    return launch_gelu_any_rows_contiguous_any<unsigned int>(gelu_any_rows_contiguous, a, space);
 }
 
 static int launch_gelu_any_rows_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(gelu_any_rows_contiguous_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, n);
+    return launch_gelu_any_rows_contiguous_any<unsigned long long>(gelu_any_rows_contiguous_64bit, a, space);
 }
 
 static int launch_gelu_any_rows_contiguous2(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(gelu_any_rows_contiguous2, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, (unsigned int)n);
+    return launch_gelu_any_rows_contiguous_any2<unsigned int>(gelu_any_rows_contiguous2, a, space);
 }
 
 static int launch_gelu_any_rows_rows_2d(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
-    const gelu_any_rows_rows_2d_layout layout = {
-        (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
-    };
-    return launch(gelu_any_rows_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);
+    return launch_gelu_any_rows_rows_any<2, int, unsigned int>(gelu_any_rows_rows_2d, a, space);
 }
 
 static int launch_gelu_any_rows_rows_2d_64bit(const Arguments& a, const Space& space)
@@ -1122,18 +1125,7 @@ static int launch_gelu_any_rows_rows_2d_64bit2(const Arguments& a, const Space& 
 
 static int launch_gelu_any_rows_rows_2d_64bit3(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
-    const gelu_any_rows_rows_2d_64bit3_layout layout = {
-        shape[0],
-        {kgen_ceil_div(shape[0], 8)},
-        {kgen_magic64(kgen_ceil_div(shape[0], 8))},
-        {kgen_shift(kgen_ceil_div(shape[0], 8))},
-        {(shape[1] != 1) ? strides[0][1] : 0},
-    };
-    return launch(gelu_any_rows_rows_2d_64bit3, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, layout, n);
+    return launch_gelu_any_rows_rows_any<2, long long, unsigned long long>(gelu_any_rows_rows_2d_64bit3, a, space);
 }
 
 static int launch_gelu_any_rows_rows_2d_64bit4(const Arguments& a, const Space& space)
@@ -1204,10 +1196,7 @@ static int launch_gelu_any_rows_rows_2d_64bit6(const Arguments& a, const Space& 
 
 static int launch_gelu_any_rows_contiguous_64bit2(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(gelu_any_rows_contiguous_64bit2, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, n);
+    return launch_gelu_any_rows_contiguous_any2<unsigned long long>(gelu_any_rows_contiguous_64bit2, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -77,16 +77,17 @@ gelu_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bflo
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
-gelu_bf16_contiguous(const __nv_bfloat16* x_ptr,
-                     const __nv_bfloat16* bias_ptr,
-                     __nv_bfloat16* __restrict__ y_ptr,
-                     const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+gelu_bf16_contiguous_any(const __nv_bfloat16* x_ptr,
+                         const __nv_bfloat16* bias_ptr,
+                         __nv_bfloat16* __restrict__ y_ptr,
+                         const Count n)
 {
-    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
     wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
@@ -99,41 +100,27 @@ gelu_bf16_contiguous(const __nv_bfloat16* x_ptr,
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for y, x and bias.
-// No other operand may overlap y in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_bf16_contiguous_64bit(const __nv_bfloat16* x_ptr,
-                           const __nv_bfloat16* bias_ptr,
-                           __nv_bfloat16* __restrict__ y_ptr,
-                           const long long n)
+gelu_bf16_contiguous(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                     __nv_bfloat16* __restrict__ y_ptr, const unsigned int n)
 {
-    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
-    wait_for_earlier_kernels();
-    if (i + 8 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
-        const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            gelu_bf16_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    gelu_bf16_contiguous_any(x_ptr, bias_ptr, y_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_bf16_contiguous_64bit(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
+                           __nv_bfloat16* __restrict__ y_ptr, const unsigned long long n)
+{
+    gelu_bf16_contiguous_any(x_ptr, bias_ptr, y_ptr, n);
 }
 
 }  // namespace kgen_gelu_bf16
@@ -544,20 +531,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_gelu_bf16_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_gelu_bf16_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(gelu_bf16_contiguous, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.x_ptr, a.bias_ptr, a.y_ptr, (Count)n);
+}
+
+static int launch_gelu_bf16_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_gelu_bf16_contiguous_any<unsigned int>(gelu_bf16_contiguous, a, space);
 }
 
 static int launch_gelu_bf16_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(gelu_bf16_contiguous_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, n);
+    return launch_gelu_bf16_contiguous_any<unsigned long long>(gelu_bf16_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -86,17 +86,18 @@ gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(256)
-gelu_one_bias_contiguous(const float* x_ptr,
-                         const float* bias_ptr,
-                         float* __restrict__ y_ptr,
-                         const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+gelu_one_bias_contiguous_any(const float* x_ptr,
+                             const float* bias_ptr,
+                             float* __restrict__ y_ptr,
+                             const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
@@ -110,11 +111,19 @@ gelu_one_bias_contiguous(const float* x_ptr,
     } else {
         const float bias_v = bias_ptr[0];
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
         }
     }
     let_next_kernel_start();
+}
+
+// For n < 2^31 elements.
+extern "C" __global__ void __launch_bounds__(256)
+gelu_one_bias_contiguous(const float* x_ptr, const float* bias_ptr, float* __restrict__ y_ptr,
+                         const unsigned int n)
+{
+    gelu_one_bias_contiguous_any(x_ptr, bias_ptr, y_ptr, n);
 }
 
 // Operands in memory order, 4 elements a thread.
@@ -147,36 +156,12 @@ gelu_one_bias_contiguous2(const float* x_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for y and x.
-// A single element, the same for all: bias.
-// No other operand may overlap y in memory.
+// Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-gelu_one_bias_contiguous_64bit(const float* x_ptr,
-                               const float* bias_ptr,
-                               float* __restrict__ y_ptr,
-                               const long long n)
+gelu_one_bias_contiguous_64bit(const float* x_ptr, const float* bias_ptr, float* __restrict__ y_ptr,
+                               const unsigned long long n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
-        const float bias_v = bias_ptr[0];
-        Pack<float, 4, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            gelu_one_bias_element(x_vec.at[j], bias_v, y_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        const float bias_v = bias_ptr[0];
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    gelu_one_bias_contiguous_any(x_ptr, bias_ptr, y_ptr, n);
 }
 
 }  // namespace kgen_gelu_one_bias
@@ -464,12 +449,18 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_gelu_one_bias_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_gelu_one_bias_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(gelu_one_bias_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.x_ptr, a.bias_ptr, a.y_ptr, (Count)n);
+}
+
+static int launch_gelu_one_bias_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_gelu_one_bias_contiguous_any<unsigned int>(gelu_one_bias_contiguous, a, space);
 }
 
 static int launch_gelu_one_bias_contiguous2(const Arguments& a, const Space& space)
@@ -482,10 +473,7 @@ static int launch_gelu_one_bias_contiguous2(const Arguments& a, const Space& spa
 
 static int launch_gelu_one_bias_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(gelu_one_bias_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.bias_ptr, a.y_ptr, n);
+    return launch_gelu_one_bias_contiguous_any<unsigned long long>(gelu_one_bias_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

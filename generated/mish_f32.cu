@@ -85,16 +85,17 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
-extern "C" __global__ void __launch_bounds__(256)
-mish_f32_contiguous(const float* x_ptr,
-                    float* __restrict__ y_ptr,
-                    float* __restrict__ dy_ptr,
-                    const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+mish_f32_contiguous_any(const float* x_ptr,
+                        float* __restrict__ y_ptr,
+                        float* __restrict__ dy_ptr,
+                        const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
@@ -108,42 +109,27 @@ mish_f32_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for y, dy and x.
-// No other operand may overlap y and dy in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-mish_f32_contiguous_64bit(const float* x_ptr,
-                          float* __restrict__ y_ptr,
-                          float* __restrict__ dy_ptr,
-                          const long long n)
+mish_f32_contiguous(const float* x_ptr, float* __restrict__ y_ptr, float* __restrict__ dy_ptr,
+                    const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
-        Pack<float, 4, 16> y_vec;
-        Pack<float, 4, 16> dy_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            mish_f32_element(x_vec.at[j], y_vec.at[j], dy_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
-        *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    mish_f32_contiguous_any(x_ptr, y_ptr, dy_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+mish_f32_contiguous_64bit(const float* x_ptr, float* __restrict__ y_ptr, float* __restrict__ dy_ptr,
+                          const unsigned long long n)
+{
+    mish_f32_contiguous_any(x_ptr, y_ptr, dy_ptr, n);
 }
 
 }  // namespace kgen_mish_f32
@@ -554,20 +540,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_mish_f32_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_mish_f32_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(mish_f32_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.y_ptr, a.dy_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.x_ptr, a.y_ptr, a.dy_ptr, (Count)n);
+}
+
+static int launch_mish_f32_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_mish_f32_contiguous_any<unsigned int>(mish_f32_contiguous, a, space);
 }
 
 static int launch_mish_f32_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(mish_f32_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.y_ptr, a.dy_ptr, n);
+    return launch_mish_f32_contiguous_any<unsigned long long>(mish_f32_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

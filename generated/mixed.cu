@@ -46,17 +46,18 @@ mixed_element(const float a_v, const __half b_v, const int c_v, float& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-mixed_contiguous(const float* a_ptr,
-                 const __half* b_ptr,
-                 const int* c_ptr,
-                 float* __restrict__ out_ptr,
-                 const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+mixed_contiguous_any(const float* a_ptr,
+                     const __half* b_ptr,
+                     const int* c_ptr,
+                     float* __restrict__ out_ptr,
+                     const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_ptr + i);
@@ -70,43 +71,27 @@ mixed_contiguous(const float* a_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for out, a and c; 8 for b.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-mixed_contiguous_64bit(const float* a_ptr,
-                       const __half* b_ptr,
-                       const int* c_ptr,
-                       float* __restrict__ out_ptr,
-                       const long long n)
+mixed_contiguous(const float* a_ptr, const __half* b_ptr, const int* c_ptr, float* __restrict__ out_ptr,
+                 const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_ptr + i);
-        const auto b_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(b_ptr + i);
-        const auto c_vec = *reinterpret_cast<const Pack<int, 4, 16>*>(c_ptr + i);
-        Pack<float, 4, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            mixed_element(a_vec.at[j], b_vec.at[j], c_vec.at[j], out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    mixed_contiguous_any(a_ptr, b_ptr, c_ptr, out_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+mixed_contiguous_64bit(const float* a_ptr, const __half* b_ptr, const int* c_ptr,
+                       float* __restrict__ out_ptr, const unsigned long long n)
+{
+    mixed_contiguous_any(a_ptr, b_ptr, c_ptr, out_ptr, n);
 }
 
 }  // namespace kgen_mixed
@@ -518,20 +503,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_mixed_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_mixed_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(mixed_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, (Count)n);
+}
+
+static int launch_mixed_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_mixed_contiguous_any<unsigned int>(mixed_contiguous, a, space);
 }
 
 static int launch_mixed_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(mixed_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, n);
+    return launch_mixed_contiguous_any<unsigned long long>(mixed_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -30,6 +30,33 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// The coordinates of an element, the fastest first, from its number below 2^(bits - 1).
+// x / extent == (high half of x * magic + x) >> shift: no division.
+template <int Rank, typename Index, typename Count, typename Layout>
+static __device__ __forceinline__ void find_coordinates(Count x, const Layout& layout, Index (&c)[Rank])
+{
+    #pragma unroll
+    for (int d = 0; d < Rank - 1; ++d) {
+        const Count high = sizeof(Count) == 4 ? __umulhi(x, layout.magic[d]) : __umul64hi(x, layout.magic[d]);
+        const Count quotient = (high + x) >> layout.shift[d];
+        c[d] = (Index)(x - quotient * layout.extent[d]);
+        x = quotient;
+    }
+    c[Rank - 1] = (Index)x;
+}
+
+// The offset of coordinates along the slowest dimensions, for which there are strides.
+template <int Rank, int Slowest, typename Index>
+static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
+{
+    Index offset = 0;
+    #pragma unroll
+    for (int d = 0; d < Slowest; ++d) {
+        offset += c[Rank - Slowest + d] * strides[d];
+    }
+    return offset;
+}
+
 // One element: out = a * b + cast<float>(c)
 static __device__ __forceinline__ void
 mixed_strided_element(const float a_v, const float b_v, const long long c_v, float& out_v)
@@ -37,201 +64,47 @@ mixed_strided_element(const float a_v, const float b_v, const long long c_v, flo
     out_v = a_v * b_v + (float)c_v;
 }
 
-// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided_2d_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[2];
-    int a_stride[2];
-    int b_stride[2];
-    int c_stride[2];
+// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
+template <int Rank, typename Index, typename Count>
+struct mixed_strided_strided_any_layout {
+    Count extent[Rank - 1];  // of all but the slowest dimension
+    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
+    Count shift[Rank - 1];  // ceil(log2(extent))
+    Index out_stride[Rank];
+    Index a_stride[Rank];
+    Index b_stride[Rank];
+    Index c_stride[Rank];
 };
 
-// 2 elements a thread, 128 apart, over 2 dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_2d(const float* a_ptr,
-                         const float* b_ptr,
-                         const long long* c_ptr,
-                         float* __restrict__ out_ptr,
-                         const mixed_strided_strided_2d_layout layout,
-                         const unsigned int n)
-{
-    const unsigned int i = blockIdx.x * 256u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 128 < n) {  // all 2 elements of this thread: everything is read before anything is written
-        int out_at_kept[2];
-        float out_vec[2];
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            const unsigned int e = i + 128 * j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
-            const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1];
-            const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1];
-            const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1];
-            out_at_kept[j] = out_at;
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
-            const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1];
-            const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1];
-            const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1];
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 3 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided_3d_layout {
-    unsigned int extent[2];  // of all but the slowest dimension
-    unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[3];
-    int a_stride[3];
-    int b_stride[3];
-    int c_stride[3];
-};
-
-// 2 elements a thread, 128 apart, over 3 dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_3d(const float* a_ptr,
-                         const float* b_ptr,
-                         const long long* c_ptr,
-                         float* __restrict__ out_ptr,
-                         const mixed_strided_strided_3d_layout layout,
-                         const unsigned int n)
-{
-    const unsigned int i = blockIdx.x * 256u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 128 < n) {  // all 2 elements of this thread: everything is read before anything is written
-        int out_at_kept[2];
-        float out_vec[2];
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            const unsigned int e = i + 128 * j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const int c2 = (int)q1;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                             + c2 * layout.out_stride[2];
-            const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
-            const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
-            const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
-            out_at_kept[j] = out_at;
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const int c2 = (int)q1;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                             + c2 * layout.out_stride[2];
-            const int a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2];
-            const int b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2];
-            const int c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2];
-            mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 8 dimensions, the fastest first; strides in elements.
-struct mixed_strided_strided_8d_64bit_layout {
-    long long extent[7];  // of all but the slowest dimension
-    long long magic[7];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[7];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[8];
-    long long a_stride[8];
-    long long b_stride[8];
-    long long c_stride[8];
-};
-
-// 2 elements a thread, 128 apart, over 8 dimensions: out, a, b and c at any strides. Indices are 64-bit.
+// 2 elements a thread, 128 apart, over Rank dimensions: out, a, b and c at any strides.
 // Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-mixed_strided_strided_8d_64bit(const float* a_ptr,
-                               const float* b_ptr,
-                               const long long* c_ptr,
-                               float* __restrict__ out_ptr,
-                               const mixed_strided_strided_8d_64bit_layout layout,
-                               const long long n)
+template <int Rank, typename Index, typename Count>
+static __device__ __forceinline__ void
+mixed_strided_strided_any(const float* a_ptr,
+                          const float* b_ptr,
+                          const long long* c_ptr,
+                          float* __restrict__ out_ptr,
+                          const mixed_strided_strided_any_layout<Rank, Index, Count>& layout,
+                          const Count n)
 {
-    const long long i = blockIdx.x * 256ll + threadIdx.x;
+    const Count i = blockIdx.x * Count(256) + threadIdx.x;
     if (i >= n) {
         return;
     }
     wait_for_earlier_kernels();
     if (i + 128 < n) {  // all 2 elements of this thread: everything is read before anything is written
-        long long out_at_kept[2];
+        Index out_at_kept[2];
         float out_vec[2];
         #pragma unroll
         for (int j = 0; j < 2; ++j) {
-            const long long e = i + 128 * j;
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-            const unsigned long long q3 = (__umul64hi(q2, layout.magic[3]) + q2) >> layout.shift[3];
-            const long long c3 = (long long)(q2 - q3 * layout.extent[3]);
-            const unsigned long long q4 = (__umul64hi(q3, layout.magic[4]) + q3) >> layout.shift[4];
-            const long long c4 = (long long)(q3 - q4 * layout.extent[4]);
-            const unsigned long long q5 = (__umul64hi(q4, layout.magic[5]) + q4) >> layout.shift[5];
-            const long long c5 = (long long)(q4 - q5 * layout.extent[5]);
-            const unsigned long long q6 = (__umul64hi(q5, layout.magic[6]) + q5) >> layout.shift[6];
-            const long long c6 = (long long)(q5 - q6 * layout.extent[6]);
-            const long long c7 = (long long)q6;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3]
-                                   + c4 * layout.out_stride[4] + c5 * layout.out_stride[5]
-                                   + c6 * layout.out_stride[6] + c7 * layout.out_stride[7];
-            const long long a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2]
-                                 + c3 * layout.a_stride[3] + c4 * layout.a_stride[4] + c5 * layout.a_stride[5]
-                                 + c6 * layout.a_stride[6] + c7 * layout.a_stride[7];
-            const long long b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2]
-                                 + c3 * layout.b_stride[3] + c4 * layout.b_stride[4] + c5 * layout.b_stride[5]
-                                 + c6 * layout.b_stride[6] + c7 * layout.b_stride[7];
-            const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2]
-                                 + c3 * layout.c_stride[3] + c4 * layout.c_stride[4] + c5 * layout.c_stride[5]
-                                 + c6 * layout.c_stride[6] + c7 * layout.c_stride[7];
+            const Count e = i + 128 * j;
+            Index c[Rank];
+            find_coordinates(e, layout, c);
+            const Index out_at = offset_of(c, layout.out_stride);
+            const Index a_at = offset_of(c, layout.a_stride);
+            const Index b_at = offset_of(c, layout.b_stride);
+            const Index c_at = offset_of(c, layout.c_stride);
             out_at_kept[j] = out_at;
             mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_vec[j]);
         }
@@ -241,39 +114,47 @@ mixed_strided_strided_8d_64bit(const float* a_ptr,
         }
     } else {
         #pragma unroll 1
-        for (long long e = i; e < n; e += 128) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-            const unsigned long long q3 = (__umul64hi(q2, layout.magic[3]) + q2) >> layout.shift[3];
-            const long long c3 = (long long)(q2 - q3 * layout.extent[3]);
-            const unsigned long long q4 = (__umul64hi(q3, layout.magic[4]) + q3) >> layout.shift[4];
-            const long long c4 = (long long)(q3 - q4 * layout.extent[4]);
-            const unsigned long long q5 = (__umul64hi(q4, layout.magic[5]) + q4) >> layout.shift[5];
-            const long long c5 = (long long)(q4 - q5 * layout.extent[5]);
-            const unsigned long long q6 = (__umul64hi(q5, layout.magic[6]) + q5) >> layout.shift[6];
-            const long long c6 = (long long)(q5 - q6 * layout.extent[6]);
-            const long long c7 = (long long)q6;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3]
-                                   + c4 * layout.out_stride[4] + c5 * layout.out_stride[5]
-                                   + c6 * layout.out_stride[6] + c7 * layout.out_stride[7];
-            const long long a_at = c0 * layout.a_stride[0] + c1 * layout.a_stride[1] + c2 * layout.a_stride[2]
-                                 + c3 * layout.a_stride[3] + c4 * layout.a_stride[4] + c5 * layout.a_stride[5]
-                                 + c6 * layout.a_stride[6] + c7 * layout.a_stride[7];
-            const long long b_at = c0 * layout.b_stride[0] + c1 * layout.b_stride[1] + c2 * layout.b_stride[2]
-                                 + c3 * layout.b_stride[3] + c4 * layout.b_stride[4] + c5 * layout.b_stride[5]
-                                 + c6 * layout.b_stride[6] + c7 * layout.b_stride[7];
-            const long long c_at = c0 * layout.c_stride[0] + c1 * layout.c_stride[1] + c2 * layout.c_stride[2]
-                                 + c3 * layout.c_stride[3] + c4 * layout.c_stride[4] + c5 * layout.c_stride[5]
-                                 + c6 * layout.c_stride[6] + c7 * layout.c_stride[7];
+        for (Count e = i; e < n; e += 128) {
+            Index c[Rank];
+            find_coordinates(e, layout, c);
+            const Index out_at = offset_of(c, layout.out_stride);
+            const Index a_at = offset_of(c, layout.a_stride);
+            const Index b_at = offset_of(c, layout.b_stride);
+            const Index c_at = offset_of(c, layout.c_stride);
             mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
         }
     }
     let_next_kernel_start();
+}
+
+// 2 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided_2d(const float* a_ptr, const float* b_ptr, const long long* c_ptr,
+                         float* __restrict__ out_ptr,
+                         const mixed_strided_strided_any_layout<2, int, unsigned int> layout,
+                         const unsigned int n)
+{
+    mixed_strided_strided_any(a_ptr, b_ptr, c_ptr, out_ptr, layout, n);
+}
+
+// 3 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided_3d(const float* a_ptr, const float* b_ptr, const long long* c_ptr,
+                         float* __restrict__ out_ptr,
+                         const mixed_strided_strided_any_layout<3, int, unsigned int> layout,
+                         const unsigned int n)
+{
+    mixed_strided_strided_any(a_ptr, b_ptr, c_ptr, out_ptr, layout, n);
+}
+
+// 8 dimensions. Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(128)
+mixed_strided_strided_8d_64bit(const float* a_ptr, const float* b_ptr, const long long* c_ptr,
+                               float* __restrict__ out_ptr,
+                               const mixed_strided_strided_any_layout<8, long long, unsigned long long> layout,
+                               const unsigned long long n)
+{
+    mixed_strided_strided_any(a_ptr, b_ptr, c_ptr, out_ptr, layout, n);
 }
 
 }  // namespace kgen_mixed_strided
@@ -664,6 +545,22 @@ static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
     return size <= most;
 }
 
+// The divisor's magic number, in as many bits as a number has.
+template <typename Count>
+static Count magic_of(long long divisor)
+{
+    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+}
+
+// The product of the extents from a dimension on.
+template <int Rank>
+static long long extents_from(const long long* shape, int first)
+{
+    long long product = 1;
+    for (int d = first; d < Rank; ++d) product *= shape[d];
+    return product;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -718,77 +615,42 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_mixed_strided_strided_2d(const Arguments& a, const Space& space)
+template <int Rank, typename Index, typename Count, typename Kernel>
+static int launch_mixed_strided_strided_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = shape[0] * shape[1];
-    const mixed_strided_strided_2d_layout layout = {
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
-        {(int)((shape[0] != 1) ? strides[0][0] : 0), (int)((shape[1] != 1) ? strides[0][1] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0), (int)((shape[1] != 1) ? strides[1][1] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0)},
-        {(int)((shape[0] != 1) ? strides[3][0] : 0), (int)((shape[1] != 1) ? strides[3][1] : 0)},
-    };
-    return launch(mixed_strided_strided_2d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (unsigned int)n);
+    const long long n = extents_from<Rank>(shape, 0);
+    mixed_strided_strided_any_layout<Rank, Index, Count> layout;
+    for (int d = 0; d < Rank - 1; ++d) {
+        layout.extent[d] = (Count)shape[d];
+        layout.magic[d] = magic_of<Count>(layout.extent[d]);
+        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
+    }
+    for (int d = 0; d < Rank; ++d) {
+        layout.out_stride[d] = (Index)((shape[d] != 1) ? strides[0][d] : 0);
+        layout.a_stride[d] = (Index)((shape[d] != 1) ? strides[1][d] : 0);
+        layout.b_stride[d] = (Index)((shape[d] != 1) ? strides[2][d] : 0);
+        layout.c_stride[d] = (Index)((shape[d] != 1) ? strides[3][d] : 0);
+    }
+    return launch(kernel, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
+                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (Count)n);
+}
+
+static int launch_mixed_strided_strided_2d(const Arguments& a, const Space& space)
+{
+    return launch_mixed_strided_strided_any<2, int, unsigned int>(mixed_strided_strided_2d, a, space);
 }
 
 static int launch_mixed_strided_strided_3d(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = (shape[0] * shape[1]) * shape[2];
-    const mixed_strided_strided_3d_layout layout = {
-        {(unsigned int)shape[0], (unsigned int)shape[1]},
-        {(unsigned int)kgen_magic(shape[0]), (unsigned int)kgen_magic(shape[1])},
-        {(unsigned int)kgen_shift(shape[0]), (unsigned int)kgen_shift(shape[1])},
-        {(int)((shape[0] != 1) ? strides[0][0] : 0), (int)((shape[1] != 1) ? strides[0][1] : 0),
-            (int)((shape[2] != 1) ? strides[0][2] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0), (int)((shape[1] != 1) ? strides[1][1] : 0),
-            (int)((shape[2] != 1) ? strides[1][2] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0),
-            (int)((shape[2] != 1) ? strides[2][2] : 0)},
-        {(int)((shape[0] != 1) ? strides[3][0] : 0), (int)((shape[1] != 1) ? strides[3][1] : 0),
-            (int)((shape[2] != 1) ? strides[3][2] : 0)},
-    };
-    return launch(mixed_strided_strided_3d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (unsigned int)n);
+    return launch_mixed_strided_strided_any<3, int, unsigned int>(mixed_strided_strided_3d, a, space);
 }
 
 static int launch_mixed_strided_strided_8d_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n =
-        ((((((shape[0] * shape[1]) * shape[2]) * shape[3]) * shape[4]) * shape[5]) * shape[6]) * shape[7];
-    const mixed_strided_strided_8d_64bit_layout layout = {
-        {shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shape[6]},
-        {kgen_magic64(shape[0]), kgen_magic64(shape[1]), kgen_magic64(shape[2]), kgen_magic64(shape[3]),
-            kgen_magic64(shape[4]), kgen_magic64(shape[5]), kgen_magic64(shape[6])},
-        {kgen_shift(shape[0]), kgen_shift(shape[1]), kgen_shift(shape[2]), kgen_shift(shape[3]),
-            kgen_shift(shape[4]), kgen_shift(shape[5]), kgen_shift(shape[6])},
-        {(shape[0] != 1) ? strides[0][0] : 0, (shape[1] != 1) ? strides[0][1] : 0,
-            (shape[2] != 1) ? strides[0][2] : 0, (shape[3] != 1) ? strides[0][3] : 0,
-            (shape[4] != 1) ? strides[0][4] : 0, (shape[5] != 1) ? strides[0][5] : 0,
-            (shape[6] != 1) ? strides[0][6] : 0, (shape[7] != 1) ? strides[0][7] : 0},
-        {(shape[0] != 1) ? strides[1][0] : 0, (shape[1] != 1) ? strides[1][1] : 0,
-            (shape[2] != 1) ? strides[1][2] : 0, (shape[3] != 1) ? strides[1][3] : 0,
-            (shape[4] != 1) ? strides[1][4] : 0, (shape[5] != 1) ? strides[1][5] : 0,
-            (shape[6] != 1) ? strides[1][6] : 0, (shape[7] != 1) ? strides[1][7] : 0},
-        {(shape[0] != 1) ? strides[2][0] : 0, (shape[1] != 1) ? strides[2][1] : 0,
-            (shape[2] != 1) ? strides[2][2] : 0, (shape[3] != 1) ? strides[2][3] : 0,
-            (shape[4] != 1) ? strides[2][4] : 0, (shape[5] != 1) ? strides[2][5] : 0,
-            (shape[6] != 1) ? strides[2][6] : 0, (shape[7] != 1) ? strides[2][7] : 0},
-        {(shape[0] != 1) ? strides[3][0] : 0, (shape[1] != 1) ? strides[3][1] : 0,
-            (shape[2] != 1) ? strides[3][2] : 0, (shape[3] != 1) ? strides[3][3] : 0,
-            (shape[4] != 1) ? strides[3][4] : 0, (shape[5] != 1) ? strides[3][5] : 0,
-            (shape[6] != 1) ? strides[3][6] : 0, (shape[7] != 1) ? strides[3][7] : 0},
-    };
-    return launch(mixed_strided_strided_8d_64bit, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
-                  a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, n);
+    return launch_mixed_strided_strided_any<8, long long, unsigned long long>(mixed_strided_strided_8d_64bit, a,
+        space);
 }
 
 const Operand OPERANDS[] = {

@@ -59,16 +59,17 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
-extern "C" __global__ void __launch_bounds__(256)
-morton_contiguous(const unsigned short* x_ptr,
-                  const unsigned short* y_ptr,
-                  unsigned int* __restrict__ code_ptr,
-                  const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+morton_contiguous_any(const unsigned short* x_ptr,
+                      const unsigned short* y_ptr,
+                      unsigned int* __restrict__ code_ptr,
+                      const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
@@ -81,41 +82,27 @@ morton_contiguous(const unsigned short* x_ptr,
         *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for code; 8 for x and y.
-// No other operand may overlap code in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-morton_contiguous_64bit(const unsigned short* x_ptr,
-                        const unsigned short* y_ptr,
-                        unsigned int* __restrict__ code_ptr,
-                        const long long n)
+morton_contiguous(const unsigned short* x_ptr, const unsigned short* y_ptr,
+                  unsigned int* __restrict__ code_ptr, const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
-        const auto y_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(y_ptr + i);
-        Pack<unsigned int, 4, 16> code_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            morton_element(x_vec.at[j], y_vec.at[j], code_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    morton_contiguous_any(x_ptr, y_ptr, code_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+morton_contiguous_64bit(const unsigned short* x_ptr, const unsigned short* y_ptr,
+                        unsigned int* __restrict__ code_ptr, const unsigned long long n)
+{
+    morton_contiguous_any(x_ptr, y_ptr, code_ptr, n);
 }
 
 }  // namespace kgen_morton
@@ -526,20 +513,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_morton_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_morton_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(morton_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.y_ptr, a.code_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.x_ptr, a.y_ptr, a.code_ptr, (Count)n);
+}
+
+static int launch_morton_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_morton_contiguous_any<unsigned int>(morton_contiguous, a, space);
 }
 
 static int launch_morton_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(morton_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.y_ptr, a.code_ptr, n);
+    return launch_morton_contiguous_any<unsigned long long>(morton_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -57,17 +57,18 @@ quantize_element(const float x_v,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for x; 4 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
-extern "C" __global__ void __launch_bounds__(256)
-quantize_contiguous(const float* x_ptr,
-                    signed char* __restrict__ as_int8_ptr,
-                    __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
-                    const float inv_scale_v,
-                    const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+quantize_contiguous_any(const float* x_ptr,
+                        signed char* __restrict__ as_int8_ptr,
+                        __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
+                        const float inv_scale_v,
+                        const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
@@ -81,43 +82,29 @@ quantize_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 4, 4>*>(as_fp8_ptr + i) = as_fp8_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for x; 4 for as_int8 and as_fp8.
-// No other operand may overlap as_int8 and as_fp8 in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-quantize_contiguous_64bit(const float* x_ptr,
-                          signed char* __restrict__ as_int8_ptr,
-                          __nv_fp8_e4m3* __restrict__ as_fp8_ptr,
-                          const float inv_scale_v,
-                          const long long n)
+quantize_contiguous(const float* x_ptr, signed char* __restrict__ as_int8_ptr,
+                    __nv_fp8_e4m3* __restrict__ as_fp8_ptr, const float inv_scale_v,
+                    const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
-        Pack<signed char, 4, 4> as_int8_vec;
-        Pack<__nv_fp8_e4m3, 4, 4> as_fp8_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            quantize_element(x_vec.at[j], inv_scale_v, as_int8_vec.at[j], as_fp8_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<signed char, 4, 4>*>(as_int8_ptr + i) = as_int8_vec;
-        *reinterpret_cast<Pack<__nv_fp8_e4m3, 4, 4>*>(as_fp8_ptr + i) = as_fp8_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    quantize_contiguous_any(x_ptr, as_int8_ptr, as_fp8_ptr, inv_scale_v, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+quantize_contiguous_64bit(const float* x_ptr, signed char* __restrict__ as_int8_ptr,
+                          __nv_fp8_e4m3* __restrict__ as_fp8_ptr, const float inv_scale_v,
+                          const unsigned long long n)
+{
+    quantize_contiguous_any(x_ptr, as_int8_ptr, as_fp8_ptr, inv_scale_v, n);
 }
 
 }  // namespace kgen_quantize
@@ -529,20 +516,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_quantize_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_quantize_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(quantize_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.as_int8_ptr, a.as_fp8_ptr, a.inv_scale_v, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.x_ptr, a.as_int8_ptr, a.as_fp8_ptr, a.inv_scale_v, (Count)n);
+}
+
+static int launch_quantize_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_quantize_contiguous_any<unsigned int>(quantize_contiguous, a, space);
 }
 
 static int launch_quantize_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(quantize_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.as_int8_ptr, a.as_fp8_ptr, a.inv_scale_v, n);
+    return launch_quantize_contiguous_any<unsigned long long>(quantize_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

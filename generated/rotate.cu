@@ -46,16 +46,17 @@ rotate_element(const float2 z_v, const float theta_v, float2& out_v)
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-rotate_contiguous(const float2* z_ptr,
-                  const float* theta_ptr,
-                  float2* __restrict__ out_ptr,
-                  const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+rotate_contiguous_any(const float2* z_ptr,
+                      const float* theta_ptr,
+                      float2* __restrict__ out_ptr,
+                      const Count n)
 {
-    const unsigned int i = 2u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 2 elements
+    const Count i = 2 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 2 elements
     wait_for_earlier_kernels();
     if (i + 2 <= n) {
         const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
@@ -68,41 +69,27 @@ rotate_contiguous(const float2* z_ptr,
         *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 2 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for out and z; 8 for theta.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_contiguous_64bit(const float2* z_ptr,
-                        const float* theta_ptr,
-                        float2* __restrict__ out_ptr,
-                        const long long n)
+rotate_contiguous(const float2* z_ptr, const float* theta_ptr, float2* __restrict__ out_ptr,
+                  const unsigned int n)
 {
-    const long long i = 2 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 2 elements
-    wait_for_earlier_kernels();
-    if (i + 2 <= n) {
-        const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
-        const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);
-        Pack<float2, 2, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            rotate_element(z_vec.at[j], theta_vec.at[j], out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    rotate_contiguous_any(z_ptr, theta_ptr, out_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_contiguous_64bit(const float2* z_ptr, const float* theta_ptr, float2* __restrict__ out_ptr,
+                        const unsigned long long n)
+{
+    rotate_contiguous_any(z_ptr, theta_ptr, out_ptr, n);
 }
 
 }  // namespace kgen_rotate
@@ -513,20 +500,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_rotate_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_rotate_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(rotate_contiguous, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
-                  a.z_ptr, a.theta_ptr, a.out_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
+                  a.z_ptr, a.theta_ptr, a.out_ptr, (Count)n);
+}
+
+static int launch_rotate_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_rotate_contiguous_any<unsigned int>(rotate_contiguous, a, space);
 }
 
 static int launch_rotate_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(rotate_contiguous_64bit, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
-                  a.z_ptr, a.theta_ptr, a.out_ptr, n);
+    return launch_rotate_contiguous_any<unsigned long long>(rotate_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

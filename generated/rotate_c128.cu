@@ -40,15 +40,16 @@ rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 }
 
 // Operands in memory order, one element a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-rotate_c128_contiguous(const double2* z_ptr,
-                       const double* theta_ptr,
-                       double2* __restrict__ out_ptr,
-                       const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+rotate_c128_contiguous_any(const double2* z_ptr,
+                           const double* theta_ptr,
+                           double2* __restrict__ out_ptr,
+                           const Count n)
 {
-    const unsigned int i = blockIdx.x * 256u + threadIdx.x;
+    const Count i = blockIdx.x * Count(256) + threadIdx.x;
     if (i >= n) {
         return;
     }
@@ -57,22 +58,20 @@ rotate_c128_contiguous(const double2* z_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, one element a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-rotate_c128_contiguous_64bit(const double2* z_ptr,
-                             const double* theta_ptr,
-                             double2* __restrict__ out_ptr,
-                             const long long n)
+rotate_c128_contiguous(const double2* z_ptr, const double* theta_ptr, double2* __restrict__ out_ptr,
+                       const unsigned int n)
 {
-    const long long i = blockIdx.x * 256ll + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    rotate_c128_element(z_ptr[i], theta_ptr[i], out_ptr[i]);
-    let_next_kernel_start();
+    rotate_c128_contiguous_any(z_ptr, theta_ptr, out_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+rotate_c128_contiguous_64bit(const double2* z_ptr, const double* theta_ptr,
+                             double2* __restrict__ out_ptr, const unsigned long long n)
+{
+    rotate_c128_contiguous_any(z_ptr, theta_ptr, out_ptr, n);
 }
 
 }  // namespace kgen_rotate_c128
@@ -483,20 +482,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_rotate_c128_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_rotate_c128_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(rotate_c128_contiguous, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.z_ptr, a.theta_ptr, a.out_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+                  a.z_ptr, a.theta_ptr, a.out_ptr, (Count)n);
+}
+
+static int launch_rotate_c128_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_rotate_c128_contiguous_any<unsigned int>(rotate_c128_contiguous, a, space);
 }
 
 static int launch_rotate_c128_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(rotate_c128_contiguous_64bit, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.z_ptr, a.theta_ptr, a.out_ptr, n);
+    return launch_rotate_c128_contiguous_any<unsigned long long>(rotate_c128_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -48,16 +48,17 @@ sincos_element(const float x_v, float& s_v, float& c_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for s, c and x.
 // No other operand may overlap s and c in memory.
-extern "C" __global__ void __launch_bounds__(256)
-sincos_contiguous(const float* x_ptr,
-                  float* __restrict__ s_ptr,
-                  float* __restrict__ c_ptr,
-                  const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+sincos_contiguous_any(const float* x_ptr,
+                      float* __restrict__ s_ptr,
+                      float* __restrict__ c_ptr,
+                      const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
@@ -71,42 +72,27 @@ sincos_contiguous(const float* x_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for s, c and x.
-// No other operand may overlap s and c in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-sincos_contiguous_64bit(const float* x_ptr,
-                        float* __restrict__ s_ptr,
-                        float* __restrict__ c_ptr,
-                        const long long n)
+sincos_contiguous(const float* x_ptr, float* __restrict__ s_ptr, float* __restrict__ c_ptr,
+                  const unsigned int n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
-        Pack<float, 4, 16> s_vec;
-        Pack<float, 4, 16> c_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            sincos_element(x_vec.at[j], s_vec.at[j], c_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(s_ptr + i) = s_vec;
-        *reinterpret_cast<Pack<float, 4, 16>*>(c_ptr + i) = c_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            sincos_element(x_ptr[e], s_ptr[e], c_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    sincos_contiguous_any(x_ptr, s_ptr, c_ptr, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+sincos_contiguous_64bit(const float* x_ptr, float* __restrict__ s_ptr, float* __restrict__ c_ptr,
+                        const unsigned long long n)
+{
+    sincos_contiguous_any(x_ptr, s_ptr, c_ptr, n);
 }
 
 }  // namespace kgen_sincos
@@ -517,20 +503,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_sincos_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_sincos_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(sincos_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.s_ptr, a.c_ptr, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.x_ptr, a.s_ptr, a.c_ptr, (Count)n);
+}
+
+static int launch_sincos_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_sincos_contiguous_any<unsigned int>(sincos_contiguous, a, space);
 }
 
 static int launch_sincos_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(sincos_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.x_ptr, a.s_ptr, a.c_ptr, n);
+    return launch_sincos_contiguous_any<unsigned long long>(sincos_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -42,6 +42,33 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// The coordinates of an element, the fastest first, from its number below 2^(bits - 1).
+// x / extent == (high half of x * magic + x) >> shift: no division.
+template <int Rank, typename Index, typename Count, typename Layout>
+static __device__ __forceinline__ void find_coordinates(Count x, const Layout& layout, Index (&c)[Rank])
+{
+    #pragma unroll
+    for (int d = 0; d < Rank - 1; ++d) {
+        const Count high = sizeof(Count) == 4 ? __umulhi(x, layout.magic[d]) : __umul64hi(x, layout.magic[d]);
+        const Count quotient = (high + x) >> layout.shift[d];
+        c[d] = (Index)(x - quotient * layout.extent[d]);
+        x = quotient;
+    }
+    c[Rank - 1] = (Index)x;
+}
+
+// The offset of coordinates along the slowest dimensions, for which there are strides.
+template <int Rank, int Slowest, typename Index>
+static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
+{
+    Index offset = 0;
+    #pragma unroll
+    for (int d = 0; d < Slowest; ++d) {
+        offset += c[Rank - Slowest + d] * strides[d];
+    }
+    return offset;
+}
+
 // N elements, each a step after the one before: one access where they are consecutive and aligned.
 template <int N, typename T, typename Step>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_run(const T* from, const Step step)
@@ -141,17 +168,18 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_contiguous(const __half* gate_ptr,
-                      const float* up_ptr,
-                      float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+swiglu_any_contiguous_any(const __half* gate_ptr,
+                          const float* up_ptr,
+                          float* __restrict__ out_ptr,
+                          const float alpha_v,
+                          const Count n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
     wait_for_earlier_kernels();
     if (i + 4 <= n) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
@@ -164,11 +192,19 @@ swiglu_any_contiguous(const __half* gate_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
     let_next_kernel_start();
+}
+
+// For n < 2^31 elements.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_contiguous(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                      const float alpha_v, const unsigned int n)
+{
+    swiglu_any_contiguous_any(gate_ptr, up_ptr, out_ptr, alpha_v, n);
 }
 
 // Operands in memory order, 4 elements a thread.
@@ -206,35 +242,12 @@ swiglu_any_contiguous_unaligned(const __half* gate_ptr,
     let_next_kernel_start();
 }
 
-// Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for out and up; 8 for gate.
-// No other operand may overlap out in memory.
+// Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_contiguous_64bit(const __half* gate_ptr,
-                            const float* up_ptr,
-                            float* __restrict__ out_ptr,
-                            const float alpha_v,
-                            const long long n)
+swiglu_any_contiguous_64bit(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                            const float alpha_v, const unsigned long long n)
 {
-    const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
-    wait_for_earlier_kernels();
-    if (i + 4 <= n) {
-        const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
-        const auto up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_ptr + i);
-        Pack<float, 4, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    swiglu_any_contiguous_any(gate_ptr, up_ptr, out_ptr, alpha_v, n);
 }
 
 // Where the elements lie: 4 dimensions, the fastest first; strides in elements.
@@ -331,335 +344,125 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
     let_next_kernel_start();
 }
 
-// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_rows_4d_layout {
-    int width;  // elements along the fastest dimension
-    unsigned int extent[3];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
-    unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[3];
-    int gate_stride[3];
-    int up_stride[3];
-    int gate_step;  // along the fastest dimension
-    int up_step;  // along the fastest dimension
+// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
+template <int Rank, typename Index, typename Count>
+struct swiglu_any_rows_any_layout {
+    Index width;  // elements along the fastest dimension
+    Count extent[Rank - 1];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
+    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
+    Count shift[Rank - 1];  // ceil(log2(extent))
+    Index out_stride[Rank - 1];
+    Index gate_stride[Rank - 1];
+    Index up_stride[Rank - 1];
+    Index gate_step;  // along the fastest dimension
+    Index up_step;  // along the fastest dimension
 };
 
 // Rows, 4 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Groups begin at multiples of 16 bytes in out.
 // At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned: gate and up.
 // No other operand may overlap out in memory.
+template <int Rank, typename Index, typename Count>
+static __device__ __forceinline__ void
+swiglu_any_rows_any(const __half* gate_ptr,
+                    const float* up_ptr,
+                    float* __restrict__ out_ptr,
+                    const float alpha_v,
+                    const swiglu_any_rows_any_layout<Rank, Index, Count>& layout,
+                    const Count n)
+{
+    const Count t = blockIdx.x * Count(256) + threadIdx.x;
+    if (t >= n) {
+        return;
+    }
+    Index c[Rank];
+    find_coordinates(t, layout, c);
+    const Index out_at = offset_of(c, layout.out_stride);
+    const Index gate_at = offset_of(c, layout.gate_stride);
+    const Index up_at = offset_of(c, layout.up_stride);
+    // Groups begin where the output is aligned; the first of a row may begin before it.
+    // Unsigned: or NVVM splits the stores of groups.
+    const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 4 % 4);
+    const Index i = 4 * c[0] - before;  // the first of this thread's 4 elements of the row
+    wait_for_earlier_kernels();
+    if (i >= 0 && layout.width - i >= 4) {
+        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_step, layout.gate_step);
+        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_step, layout.up_step);
+        Pack<float, 4, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
+    } else {
+        #pragma unroll 1
+        for (Index e = i < 0 ? 0 : i; e < i + 4 && e < layout.width; ++e) {
+            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_step],
+                               up_ptr[up_at + e * layout.up_step], alpha_v, out_ptr[out_at + e]);
+        }
+    }
+    let_next_kernel_start();
+}
+
+// 4 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_rows_4d(const __half* gate_ptr,
-                   const float* up_ptr,
-                   float* __restrict__ out_ptr,
-                   const float alpha_v,
-                   const swiglu_any_rows_4d_layout layout,
+swiglu_any_rows_4d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                   const float alpha_v, const swiglu_any_rows_any_layout<4, int, unsigned int> layout,
                    const unsigned int n)
 {
-    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
-    if (t >= n) {
-        return;
-    }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
-    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = (int)(q0 - q1 * layout.extent[1]);
-    const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-    const int c2 = (int)(q1 - q2 * layout.extent[2]);
-    const int c3 = (int)q2;
-    const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1]
-                     + c3 * layout.out_stride[2];
-    const int gate_at = c1 * layout.gate_stride[0] + c2 * layout.gate_stride[1]
-                      + c3 * layout.gate_stride[2];
-    const int up_at = c1 * layout.up_stride[0] + c2 * layout.up_stride[1] + c3 * layout.up_stride[2];
-    // Groups begin where the output is aligned; the first of a row may begin before it.
-    // Unsigned: or NVVM splits the stores of groups.
-    const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 4 % 4);
-    const int i = 4 * c0 - before;  // the first of this thread's 4 elements of the row
-    wait_for_earlier_kernels();
-    if (i >= 0 && layout.width - i >= 4) {
-        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_step, layout.gate_step);
-        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_step, layout.up_step);
-        Pack<float, 4, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (int e = i < 0 ? 0 : i; e < i + 4 && e < layout.width; ++e) {
-            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_step],
-                               up_ptr[up_at + e * layout.up_step], alpha_v, out_ptr[out_at + e]);
-        }
-    }
-    let_next_kernel_start();
+    swiglu_any_rows_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
 }
 
-// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_rows_4d_64bit_layout {
-    long long width;  // elements along the fastest dimension
-    long long extent[3];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
-    long long magic[3];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[3];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[3];
-    long long gate_stride[3];
-    long long up_stride[3];
-    long long gate_step;  // along the fastest dimension
-    long long up_step;  // along the fastest dimension
-};
-
-// Rows, 4 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
-// Groups begin at multiples of 16 bytes in out.
-// At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned: gate and up.
-// No other operand may overlap out in memory.
+// 4 dimensions. Indices are 64-bit.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_any_rows_4d_64bit(const __half* gate_ptr,
-                         const float* up_ptr,
-                         float* __restrict__ out_ptr,
+swiglu_any_rows_4d_64bit(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
                          const float alpha_v,
-                         const swiglu_any_rows_4d_64bit_layout layout,
-                         const long long n)
+                         const swiglu_any_rows_any_layout<4, long long, unsigned long long> layout,
+                         const unsigned long long n)
 {
-    const long long t = blockIdx.x * 256ll + threadIdx.x;
-    if (t >= n) {
-        return;
-    }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
-    const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-    const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-    const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-    const long long c3 = (long long)q2;
-    const long long out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1]
-                           + c3 * layout.out_stride[2];
-    const long long gate_at = c1 * layout.gate_stride[0] + c2 * layout.gate_stride[1]
-                            + c3 * layout.gate_stride[2];
-    const long long up_at = c1 * layout.up_stride[0] + c2 * layout.up_stride[1]
-                          + c3 * layout.up_stride[2];
-    // Groups begin where the output is aligned; the first of a row may begin before it.
-    // Unsigned: or NVVM splits the stores of groups.
-    const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 4 % 4);
-    const long long i = 4 * c0 - before;  // the first of this thread's 4 elements of the row
-    wait_for_earlier_kernels();
-    if (i >= 0 && layout.width - i >= 4) {
-        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_step, layout.gate_step);
-        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_step, layout.up_step);
-        Pack<float, 4, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i < 0 ? 0 : i; e < i + 4 && e < layout.width; ++e) {
-            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_step],
-                               up_ptr[up_at + e * layout.up_step], alpha_v, out_ptr[out_at + e]);
-        }
-    }
-    let_next_kernel_start();
+    swiglu_any_rows_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
 }
 
-// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided_2d_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[2];
-    int gate_stride[2];
-    int up_stride[2];
+// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
+template <int Rank, typename Index, typename Count>
+struct swiglu_any_strided_any_layout {
+    Count extent[Rank - 1];  // of all but the slowest dimension
+    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
+    Count shift[Rank - 1];  // ceil(log2(extent))
+    Index out_stride[Rank];
+    Index gate_stride[Rank];
+    Index up_stride[Rank];
 };
 
-// 4 elements a thread, 128 apart, over 2 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_2d(const __half* gate_ptr,
-                      const float* up_ptr,
-                      float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const swiglu_any_strided_2d_layout layout,
-                      const unsigned int n)
-{
-    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
-        int out_at_kept[4];
-        float out_vec[4];
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const unsigned int e = i + 128 * j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
-            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
-            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
-            out_at_kept[j] = out_at;
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1];
-            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1];
-            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1];
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided_4d_layout {
-    unsigned int extent[3];  // of all but the slowest dimension
-    unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[4];
-    int gate_stride[4];
-    int up_stride[4];
-};
-
-// 4 elements a thread, 128 apart, over 4 dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n < 2^31 elements.
-// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_4d(const __half* gate_ptr,
-                      const float* up_ptr,
-                      float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const swiglu_any_strided_4d_layout layout,
-                      const unsigned int n)
-{
-    const unsigned int i = blockIdx.x * 512u + threadIdx.x;
-    if (i >= n) {
-        return;
-    }
-    wait_for_earlier_kernels();
-    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
-        int out_at_kept[4];
-        float out_vec[4];
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const unsigned int e = i + 128 * j;
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const int c2 = (int)(q1 - q2 * layout.extent[2]);
-            const int c3 = (int)q2;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                             + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
-            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                              + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
-            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
-                            + c3 * layout.up_stride[3];
-            out_at_kept[j] = out_at;
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
-        }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            out_ptr[out_at_kept[j]] = out_vec[j];
-        }
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; e += 128) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const int c2 = (int)(q1 - q2 * layout.extent[2]);
-            const int c3 = (int)q2;
-            const int out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                             + c2 * layout.out_stride[2] + c3 * layout.out_stride[3];
-            const int gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                              + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3];
-            const int up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1] + c2 * layout.up_stride[2]
-                            + c3 * layout.up_stride[3];
-            swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
-        }
-    }
-    let_next_kernel_start();
-}
-
-// Where the elements lie: 8 dimensions, the fastest first; strides in elements.
-struct swiglu_any_strided_8d_64bit_layout {
-    long long extent[7];  // of all but the slowest dimension
-    long long magic[7];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[7];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[8];
-    long long gate_stride[8];
-    long long up_stride[8];
-};
-
-// 4 elements a thread, 128 apart, over 8 dimensions: out, gate and up at any strides. Indices are 64-bit.
+// 4 elements a thread, 128 apart, over Rank dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n elements.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(128)
-swiglu_any_strided_8d_64bit(const __half* gate_ptr,
-                            const float* up_ptr,
-                            float* __restrict__ out_ptr,
-                            const float alpha_v,
-                            const swiglu_any_strided_8d_64bit_layout layout,
-                            const long long n)
+template <int Rank, typename Index, typename Count>
+static __device__ __forceinline__ void
+swiglu_any_strided_any(const __half* gate_ptr,
+                       const float* up_ptr,
+                       float* __restrict__ out_ptr,
+                       const float alpha_v,
+                       const swiglu_any_strided_any_layout<Rank, Index, Count>& layout,
+                       const Count n)
 {
-    const long long i = blockIdx.x * 512ll + threadIdx.x;
+    const Count i = blockIdx.x * Count(512) + threadIdx.x;
     if (i >= n) {
         return;
     }
     wait_for_earlier_kernels();
     if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
-        long long out_at_kept[4];
+        Index out_at_kept[4];
         float out_vec[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const long long e = i + 128 * j;
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-            const unsigned long long q3 = (__umul64hi(q2, layout.magic[3]) + q2) >> layout.shift[3];
-            const long long c3 = (long long)(q2 - q3 * layout.extent[3]);
-            const unsigned long long q4 = (__umul64hi(q3, layout.magic[4]) + q3) >> layout.shift[4];
-            const long long c4 = (long long)(q3 - q4 * layout.extent[4]);
-            const unsigned long long q5 = (__umul64hi(q4, layout.magic[5]) + q4) >> layout.shift[5];
-            const long long c5 = (long long)(q4 - q5 * layout.extent[5]);
-            const unsigned long long q6 = (__umul64hi(q5, layout.magic[6]) + q5) >> layout.shift[6];
-            const long long c6 = (long long)(q5 - q6 * layout.extent[6]);
-            const long long c7 = (long long)q6;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3]
-                                   + c4 * layout.out_stride[4] + c5 * layout.out_stride[5]
-                                   + c6 * layout.out_stride[6] + c7 * layout.out_stride[7];
-            const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                                    + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3]
-                                    + c4 * layout.gate_stride[4] + c5 * layout.gate_stride[5]
-                                    + c6 * layout.gate_stride[6] + c7 * layout.gate_stride[7];
-            const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
-                                  + c2 * layout.up_stride[2] + c3 * layout.up_stride[3]
-                                  + c4 * layout.up_stride[4] + c5 * layout.up_stride[5]
-                                  + c6 * layout.up_stride[6] + c7 * layout.up_stride[7];
+            const Count e = i + 128 * j;
+            Index c[Rank];
+            find_coordinates(e, layout, c);
+            const Index out_at = offset_of(c, layout.out_stride);
+            const Index gate_at = offset_of(c, layout.gate_stride);
+            const Index up_at = offset_of(c, layout.up_stride);
             out_at_kept[j] = out_at;
             swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
         }
@@ -669,38 +472,46 @@ swiglu_any_strided_8d_64bit(const __half* gate_ptr,
         }
     } else {
         #pragma unroll 1
-        for (long long e = i; e < n; e += 128) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            const unsigned long long q2 = (__umul64hi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-            const long long c2 = (long long)(q1 - q2 * layout.extent[2]);
-            const unsigned long long q3 = (__umul64hi(q2, layout.magic[3]) + q2) >> layout.shift[3];
-            const long long c3 = (long long)(q2 - q3 * layout.extent[3]);
-            const unsigned long long q4 = (__umul64hi(q3, layout.magic[4]) + q3) >> layout.shift[4];
-            const long long c4 = (long long)(q3 - q4 * layout.extent[4]);
-            const unsigned long long q5 = (__umul64hi(q4, layout.magic[5]) + q4) >> layout.shift[5];
-            const long long c5 = (long long)(q4 - q5 * layout.extent[5]);
-            const unsigned long long q6 = (__umul64hi(q5, layout.magic[6]) + q5) >> layout.shift[6];
-            const long long c6 = (long long)(q5 - q6 * layout.extent[6]);
-            const long long c7 = (long long)q6;
-            const long long out_at = c0 * layout.out_stride[0] + c1 * layout.out_stride[1]
-                                   + c2 * layout.out_stride[2] + c3 * layout.out_stride[3]
-                                   + c4 * layout.out_stride[4] + c5 * layout.out_stride[5]
-                                   + c6 * layout.out_stride[6] + c7 * layout.out_stride[7];
-            const long long gate_at = c0 * layout.gate_stride[0] + c1 * layout.gate_stride[1]
-                                    + c2 * layout.gate_stride[2] + c3 * layout.gate_stride[3]
-                                    + c4 * layout.gate_stride[4] + c5 * layout.gate_stride[5]
-                                    + c6 * layout.gate_stride[6] + c7 * layout.gate_stride[7];
-            const long long up_at = c0 * layout.up_stride[0] + c1 * layout.up_stride[1]
-                                  + c2 * layout.up_stride[2] + c3 * layout.up_stride[3]
-                                  + c4 * layout.up_stride[4] + c5 * layout.up_stride[5]
-                                  + c6 * layout.up_stride[6] + c7 * layout.up_stride[7];
+        for (Count e = i; e < n; e += 128) {
+            Index c[Rank];
+            find_coordinates(e, layout, c);
+            const Index out_at = offset_of(c, layout.out_stride);
+            const Index gate_at = offset_of(c, layout.gate_stride);
+            const Index up_at = offset_of(c, layout.up_stride);
             swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
         }
     }
     let_next_kernel_start();
+}
+
+// 2 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided_2d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const swiglu_any_strided_any_layout<2, int, unsigned int> layout,
+                      const unsigned int n)
+{
+    swiglu_any_strided_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
+}
+
+// 4 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided_4d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                      const float alpha_v,
+                      const swiglu_any_strided_any_layout<4, int, unsigned int> layout,
+                      const unsigned int n)
+{
+    swiglu_any_strided_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
+}
+
+// 8 dimensions. Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(128)
+swiglu_any_strided_8d_64bit(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                            const float alpha_v,
+                            const swiglu_any_strided_any_layout<8, long long, unsigned long long> layout,
+                            const unsigned long long n)
+{
+    swiglu_any_strided_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
 }
 
 }  // namespace kgen_swiglu_any
@@ -1132,6 +943,22 @@ static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
     return size <= most;
 }
 
+// The divisor's magic number, in as many bits as a number has.
+template <typename Count>
+static Count magic_of(long long divisor)
+{
+    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+}
+
+// The product of the extents from a dimension on.
+template <int Rank>
+static long long extents_from(const long long* shape, int first)
+{
+    long long product = 1;
+    for (int d = first; d < Rank; ++d) product *= shape[d];
+    return product;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -1186,12 +1013,61 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_swiglu_any_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_swiglu_any_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(swiglu_any_contiguous, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
+                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (Count)n);
+}
+
+template <int Rank, typename Index, typename Count, typename Kernel>
+static int launch_swiglu_any_rows_any(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = kgen_ceil_div((shape[0] + 3), 4) * extents_from<Rank>(shape, 1);
+    swiglu_any_rows_any_layout<Rank, Index, Count> layout;
+    layout.width = (Index)shape[0];
+    layout.gate_step = (Index)strides[1][0];
+    layout.up_step = (Index)strides[2][0];
+    for (int d = 0; d < Rank - 1; ++d) {
+        layout.extent[d] = (Count)(d == 0 ? kgen_ceil_div((shape[0] + 3), 4) : shape[d]);
+        layout.magic[d] = magic_of<Count>(layout.extent[d]);
+        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
+        layout.out_stride[d] = (Index)((shape[d + 1] != 1) ? strides[0][d + 1] : 0);
+        layout.gate_stride[d] = (Index)((shape[d + 1] != 1) ? strides[1][d + 1] : 0);
+        layout.up_stride[d] = (Index)((shape[d + 1] != 1) ? strides[2][d + 1] : 0);
+    }
+    return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
+}
+
+template <int Rank, typename Index, typename Count, typename Kernel>
+static int launch_swiglu_any_strided_any(Kernel& kernel, const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = extents_from<Rank>(shape, 0);
+    swiglu_any_strided_any_layout<Rank, Index, Count> layout;
+    for (int d = 0; d < Rank - 1; ++d) {
+        layout.extent[d] = (Count)shape[d];
+        layout.magic[d] = magic_of<Count>(layout.extent[d]);
+        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
+    }
+    for (int d = 0; d < Rank; ++d) {
+        layout.out_stride[d] = (Index)((shape[d] != 1) ? strides[0][d] : 0);
+        layout.gate_stride[d] = (Index)((shape[d] != 1) ? strides[1][d] : 0);
+        layout.up_stride[d] = (Index)((shape[d] != 1) ? strides[2][d] : 0);
+    }
+    return launch(kernel, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
+                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
+}
+
+static int launch_swiglu_any_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_swiglu_any_contiguous_any<unsigned int>(swiglu_any_contiguous, a, space);
 }
 
 static int launch_swiglu_any_contiguous_unaligned(const Arguments& a, const Space& space)
@@ -1204,10 +1080,7 @@ static int launch_swiglu_any_contiguous_unaligned(const Arguments& a, const Spac
 
 static int launch_swiglu_any_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(swiglu_any_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, n);
+    return launch_swiglu_any_contiguous_any<unsigned long long>(swiglu_any_contiguous_64bit, a, space);
 }
 
 static int launch_swiglu_any_tiled_4d(const Arguments& a, const Space& space)
@@ -1239,118 +1112,27 @@ static int launch_swiglu_any_tiled_4d(const Arguments& a, const Space& space)
 
 static int launch_swiglu_any_rows_4d(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = ((kgen_ceil_div((shape[0] + 3), 4) * shape[1]) * shape[2]) * shape[3];
-    const swiglu_any_rows_4d_layout layout = {
-        (int)shape[0],
-        {(unsigned int)kgen_ceil_div((shape[0] + 3), 4), (unsigned int)shape[1], (unsigned int)shape[2]},
-        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] + 3), 4)), (unsigned int)kgen_magic(shape[1]),
-            (unsigned int)kgen_magic(shape[2])},
-        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] + 3), 4)), (unsigned int)kgen_shift(shape[1]),
-            (unsigned int)kgen_shift(shape[2])},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0), (int)((shape[2] != 1) ? strides[0][2] : 0),
-            (int)((shape[3] != 1) ? strides[0][3] : 0)},
-        {(int)((shape[1] != 1) ? strides[1][1] : 0), (int)((shape[2] != 1) ? strides[1][2] : 0),
-            (int)((shape[3] != 1) ? strides[1][3] : 0)},
-        {(int)((shape[1] != 1) ? strides[2][1] : 0), (int)((shape[2] != 1) ? strides[2][2] : 0),
-            (int)((shape[3] != 1) ? strides[2][3] : 0)},
-        (int)strides[1][0],
-        (int)strides[2][0],
-    };
-    return launch(swiglu_any_rows_4d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
+    return launch_swiglu_any_rows_any<4, int, unsigned int>(swiglu_any_rows_4d, a, space);
 }
 
 static int launch_swiglu_any_rows_4d_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = ((kgen_ceil_div((shape[0] + 3), 4) * shape[1]) * shape[2]) * shape[3];
-    const swiglu_any_rows_4d_64bit_layout layout = {
-        shape[0],
-        {kgen_ceil_div((shape[0] + 3), 4), shape[1], shape[2]},
-        {kgen_magic64(kgen_ceil_div((shape[0] + 3), 4)), kgen_magic64(shape[1]), kgen_magic64(shape[2])},
-        {kgen_shift(kgen_ceil_div((shape[0] + 3), 4)), kgen_shift(shape[1]), kgen_shift(shape[2])},
-        {(shape[1] != 1) ? strides[0][1] : 0, (shape[2] != 1) ? strides[0][2] : 0,
-            (shape[3] != 1) ? strides[0][3] : 0},
-        {(shape[1] != 1) ? strides[1][1] : 0, (shape[2] != 1) ? strides[1][2] : 0,
-            (shape[3] != 1) ? strides[1][3] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0, (shape[2] != 1) ? strides[2][2] : 0,
-            (shape[3] != 1) ? strides[2][3] : 0},
-        strides[1][0],
-        strides[2][0],
-    };
-    return launch(swiglu_any_rows_4d_64bit, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, n);
+    return launch_swiglu_any_rows_any<4, long long, unsigned long long>(swiglu_any_rows_4d_64bit, a, space);
 }
 
 static int launch_swiglu_any_strided_2d(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = shape[0] * shape[1];
-    const swiglu_any_strided_2d_layout layout = {
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
-        {(int)((shape[0] != 1) ? strides[0][0] : 0), (int)((shape[1] != 1) ? strides[0][1] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0), (int)((shape[1] != 1) ? strides[1][1] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0)},
-    };
-    return launch(swiglu_any_strided_2d, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
+    return launch_swiglu_any_strided_any<2, int, unsigned int>(swiglu_any_strided_2d, a, space);
 }
 
 static int launch_swiglu_any_strided_4d(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = ((shape[0] * shape[1]) * shape[2]) * shape[3];
-    const swiglu_any_strided_4d_layout layout = {
-        {(unsigned int)shape[0], (unsigned int)shape[1], (unsigned int)shape[2]},
-        {(unsigned int)kgen_magic(shape[0]), (unsigned int)kgen_magic(shape[1]),
-            (unsigned int)kgen_magic(shape[2])},
-        {(unsigned int)kgen_shift(shape[0]), (unsigned int)kgen_shift(shape[1]),
-            (unsigned int)kgen_shift(shape[2])},
-        {(int)((shape[0] != 1) ? strides[0][0] : 0), (int)((shape[1] != 1) ? strides[0][1] : 0),
-            (int)((shape[2] != 1) ? strides[0][2] : 0), (int)((shape[3] != 1) ? strides[0][3] : 0)},
-        {(int)((shape[0] != 1) ? strides[1][0] : 0), (int)((shape[1] != 1) ? strides[1][1] : 0),
-            (int)((shape[2] != 1) ? strides[1][2] : 0), (int)((shape[3] != 1) ? strides[1][3] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0),
-            (int)((shape[2] != 1) ? strides[2][2] : 0), (int)((shape[3] != 1) ? strides[2][3] : 0)},
-    };
-    return launch(swiglu_any_strided_4d, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (unsigned int)n);
+    return launch_swiglu_any_strided_any<4, int, unsigned int>(swiglu_any_strided_4d, a, space);
 }
 
 static int launch_swiglu_any_strided_8d_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n =
-        ((((((shape[0] * shape[1]) * shape[2]) * shape[3]) * shape[4]) * shape[5]) * shape[6]) * shape[7];
-    const swiglu_any_strided_8d_64bit_layout layout = {
-        {shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shape[6]},
-        {kgen_magic64(shape[0]), kgen_magic64(shape[1]), kgen_magic64(shape[2]), kgen_magic64(shape[3]),
-            kgen_magic64(shape[4]), kgen_magic64(shape[5]), kgen_magic64(shape[6])},
-        {kgen_shift(shape[0]), kgen_shift(shape[1]), kgen_shift(shape[2]), kgen_shift(shape[3]),
-            kgen_shift(shape[4]), kgen_shift(shape[5]), kgen_shift(shape[6])},
-        {(shape[0] != 1) ? strides[0][0] : 0, (shape[1] != 1) ? strides[0][1] : 0,
-            (shape[2] != 1) ? strides[0][2] : 0, (shape[3] != 1) ? strides[0][3] : 0,
-            (shape[4] != 1) ? strides[0][4] : 0, (shape[5] != 1) ? strides[0][5] : 0,
-            (shape[6] != 1) ? strides[0][6] : 0, (shape[7] != 1) ? strides[0][7] : 0},
-        {(shape[0] != 1) ? strides[1][0] : 0, (shape[1] != 1) ? strides[1][1] : 0,
-            (shape[2] != 1) ? strides[1][2] : 0, (shape[3] != 1) ? strides[1][3] : 0,
-            (shape[4] != 1) ? strides[1][4] : 0, (shape[5] != 1) ? strides[1][5] : 0,
-            (shape[6] != 1) ? strides[1][6] : 0, (shape[7] != 1) ? strides[1][7] : 0},
-        {(shape[0] != 1) ? strides[2][0] : 0, (shape[1] != 1) ? strides[2][1] : 0,
-            (shape[2] != 1) ? strides[2][2] : 0, (shape[3] != 1) ? strides[2][3] : 0,
-            (shape[4] != 1) ? strides[2][4] : 0, (shape[5] != 1) ? strides[2][5] : 0,
-            (shape[6] != 1) ? strides[2][6] : 0, (shape[7] != 1) ? strides[2][7] : 0},
-    };
-    return launch(swiglu_any_strided_8d_64bit, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, n);
+    return launch_swiglu_any_strided_any<8, long long, unsigned long long>(swiglu_any_strided_8d_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

@@ -72,17 +72,18 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
-swiglu_f16_contiguous(const __half* gate_ptr,
-                      const __half* up_ptr,
-                      __half* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const unsigned int n)
+template <typename Count>
+static __device__ __forceinline__ void
+swiglu_f16_contiguous_any(const __half* gate_ptr,
+                          const __half* up_ptr,
+                          __half* __restrict__ out_ptr,
+                          const float alpha_v,
+                          const Count n)
 {
-    const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
     wait_for_earlier_kernels();
     if (i + 8 <= n) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
@@ -95,42 +96,27 @@ swiglu_f16_contiguous(const __half* gate_ptr,
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
+        for (Count e = i; e < n; ++e) {
             swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
         }
     }
     let_next_kernel_start();
 }
 
-// Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
-// Alignment, in bytes: 16 for out, gate and up.
-// No other operand may overlap out in memory.
+// For n < 2^31 elements.
 extern "C" __global__ void __launch_bounds__(256)
-swiglu_f16_contiguous_64bit(const __half* gate_ptr,
-                            const __half* up_ptr,
-                            __half* __restrict__ out_ptr,
-                            const float alpha_v,
-                            const long long n)
+swiglu_f16_contiguous(const __half* gate_ptr, const __half* up_ptr, __half* __restrict__ out_ptr,
+                      const float alpha_v, const unsigned int n)
 {
-    const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
-    wait_for_earlier_kernels();
-    if (i + 8 <= n) {
-        const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
-        const auto up_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(up_ptr + i);
-        Pack<__half, 8, 16> out_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            swiglu_f16_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
-        }
-        *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
-        }
-    }
-    let_next_kernel_start();
+    swiglu_f16_contiguous_any(gate_ptr, up_ptr, out_ptr, alpha_v, n);
+}
+
+// Indices are 64-bit.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_f16_contiguous_64bit(const __half* gate_ptr, const __half* up_ptr, __half* __restrict__ out_ptr,
+                            const float alpha_v, const unsigned long long n)
+{
+    swiglu_f16_contiguous_any(gate_ptr, up_ptr, out_ptr, alpha_v, n);
 }
 
 }  // namespace kgen_swiglu_f16
@@ -542,20 +528,23 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_swiglu_f16_contiguous(const Arguments& a, const Space& space)
+template <typename Count, typename Kernel>
+static int launch_swiglu_f16_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(swiglu_f16_contiguous, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (unsigned int)n);
+    return launch(kernel, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
+                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (Count)n);
+}
+
+static int launch_swiglu_f16_contiguous(const Arguments& a, const Space& space)
+{
+    return launch_swiglu_f16_contiguous_any<unsigned int>(swiglu_f16_contiguous, a, space);
 }
 
 static int launch_swiglu_f16_contiguous_64bit(const Arguments& a, const Space& space)
 {
-    const long long* const shape = space.shape;
-    const long long n = shape[0];
-    return launch(swiglu_f16_contiguous_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
-                  a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, n);
+    return launch_swiglu_f16_contiguous_any<unsigned long long>(swiglu_f16_contiguous_64bit, a, space);
 }
 
 const Operand OPERANDS[] = {

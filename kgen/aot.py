@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 _DOES = "checks the arrays of a call, decides among the kernels above, and launches them."
 
 
-def aot_module(program: Program, base: str, options: Options, spec: CompileSpec) -> Module:
-    """The file for these operands.
+def aot_module(program: Program, base: str, options: Options, spec: CompileSpec, *, is_set: bool = False) -> Module:
+    """The file for these operands.  ``is_set``: whether it is a part of a file, for one of several sets of dtypes.
 
     Raises :class:`~kgen.KgenError`: ``bad-layout``, ``bad-rank``, ``shape-needed``, and what lowering raises.
     """
     lowered, explicit = aot_lower(program, spec)
-    command = command_line(program, base, options, explicit)
+    command = [] if is_set else command_line(program, base, options, explicit)
     if isinstance(lowered, Covered):
         module = pipeline.source(program, lowered, base, options, command)
         return _with(module, any_layout_launcher(base, lowered, module.entries))
@@ -68,7 +68,7 @@ def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, 
     Raises :class:`~kgen.KgenError`: as :func:`aot_module`, and ``bad-option`` for a set that is given twice.
     """
     names = _set_names(program, base, specs)
-    made = [aot_module(program, name, options, spec) for name, spec in names.items()]
+    made = [aot_module(program, name, options, spec, is_set=True) for name, spec in names.items()]
     first = next(iter(specs.values()))
     graph = aot_lower(program, first)[0].specialised.graph
     lines = [*origin_lines(program, _sets_command(program, base, options, specs)), ""]

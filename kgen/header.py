@@ -25,9 +25,12 @@ _MOST_LINES = 40  #: of a program that is in a file of its own
 def header(
     program: Program, kernel: Graph, options: Options, command: Sequence[str], chosen: Sequence[str]
 ) -> tuple[str, ...]:
-    """Lines for the file's first comment.  ``command`` is the argv that makes it again; ``chosen`` the decisions."""
-    lines = [*origin_lines(program, command), "", *_signature(kernel)]
-    lines += ["", *chosen]
+    """Lines for the file's first comment.  ``chosen``: the decisions.
+
+    ``command``: the argv that makes the file again; empty for one of several sets of dtypes, whose file says it first.
+    """
+    lines = [*origin_lines(program, command), ""] if command else []
+    lines += [*_signature(kernel), "", *chosen]
     if any(op.dtype.kind >= Kind.FLOAT for op in kernel.ops):
         lines.append(_floating_point(options))
     return tuple(lines)

@@ -258,7 +258,10 @@ def source(
     command: Sequence[str],
     notes: Sequence[str] = (),
 ) -> Module:
-    """The ``.cu`` text.  ``command``: the argv that makes it again; ``notes``: more lines for its header comment."""
+    """The ``.cu`` text.
+
+    ``command``: as in :func:`~kgen.header.header`; ``notes``: more lines for the header comment.
+    """
     whole = lowered.specialised
     head = header(program, whole.graph, options, command, [*notes, *lowered.chosen])
     module = emit(base, whole.steps, lowered.variants, statements(program, options), head, BY_NAME, fast=options.fast)

@@ -32,6 +32,7 @@ class LayoutContext:
     """A by-value layout struct and the lines that decompose an index; ``$i`` stands for the index.
 
     ``stepped``: the same with coordinates that the lines of ``advance`` change to those of the next element.
+    ``types``: what the struct is a template over, or empty.
     """
 
     name: str
@@ -40,6 +41,7 @@ class LayoutContext:
     decomposition: tuple[str, ...]
     stepped: tuple[str, ...] = ()
     advance: tuple[str, ...] = ()
+    types: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class KernelContext:
     With an alignment anchor, ``before`` is the number of elements of the first group that lie before the first element.
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines that call the element function: on element ``j`` of
     the packs, or directly on memory at ``i`` or ``e``; those of ``into_results`` write to ``results``.  Packs are
-    stored where the ``conditions`` hold.
+    stored where the ``conditions`` hold.  ``types``: what it is a template over, where kernels call it; else empty.
     """
 
     template: str
@@ -113,6 +115,7 @@ class KernelContext:
     results: tuple[ResultContext, ...] = ()
     last: int = 0  # from a thread's first element to its last, where they are a block apart
     into_results: tuple[str, ...] = ()
+    types: str = ""
 
     @property
     def packs(self) -> bool:
@@ -162,7 +165,8 @@ class GroupContext:
     With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
     ``anchor`` is the address of the row in the anchor.  ``inside``: for each shifted operand, the condition that the
     aligned blocks of a group lie within the operand.  A tile kernel reads ``early`` before it waits for its tile, and
-    ``reads`` afterwards.  ``conditions``: as in :class:`KernelContext`.
+    ``reads`` afterwards.  ``along``: the coordinate along the fastest dimension, in groups.  ``conditions`` and
+    ``types``: as in :class:`KernelContext`.
     """
 
     template: str
@@ -189,6 +193,9 @@ class GroupContext:
     conditions: tuple[str, ...]
     packed: tuple[str, ...]
     direct: tuple[str, ...]
+    thread: str
+    along: str
+    types: str
 
     @property
     def packs(self) -> bool:
@@ -276,6 +283,20 @@ class BoxContext:
     def packs(self) -> bool:
         """Whether operands move as packs."""
         return self.group > 1 or any(loop.group > 1 for loop in self.staged)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryContext:
+    """A kernel that calls a function template.  ``signature``: lines with its name and parameters."""
+
+    name: str
+    comment: str
+    block: int
+    signature: tuple[str, ...]
+    call: tuple[str, ...]
+
+    template = "entry.cu.j2"
+    packs = False
 
 
 class KernelText(Protocol):

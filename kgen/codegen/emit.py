@@ -5,11 +5,13 @@ Deterministic: the same input gives the same bytes.  The only I/O is reading tem
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
 from kgen.codegen import names
+from kgen.codegen.bodies import alike
 from kgen.codegen.context import ElementContext, ModuleContext
 from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.family import Family, Unit, Written
@@ -50,19 +52,28 @@ def emit(
     }
     kernels: list[Written] = []
     entries: list[Entry] = []
+    several = Counter((number, alike(schedule)) for number, schedule in variants)
+    bodies: dict[tuple[int, Schedule | None], str] = {}
     for number, schedule in variants:
         step, family = steps[number], families[schedule.template]
         itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
         name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
-        key = number, shared_accesses(schedule)
-        unit = Unit(step, schedule, name, bases[number], statements, elements.get(key), functions.declare, rule)
-        written = family.write(unit)
-        functions.headers += written.headers
-        functions.helpers += written.helpers
+        element = elements.get((number, shared_accesses(schedule)))
+        unit = Unit(step, schedule, name, bases[number], statements, element, functions.declare, rule)
+        common = alike(schedule)
+        if common is not None and several[number, common] > 1:
+            if (number, common) not in bodies:
+                body = bodies[number, common] = unique(f"{bases[number]}_{schedule.template}_any")
+                of_common = family.launch(common, labels_of(step, common))
+                shared = replace(unit, schedule=common, name=body, rule=of_common, body=body, is_body=True)
+                kernels.append(functions.noted(family.write(shared)))
+            unit = replace(unit, body=bodies[number, common])
+        written = functions.noted(family.write(unit))
         kernels.append(written)
         parameters = written.parameters
-        entries.append(Entry(name, number, schedule, tuple(parameters.known), rule, tuple(parameters.declarations)))
+        known, declared = tuple(parameters.known), tuple(parameters.declarations)
+        entries.append(Entry(name, number, schedule, known, rule, declared, unit.body))
     lines = [*banner, *_order(steps, entries)]
     return Module(_rendered(lines, names.namespace(base), functions, kernels), tuple(entries))
 
@@ -105,6 +116,12 @@ class _Functions:
     known: dict[object, ElementContext] = field(default_factory=dict)  # by their text without their names
     headers: list[str] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
+
+    def noted(self, written: Written) -> Written:
+        """A kernel whose headers and helpers the file then has."""
+        self.headers += written.headers
+        self.helpers += written.helpers
+        return written
 
     def declare(self, element: Element) -> Element:
         """``element`` with its final name: that of an equal function if the file has one, else a new one."""

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from kgen.codegen import names
+from kgen.codegen.bodies import layout_type
 from kgen.codegen.context import KernelText
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.kernels import Parameter
@@ -34,6 +35,7 @@ class Unit(Generic[S]):
 
     ``base``: the start of the names of its device functions.  ``element``: the function that computes one element, in
     families with ``has_element``.  ``declare``: gives another device function its final name in the file.
+    ``body``: as in :class:`~kgen.codegen.kernels.Entry`; ``is_body``: whether that function template is to be written.
     """
 
     step: Step
@@ -44,11 +46,20 @@ class Unit(Generic[S]):
     element: Element | None
     declare: Callable[[Element], Element]
     rule: Rule
+    body: str = ""
+    is_body: bool = False
 
     @property
     def layout_name(self) -> str:
         """The name of the layout struct."""
-        return f"{self.name}_layout"
+        return f"{self.body or self.name}_layout"
+
+    @property
+    def layout_type(self) -> str:
+        """The type of the layout parameter."""
+        if self.is_body:
+            return f"{self.layout_name}<Rank, Index, Count>&"
+        return layout_type(self.name, self.body, self.schedule)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kgen.codegen.bodies import layout_type
 from kgen.diagnostics import Diagnostic
 from kgen.dtypes import DType
 from kgen.records import dataclass
@@ -31,7 +32,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kernel of a module: its name and what a launcher needs.  ``declarations``: of its parameters, in CUDA C++."""
+    """A kernel of a module: its name and what a launcher needs.  ``declarations``: of its parameters, in CUDA C++.
+
+    ``body``: the function template that it shares with others, or empty.
+    """
 
     name: str
     step: int
@@ -39,6 +43,12 @@ class Entry:
     parameters: tuple[Parameter, ...]
     rule: Rule
     declarations: tuple[str, ...]
+    body: str = ""
+
+    @property
+    def layout(self) -> str:
+        """The type of its layout struct."""
+        return layout_type(self.name, self.body, self.schedule)
 
     @property
     def scratch(self) -> tuple[Expr, ...]:

@@ -118,6 +118,19 @@ def call_lines(element: Element, arguments: Sequence[str], variant: str = "") ->
     return (*lines, line)
 
 
+def filled(start: str, items: Sequence[str], end: str) -> tuple[str, ...]:
+    """``start``, items and ``end``, as many items a line as fit."""
+    lines, line = [], start
+    for number, item in enumerate(items):
+        text = item + (end if number == len(items) - 1 else ",")
+        if number and len(line) + 1 + len(text) > MAX_COLUMNS:
+            lines.append(line)
+            line = " " * len(start) + text
+        else:
+            line += f"{' ' if number else ''}{text}"
+    return (*lines, line)
+
+
 def elements_skipped(address: str, size: int, group: int) -> str:
     """The number of elements from the last aligned address, where a group may begin, to ``address``."""
     at = f"reinterpret_cast<unsigned long long>({address})"

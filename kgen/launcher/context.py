@@ -10,6 +10,7 @@ from kgen.codegen import names
 from kgen.codegen.c_types import register_type, storage_type
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DTYPES
+from kgen.launcher.bodies import BodyLaunch, body_launches, instance
 from kgen.launcher.interface import Interface, dtype_constant
 from kgen.launcher.kernels import KernelLaunch
 from kgen.partition.step import Step
@@ -46,6 +47,16 @@ class Launcher:
     buffers: str = "0"
     numbers: Sequence[str] = ()
     sizing: Sequence[str] = ()
+
+    @property
+    def bodies(self) -> list[BodyLaunch]:
+        """The launches of kernels that share a function template."""
+        return list(body_launches(self.entries, self.steps))
+
+    @property
+    def instances(self) -> list[str]:
+        """For each kernel, the instance of such a launch, or empty."""
+        return [f"launch_{e.body}<{instance(e)}>" if e.body else "" for e in self.entries]
 
     @property
     def choice_count(self) -> int:

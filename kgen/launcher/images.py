@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kgen import resources
 from kgen.codegen import names
+from kgen.codegen.bodies import LAYOUT_TYPES, template_member
 from kgen.codegen.c_types import headers_of
 from kgen.codegen.kernels import Entry
 from kgen.codegen.templates import environment
@@ -34,11 +35,16 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """A kernel as the host half sees it.  ``members``: of its layout struct."""
+    """A kernel as the host half sees it.
+
+    ``members``: of its layout struct, which is a template over ``types`` or, if these are empty, none.  Both are empty
+    where a kernel before it has the same template.
+    """
 
     name: str
     parameters: tuple[str, ...]
     layout: str
+    types: str
     members: tuple[str, ...]
 
 
@@ -63,7 +69,8 @@ class _File:
 
 def declared_text(base: str, entries: Sequence[Entry], steps: Sequence[Step]) -> str:
     """The kernels and the structs that they take, for the host code of one set of dtypes."""
-    made = _Declarations(names.namespace(base), tuple(_headers(steps)), tuple(map(_declared, entries)))
+    kernels = tuple(_declared(e, entries[:i]) for i, e in enumerate(entries))
+    made = _Declarations(names.namespace(base), tuple(_headers(steps)), kernels)
     return environment().get_template("launcher/declared.cu.j2").render(m=made)
 
 
@@ -82,10 +89,15 @@ def _headers(steps: Sequence[Step]) -> list[str]:
     return sorted({header for dtype in dtypes for header in headers_of(dtype)})
 
 
-def _declared(entry: Entry) -> _Declared:
-    takes_layout = any(p.kind == "layout" for p in entry.parameters)
-    members = tuple(field.declaration for field in entry.rule.struct) if takes_layout else ()
-    return _Declared(entry.name, tuple(_parameters(entry)), f"{entry.name}_layout" if takes_layout else "", members)
+def _declared(entry: Entry, before: Sequence[Entry]) -> _Declared:
+    parameters, struct = tuple(_parameters(entry)), entry.rule.struct
+    is_known = entry.body and any(e.body == entry.body for e in before)
+    if is_known or all(p.kind != "layout" for p in entry.parameters):
+        return _Declared(entry.name, parameters, "", "", ())
+    if entry.body:
+        members = tuple(template_member(field, entry.schedule.rank) for field in struct)
+        return _Declared(entry.name, parameters, f"{entry.body}_layout", LAYOUT_TYPES, members)
+    return _Declared(entry.name, parameters, entry.layout, "", tuple(field.declaration for field in struct))
 
 
 def _parameters(entry: Entry) -> Iterator[str]:

@@ -32,7 +32,7 @@ class KernelLaunch:
 
     ``lines``: the named values of the launch rule that are needed.  ``fields``: the values of the layout struct.
     ``grid``: blocks along x and y.  ``cluster``: blocks of a persistent cluster, else 0.  ``scratch``: its scratch
-    arrays; ``scratch_lines`` and ``scratch_bytes``: what their size is computed from.
+    arrays; ``scratch_lines`` and ``scratch_bytes``: what their size is computed from.  ``kernel``: what it launches.
     """
 
     name: str
@@ -47,6 +47,7 @@ class KernelLaunch:
     scratch: tuple[ScratchPart, ...]
     scratch_lines: tuple[str, ...]
     scratch_bytes: str
+    kernel: str
 
     @property
     def scratch_function(self) -> str:
@@ -63,7 +64,7 @@ class KernelLaunch:
     def call(self) -> list[str]:
         """The arguments of ``launch``."""
         early = "true" if self.starts_early else "false"
-        return [f"{self.name}, {self.grid[0]}, {self.grid[1]}, {self.block}, {early}, a.stream", *self.arguments]
+        return [f"{self.kernel}, {self.grid[0]}, {self.grid[1]}, {self.block}, {early}, a.stream", *self.arguments]
 
     @property
     def function(self) -> str:
@@ -83,10 +84,10 @@ def kernel_launch(entry: Entry, step: Step) -> KernelLaunch:
     grid = bare(c(x)), bare(c(y))
     scratch, total = _scratch(entry)
     parts = [text for s in scratch for text in (s.start, s.bytes if s.is_counter else "")]
-    layout = f"{entry.name}_layout" if fields else ""
+    layout = entry.layout if fields else ""
     return KernelLaunch(
         entry.name, _lines(rule, [*arguments, *fields, *grid, *parts]), layout, fields, grid, rule.block,
-        _cluster(rule), rule.starts_early, arguments, scratch, _lines(rule, [total]), total,
+        _cluster(rule), rule.starts_early, arguments, scratch, _lines(rule, [total]), total, entry.name,
     )  # fmt: skip
 
 

@@ -11,3 +11,19 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     }
     return KGEN_SUCCESS;
 }
+
+// The divisor's magic number, in as many bits as a number has.
+template <typename Count>
+static Count magic_of(long long divisor)
+{
+    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+}
+
+// The product of the extents from a dimension on.
+template <int Rank>
+static long long extents_from(const long long* shape, int first)
+{
+    long long product = 1;
+    for (int d = first; d < Rank; ++d) product *= shape[d];
+    return product;
+}

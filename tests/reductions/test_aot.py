@@ -9,6 +9,7 @@ import pytest
 
 import kgen
 from kgen.aot import aot_explain, aot_module
+from kgen.codegen.kernels import Module
 from kgen.compile_spec import CompileSpec
 from kgen.ir.graph import KINDS
 from kgen.operands import ASSUMED_EXTENTS
@@ -21,13 +22,12 @@ LAYERNORM = (
 )
 
 
+def module(text: str, dtype: str, arch: str | None = None, **shapes: tuple[int | None, ...]) -> Module:
+    return aot_module(load(text), "k", Options(), CompileSpec(dtype, shapes, arch=arch))
+
+
 def ahead(text: str, dtype: str, arch: str | None = None, **shapes: tuple[int | None, ...]) -> str:
-    return aot_module(load(text), "k", Options(), CompileSpec(dtype, shapes, arch=arch)).text
-
-
-def first_kernel(text: str) -> str:
-    """The first kernel of a file."""
-    return text.partition('extern "C" __global__')[2].partition("\n}\n")[0]
+    return module(text, dtype, arch, **shapes).text
 
 
 @pytest.mark.parametrize("arch", [None, "sm_90"])
@@ -37,11 +37,11 @@ def test_any_number_of_rows(text: str, dtype: str, width: int, arch: str | None)
     """Of any rank, by the same kernel first; the text says nothing of a number of rows that nobody stated."""
     rows = min(1_000_003, (1 << 25) // width | 1)  # so few bytes that L2 may keep the results
     weights: dict[str, Any] = {"w": (width,), "b": (width,)} if text is LAYERNORM else {}
-    wanted = ahead(text, dtype, arch, x=(rows, width), **weights)
+    wanted = module(text, dtype, arch, x=(rows, width), **weights).entries[0]
     for shape in ((None, width), (3, None, width)):
-        found = ahead(text, dtype, arch, x=shape, **weights)
-        assert first_kernel(found) == first_kernel(wanted)
-        assert not any(str(n) in line for n in ASSUMED_EXTENTS for line in found.splitlines() if "Chosen" in line)
+        found = module(text, dtype, arch, x=shape, **weights)
+        assert (found.entries[0].name, found.entries[0].schedule) == (wanted.name, wanted.schedule)
+        assert not any(str(n) in line for n in ASSUMED_EXTENTS for line in found.text.splitlines() if "Chosen" in line)
 
 
 @pytest.mark.parametrize("shape", [(None, 8192), (None, 100), (None, None), (64, None), (3, None, 1001), (5, 4096)])

@@ -89,10 +89,13 @@ def test_kernels_wait_before_they_access_memory(case: Case) -> None:
 
 
 def packs(text: str) -> Counter[tuple[str, int]]:
-    """The accesses by pack of a text: loads and stores by their bytes."""
+    """The accesses by pack of all kernels of a text: loads and stores by their bytes."""
     found: Counter[tuple[str, int]] = Counter()
-    for const, width in re.findall(r"\*reinterpret_cast<(const )?Pack<[\w ]+, \d+, (\d+)>\*>", text):
-        found["ld" if const else "st", int(width)] += 1
+    for function in text.split("\n}\n"):
+        shared = re.search(r"^template <.*Count>\nstatic .*\n(\w+)\(", function, re.MULTILINE)
+        kernels = text.count(f"    {shared[1]}(") if shared else 1
+        for const, width in re.findall(r"\*reinterpret_cast<(const )?Pack<[\w ]+, \d+, (\d+)>\*>", function):
+            found["ld" if const else "st", int(width)] += kernels
     return found
 
 

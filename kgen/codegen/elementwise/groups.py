@@ -22,8 +22,6 @@ from kgen.codegen.layouts import (
     elements_skipped,
     index_decomposition,
     no_overlap_comment,
-    struct_fields,
-    sum_lines,
 )
 from kgen.codegen.spelling import storage_type
 from kgen.schedule.elementwise.launch import tile_side
@@ -53,6 +51,8 @@ class GroupWriter(ElementWriter):
     alone = "e"
 
     def write(self) -> Written:
+        if self.unit.body and not self.unit.is_body:
+            return self.entry()
         schedule, group, element, parameters = self.schedule, self.schedule.group, self.element, self.parameters()
         at = "(i + j)" if group > 1 else "i"
         reads = self.vectors(written=False)
@@ -66,7 +66,10 @@ class GroupWriter(ElementWriter):
             group=group,
             side=self.side,
             index=self.index,
-            signed=self.schedule.counted,
+            signed=self.counted,
+            thread=self.thread(schedule.block),
+            along="c[0]" if self.unit.is_body else "c0",
+            types=self.types,
             layout=self.layout(),
             anchor="" if schedule.anchor is None else self.anchor(schedule.anchor),
             before="" if schedule.anchor is None else self.elements_skipped(schedule.anchor),
@@ -194,7 +197,8 @@ class GroupWriter(ElementWriter):
 
     def movers(self) -> tuple[str, ...]:
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
-        return tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
+        found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
+        return (*self.shared_movers(), *found)
 
     # --- the layout struct, and comments ------------------------------------------------------------
 
@@ -202,17 +206,16 @@ class GroupWriter(ElementWriter):
         """The struct: extents, magic numbers, strides, steps."""
         rank, is_64bit = self.schedule.rank, self.schedule.count_bits == 64
         lines = index_decomposition(rank, set(range(rank)), is_64bit, across=self.schedule.across)
-        dimensions = f"{rank} dimension{'s' if rank > 1 else ''}"
-        comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
-        return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
+        comment = f"Where the elements lie: {self.dimensions}, the fastest first; strides in elements."
+        return LayoutContext(self.unit.layout_name, comment, self.fields(), self.decomposition(lines), types=self.types)
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         found: list[OffsetContext] = []
         for number in range(self.schedule.patterns):
             label = self.pattern(number)
-            terms = [f"c{d} * layout.{label}_stride[{d - 1}]" for d in range(self.first, self.schedule.rank)]
-            if terms:
-                found.append(OffsetContext(sum_lines(f"const {self.schedule.signed} {names.offset(label)} = ", terms)))
+            lines = self.offset_lines(label, self.first, 1)
+            if lines:
+                found.append(OffsetContext(lines))
         return tuple(found)
 
     def covered(self, note: str) -> list[str]:
@@ -225,7 +228,7 @@ class GroupWriter(ElementWriter):
             if self.schedule.index_bits == 32
             else f" {'Offsets' if self.schedule.narrow_counts else 'Indices'} are 64-bit."
         )
-        limits = [GROUPS_32] if self.schedule.narrow_counts else [] if note else [OFFSETS_32]
+        limits = [GROUPS_32] if self.schedule.narrow_counts else [] if note or self.unit.is_body else [OFFSETS_32]
         text = [*self.covered(note), *limits, *alignment_comment(self.step, self.schedule)]
         for kind, what in (
             ("column", "One element a row"),

@@ -18,8 +18,6 @@ from kgen.codegen.layouts import (
     index_decomposition,
     next_coordinates,
     no_overlap_comment,
-    struct_fields,
-    sum_lines,
 )
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
@@ -59,17 +57,18 @@ class LinearWriter(ElementWriter):
     @property
     def index(self) -> str:
         """The type of element numbers: signed with an alignment anchor, as a group may begin before element 0."""
-        if self.schedule.index_bits == 64:
-            return "long long"
-        return "int" if self.schedule.anchor is not None else "unsigned int"
+        return super().index if self.schedule.anchor is None else self.schedule.signed
 
     def write(self) -> Written:
+        if self.unit.body and not self.unit.is_body:
+            return self.entry()
         schedule, element, parameters = self.schedule, self.element, self.parameters()
         layout = self.layout() if self.has_layout else None
         reads = self.packs(written=False)
         context = KernelContext(
             template=self.walk.template,
             name=self.unit.name,
+            types=self.types,
             comment=self.comment(),
             parameters=tuple(parameters.declarations),
             block=schedule.block,
@@ -87,13 +86,13 @@ class LinearWriter(ElementWriter):
             packed=self.call("packed", "j"),
             direct_at_i=self.call("direct", "i"),
             direct_at_e=self.call("direct", "e"),
-            signed=schedule.signed,
+            signed=self.signed,
             results=self.results(),
             last=(schedule.group - 1) * schedule.block,
             into_results=self.call("kept", "e"),
         )
         shifts = any(t.kind == "shifted" for t in schedule.accesses)
-        return Written(context, parameters, movers=(LOAD_UNALIGNED,) if shifts else ())
+        return Written(context, parameters, movers=(LOAD_UNALIGNED,) if shifts else self.shared_movers())
 
     def call(self, mode: str, at: str) -> tuple[str, ...]:
         return self.call_element(
@@ -102,13 +101,13 @@ class LinearWriter(ElementWriter):
 
     def first(self) -> str:
         """The number of a thread's first element."""
-        group, is_64bit = self.schedule.group, self.schedule.index_bits == 64
+        group = self.schedule.group
         if not self.walk.in_groups:
-            return f"blockIdx.x * {self.schedule.block * group}{'ll' if is_64bit else 'u'} + threadIdx.x"
-        thread = f"blockIdx.x * {self.schedule.block}{'ll' if is_64bit else 'u'} + threadIdx.x"
+            return self.thread(self.schedule.block * group)
+        thread = self.thread(self.schedule.block)
         if self.schedule.anchor is not None:
             return f"{group} * ({self.index})({thread}) - before"
-        return thread if group == 1 else f"{group}{'' if is_64bit else 'u'} * ({thread})"
+        return thread if group == 1 else f"{group}{'u' if self.index == 'unsigned int' else ''} * ({thread})"
 
     def elements_skipped(self, anchor: int) -> str:
         return elements_skipped(self.pointer(anchor), self.operand(anchor).dtype.size, self.schedule.group)
@@ -177,25 +176,24 @@ class LinearWriter(ElementWriter):
             comment = "Where the operands lie: strides in elements along the only dimension."
         else:
             strides = "; strides in elements" if patterns else ""
-            comment = f"Where the elements lie: {rank} dimensions, the fastest first{strides}."
+            comment = f"Where the elements lie: {self.dimensions}, the fastest first{strides}."
         wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
         decomposition, to_last = index_decomposition(rank, wanted, is_64bit), set(range(max(wanted) + 1))
         return LayoutContext(
             self.unit.layout_name,
             comment,
-            struct_fields(self.unit.rule.struct),
-            tuple(decomposition),
+            self.fields(),
+            self.decomposition(decomposition),
             tuple(as_variables(index_decomposition(rank, to_last, is_64bit))),
             tuple(next_coordinates(rank, max(wanted), self.schedule.signed)),
+            self.types,
         )
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         found: list[OffsetContext] = []
         for pattern in range(self.schedule.patterns):
             label = self.pattern(pattern)
-            terms = [f"c{d} * layout.{label}_stride[{d}]" for d in range(self.schedule.rank)]
-            name = names.offset(label)
-            lines = sum_lines(f"const {self.schedule.signed} {name} = ", terms)
+            name, lines = names.offset(label), self.offset_lines(label, 0, 0)
             written = any(
                 t.writes and s.pattern == pattern
                 for t, s in zip(self.step.accesses, self.schedule.accesses, strict=True)
@@ -216,8 +214,13 @@ class LinearWriter(ElementWriter):
         most = "2^31" if schedule.anchor is None else f"2^31 - {beyond(schedule.block, schedule.group)}"
         return (
             f"Launch: ceil({reached} / {schedule.block * schedule.group}) blocks of {schedule.block} threads (a "
-            f"divisor of every SM's threads), for n {f'< {most} ' if schedule.index_bits == 32 else ''}elements."
+            f"divisor of every SM's threads), for n {f'< {most} ' if self.is_narrow else ''}elements."
         )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether indices have 32 bits in all kernels with this text."""
+        return self.schedule.index_bits == 32 and not self.unit.is_body
 
     @property
     def note(self) -> str:
@@ -230,18 +233,17 @@ def _covered_in_groups(writer: LinearWriter) -> list[str]:
     text = [f"Operands in memory order, {how}.{writer.note}", writer.launch()]
     others = writer.by_kind("strided")
     text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
-    text += [OFFSETS_32] if others and not writer.note else []
+    text += [OFFSETS_32] if others and writer.is_narrow else []
     return text + alignment_comment(writer.step, schedule)
 
 
 def _covered_one_by_one(writer: LinearWriter) -> list[str]:
-    rank = writer.schedule.rank
     kinds = (("strided", "at any strides"), ("linear", "in memory order"))
     where = ", ".join(f"{names.listed(found)} {how}" for kind, how in kinds if (found := writer.by_kind(kind)))
     group, block = writer.schedule.group, writer.schedule.block
     per = "One element a thread" if group == 1 else f"{group} elements a thread, {block} apart,"
-    text = [f"{per} over {rank} dimension{'s' if rank > 1 else ''}: {where}.{writer.note}"]
-    return [*text, writer.launch(), *([] if writer.note else [OFFSETS_32])]
+    text = [f"{per} over {writer.dimensions}: {where}.{writer.note}"]
+    return [*text, writer.launch(), *([OFFSETS_32] if writer.is_narrow else [])]
 
 
 #: Groups of consecutive elements, in the order of memory.

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.context import OperandContext
+from kgen.codegen.bodies import LAYOUT_TYPES, index_types, template_fields
+from kgen.codegen.context import EntryContext, FieldContext, OperandContext
 from kgen.codegen.element import Element
-from kgen.codegen.family import Parameters, Unit
+from kgen.codegen.family import Parameters, Unit, Written
+from kgen.codegen.helpers import FIND_COORDINATES, OFFSET_OF
 from kgen.codegen.kernels import Parameter
-from kgen.codegen.layouts import access_labels, call_lines
+from kgen.codegen.layouts import OFFSETS_32, access_labels, call_lines, filled, struct_fields, sum_lines
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.spelling import register_type
 from kgen.ir.graph import Operand
@@ -45,7 +47,77 @@ class ElementWriter:
     @property
     def index(self) -> str:
         """The type of element numbers."""
+        if self.unit.body:
+            return "Count" if self.unit.is_body else index_types(self.schedule)[1]
         return "unsigned int" if self.schedule.count_bits == 32 else "long long"
+
+    @property
+    def signed(self) -> str:
+        """The type of offsets."""
+        return "Index" if self.unit.is_body else self.schedule.signed
+
+    @property
+    def counted(self) -> str:
+        """The type of coordinates."""
+        return "Index" if self.unit.is_body else self.schedule.counted
+
+    @property
+    def dimensions(self) -> str:
+        """How many there are, for comments."""
+        return (
+            "Rank dimensions" if self.unit.is_body else f"{self.schedule.rank} dimension{'s'[: self.schedule.rank - 1]}"
+        )
+
+    @property
+    def types(self) -> str:
+        """What the kernel's text is a template over; empty for a kernel of its own."""
+        if not self.unit.is_body:
+            return ""
+        return LAYOUT_TYPES if self.has_layout else "typename Count"
+
+    def thread(self, elements: int) -> str:
+        """The number of a thread, where each block has so many numbers."""
+        wide = (
+            f"Count({elements})"
+            if self.unit.is_body
+            else f"{elements}{'u' if self.schedule.count_bits == 32 else 'll'}"
+        )
+        return f"blockIdx.x * {wide} + threadIdx.x"
+
+    def fields(self) -> tuple[FieldContext, ...]:
+        """The members of the layout struct."""
+        struct = self.unit.rule.struct
+        return template_fields(struct, self.schedule.rank) if self.unit.is_body else struct_fields(struct)
+
+    def decomposition(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """Lines that find the coordinates of ``$i``; ``lines``: those for the rank of the schedule."""
+        return ("Index c[Rank];", "find_coordinates($i, layout, c);") if self.unit.is_body else tuple(lines)
+
+    def offset_lines(self, label: str, first: int, strided: int) -> tuple[str, ...]:
+        """Lines that compute the offset of a stride pattern along the dimensions from ``first`` on, if there are any.
+
+        ``strided``: the first dimension that the pattern has a stride for.
+        """
+        start = f"const {self.signed} {names.offset(label)} = "
+        if self.unit.is_body:
+            return (f"{start}offset_of(c, layout.{label}_stride);",)
+        terms = [f"c{d} * layout.{label}_stride[{d - strided}]" for d in range(first, self.schedule.rank)]
+        return sum_lines(start, terms) if terms else ()
+
+    def entry(self) -> Written:
+        """A kernel that calls the function template it shares with others."""
+        parameters = self.parameters()
+        rank = f"{self.schedule.rank} dimensions. " if self.has_layout else ""
+        limits = OFFSETS_32 if self.has_layout else "For n < 2^31 elements."
+        comment = f"{rank}{limits if self.schedule.index_bits == 32 else 'Indices are 64-bit.'}"
+        arguments = [declared.rpartition(" ")[2] for declared in parameters.declarations]
+        signature = filled(f"{self.unit.name}(", parameters.declarations, ")")
+        call = filled(f"{self.unit.body}(", arguments, ");")
+        return Written(EntryContext(self.unit.name, comment, self.schedule.block, signature, call), parameters)
+
+    def shared_movers(self) -> tuple[str, ...]:
+        """The helpers of a function template."""
+        return (FIND_COORDINATES, OFFSET_OF) if self.unit.is_body and self.has_layout else ()
 
     @property
     def has_layout(self) -> bool:
@@ -103,7 +175,7 @@ class ElementWriter:
             elif argument.kind == "size":
                 found.add(Parameter("size", argument.key), argument.declaration)
         if self.has_layout:
-            found.add(Parameter("layout", 0), f"const {self.unit.layout_name} layout")
+            found.add(Parameter("layout", 0), f"const {self.unit.layout_type} layout")
         if self.needs_n:
             found.add(Parameter("n", 0), f"const {self.index} n")
         check_parameters(self.unit.name, self.schedule, self.unit.rule, found.known)
