@@ -437,7 +437,7 @@ gelu_any_rows_rows_2d_64bit2(const __nv_bfloat16* x_ptr,
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(y_ptr + y_at) / 2 % 8);
     const int i = 8 * c0 - before;  // the first of this thread's 8 elements of the row
-    // The aligned blocks around a shifted group reach beyond the array only at its ends.
+    // What is loaded around a group reaches beyond the array only at its ends.
     const bool inside = i >= layout.bias_inside[0] && i <= layout.bias_inside[1];
     wait_for_earlier_kernels();
     if (i >= 0 && layout.width - i >= 8 && inside) {
@@ -502,7 +502,7 @@ gelu_any_rows_rows_2d_64bit4(const __nv_bfloat16* x_ptr,
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(y_ptr + y_at) / 2 % 8);
     const long long i = 8 * c0 - before;  // the first of this thread's 8 elements of the row
-    // The aligned blocks around a shifted group reach beyond the array only at its ends.
+    // What is loaded around a group reaches beyond the array only at its ends.
     const bool inside = i >= layout.bias_inside[0] && i <= layout.bias_inside[1];
     wait_for_earlier_kernels();
     if (i >= 0 && layout.width - i >= 8 && inside) {
@@ -1111,8 +1111,7 @@ static int launch_gelu_any_rows_rows_2d_64bit2(const Arguments& a, const Space& 
     const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit2_layout layout = {
         {(kgen_min(((shape[0] - 1) * strides[2][0]), 0) + kgen_min(((shape[1] - 1) * strides[2][1]), 0)) + 8,
-            (kgen_max(((shape[0] - 1) * strides[2][0]), 0) + kgen_max(((shape[1] - 1) * strides[2][1]),
-            0)) + (-15)},
+            (kgen_max(((shape[0] - 1) * strides[2][0]), 0) + kgen_max(((shape[1] - 1) * strides[2][1]), 0)) - 15},
         {(shape[1] != 1) ? strides[0][1] : 0},
         (int)shape[0],
         {(unsigned int)kgen_ceil_div((shape[0] + 7), 8)},
@@ -1135,8 +1134,7 @@ static int launch_gelu_any_rows_rows_2d_64bit4(const Arguments& a, const Space& 
     const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit4_layout layout = {
         {(kgen_min(((shape[0] - 1) * strides[2][0]), 0) + kgen_min(((shape[1] - 1) * strides[2][1]), 0)) + 8,
-            (kgen_max(((shape[0] - 1) * strides[2][0]), 0) + kgen_max(((shape[1] - 1) * strides[2][1]),
-            0)) + (-15)},
+            (kgen_max(((shape[0] - 1) * strides[2][0]), 0) + kgen_max(((shape[1] - 1) * strides[2][1]), 0)) - 15},
         shape[0],
         {kgen_ceil_div((shape[0] + 7), 8)},
         {kgen_magic64(kgen_ceil_div((shape[0] + 7), 8))},

@@ -8,7 +8,7 @@
 // Outputs: out: float32
 //
 // Chosen: rows: `a` is not dense in the order in which the outputs are walked.
-// Chosen: element by element: `a` is not consecutive along rows.
+// Chosen: interleaved: `a` is moved with all that lies between, and taken apart in registers.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -49,20 +49,21 @@ mixed_slices_element(const float a_v, const __half b_v, const int c_v, float& ou
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct mixed_slices_rows_2d_layout {
+    int a_inside[2];  // lowest offset, highest offset - 7: whole groups lie between
     int width;  // elements along the fastest dimension
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[1];  // of out, b and c
     int a_stride[1];
-    int a_step;  // along the fastest dimension
 };
 
 // Rows, 4 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and c; 8 for b.
-// At a stride along rows: a.
+// Wide groups are aligned to 16 bytes: a.
+// At a step along rows, taken apart in registers: a.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 mixed_slices_rows_2d(const float* a_ptr,
@@ -82,22 +83,24 @@ mixed_slices_rows_2d(const float* a_ptr,
     const int out_at = c1 * layout.out_stride[0];
     const int a_at = c1 * layout.a_stride[0];
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
+    // What is loaded around a group reaches beyond the array only at its ends.
+    const bool inside = a_at + i * 2 >= layout.a_inside[0] && a_at + i * 2 <= layout.a_inside[1];
     wait_for_earlier_kernels();
-    if (layout.width - i >= 4) {
+    if (layout.width - i >= 4 && inside) {
+        const auto a_wide = *reinterpret_cast<const Pack<float, 8, 16>*>(a_ptr + a_at + i * 2);
         const auto b_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(b_ptr + out_at + i);
         const auto c_vec = *reinterpret_cast<const Pack<int, 4, 16>*>(c_ptr + out_at + i);
         Pack<float, 4, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            mixed_slices_element(a_ptr[a_at + (i + j) * layout.a_step], b_vec.at[j], c_vec.at[j],
-                                 out_vec.at[j]);
+            mixed_slices_element(a_wide.at[2 * j], b_vec.at[j], c_vec.at[j], out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + out_at + i) = out_vec;
     } else {
         #pragma unroll 1
-        for (int e = i; e < layout.width; ++e) {
-            mixed_slices_element(a_ptr[a_at + e * layout.a_step], b_ptr[out_at + e],
-                                 c_ptr[out_at + e], out_ptr[out_at + e]);
+        for (int e = i; e < i + 4 && e < layout.width; ++e) {
+            mixed_slices_element(a_ptr[a_at + e * 2], b_ptr[out_at + e], c_ptr[out_at + e],
+                                 out_ptr[out_at + e]);
         }
     }
     let_next_kernel_start();
@@ -186,6 +189,10 @@ struct Space {
 };
 
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
+
+static long long kgen_max(long long a, long long b) { return a > b ? a : b; }
 
 static long long kgen_shift(long long d)
 {
@@ -408,13 +415,15 @@ static int launch_mixed_slices_rows_2d(const Arguments& a, const Space& space)
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 4) * shape[1];
     const mixed_slices_rows_2d_layout layout = {
+        {(int)(kgen_min(((shape[0] - 1) * strides[1][0]), 0) + kgen_min(((shape[1] - 1) * strides[1][1]), 0)),
+            (int)((kgen_max(((shape[0] - 1) * strides[1][0]), 0) + kgen_max(((shape[1] - 1) * strides[1][1]),
+            0)) - 7)},
         (int)shape[0],
         {(unsigned int)kgen_ceil_div(shape[0], 4)},
         {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4))},
         {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4))},
         {(int)((shape[1] != 1) ? strides[0][1] : 0)},
         {(int)((shape[1] != 1) ? strides[1][1] : 0)},
-        (int)strides[1][0],
     };
     return launch(mixed_slices_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (unsigned int)n);
@@ -442,7 +451,8 @@ static int decide(const Array* arrays, Choice* choices)
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {512, 512}, {512, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {512, 512}, {512, 1});
     if (status != KGEN_SUCCESS || arrays[3].size == 0) return status;
-    if (arrays[1].address % 16 == 0 &&
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         arrays[3].address % 16 == 0) {
         choices[0].launch = launch_mixed_slices_rows_2d;

@@ -145,10 +145,13 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
     shifted: list[str] = []
     begins: list[str] = []
     alike: list[str] = []
+    wide: dict[int, list[str]] = {}
     for access, s in zip(step.accesses, schedule.accesses, strict=True):
         operand = step.graph.operands[access.operand]
         if s.kind == "shifted":
             (shifted if s.alignment == operand.dtype.size else begins).append(operand.name)
+        elif s.wide is not None:
+            wide.setdefault(s.wide.alignment, []).append(operand.name)
         elif s.kind in ("vector", "transposed"):
             whole = schedule.anchor is not None and s.alignment == min(
                 schedule.group * operand.dtype.size, schedule.target.vector_bytes
@@ -162,6 +165,8 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
         text.append(
             f"Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: {names.listed(begins)}."
         )
+    for bytes, names_ in wide.items():
+        text.append(f"Wide groups are aligned to {bytes} bytes: {names.listed(names_)}.")
     text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []
     return text
 

@@ -43,6 +43,11 @@ def in_shared(name: str) -> str:
     return f"{name}_smem"
 
 
+def wide(name: str) -> str:
+    """A group of interleaved operands, with all that lies between."""
+    return f"{name}_wide"
+
+
 def new_vector(name: str) -> str:
     return f"{name}_newvec"
 

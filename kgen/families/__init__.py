@@ -57,7 +57,7 @@ def facts_of(
     """``bounded``: whether all extents are known; ``along``: whether those of the reduced dimensions are; ``across``:
     whether those of the kept ones are.
     """
-    where = placed.space, placed.itemsizes, placed.addresses, placed.aliased, target, bounded
+    where = placed.space, placed.itemsizes, placed.addresses, placed.offsets, placed.aliased, target, bounded
     return (
         RowFacts(step, *where, placed.reduced, along, across)
         if isinstance(step, ReductionStep)

@@ -21,14 +21,16 @@ from kgen.schedule.tuning import Tuning
 class Facts:
     """A step and the layouts of its operands; sequences have one entry per access.
 
-    ``itemsizes``: in bytes.  ``addresses``: modulo the size of the widest access.  ``aliased``: whether another access
-    may overlap the same memory.  ``bounded``: whether all extents are known.
+    ``itemsizes``: in bytes.  ``addresses``: modulo the size of the widest access.  ``offsets``: of views, in elements
+    from the first one of their base.  ``aliased``: whether another access may overlap the same memory.  ``bounded``:
+    whether all extents are known.
     """
 
     step: Step
     space: IterationSpace
     itemsizes: Sequence[int]
     addresses: Sequence[int]
+    offsets: Sequence[int]
     aliased: Sequence[bool]
     target: Target = PORTABLE
     bounded: bool = True

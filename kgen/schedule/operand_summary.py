@@ -29,6 +29,9 @@ _WALKS = {
     "staged": "contiguous", "spaced": "rows with gaps", "transposed": "transposed",
 }  # fmt: skip
 
+#: What elements of interleaved operands are called, by step.
+ORDINALS = {2: "second", 3: "third", 4: "fourth"}
+
 
 def classes(
     schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], *,
@@ -86,6 +89,9 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
         if schedule.group > 1
         else "one element a thread, at an offset of its own",
     }
+    if planned.wide is not None:
+        every, bytes_ = planned.wide.step, min(planned.wide.alignment, 16)
+        return f"{groups}, every {ORDINALS[every]} element, from {bytes_}-byte accesses to all of them"
     if planned.kind == "vector":
         whole = planned.alignment >= width
         return f"{groups}, {width}-byte accesses" if whole else f"{groups}, element by element: {unaligned}"

@@ -19,6 +19,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: scalar      the same element everywhere (broadcast over the whole space): one load into a register
 #: column      the same element along a row (broadcast over the fastest dimension): one load per group
 #: gather      elements at a stride along a row, read one by one
+#: interleaved elements at a small step along a row: groups of all that lies between are moved, and taken apart
 #: run         elements at a stride along a row that only the call knows: by groups where it is 1
 #: transposed  consecutive along another dimension: tiles are transposed, through shared memory or in registers
 #: turned      a run, or consecutive along the second dimension of a tile, then transposed in shared memory
@@ -28,9 +29,25 @@ from kgen.schedule.target import PORTABLE, Target
 #: staged      contiguous rows: a block moves all of its rows through shared memory
 #: spaced      rows with gaps between them: a block reads each of its rows into shared memory
 AccessKind = Literal[
-    "vector", "shifted", "scalar", "column", "gather", "run", "transposed", "turned", "linear", "strided", "row",
-    "staged", "spaced",
+    "vector", "shifted", "scalar", "column", "gather", "interleaved", "run", "transposed", "turned", "linear",
+    "strided", "row", "staged", "spaced",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """One of several operands whose elements alternate in memory.
+
+    A wide group has ``step`` times as many elements, of which this one has every ``step``-th from ``phase`` on.
+    ``alignment``: of wide groups, in bytes.  ``first``: the access whose address they are found by; those that share it
+    are moved at once.  ``is_whole``: whether these have every element of a wide group.
+    """
+
+    step: int
+    phase: int
+    alignment: int
+    first: int
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +56,14 @@ class AccessSchedule:
     accesses); for shifted accesses of a kernel with reductions, the address of every row is.
 
     ``pattern``: the stride pattern that gives the offset, None where there is none.
-    ``restrict``: whether no other access of the kernel can overlap this memory.
+    ``restrict``: whether no other access of the kernel can overlap this memory.  ``wide``: of interleaved accesses.
     """
 
     kind: AccessKind
     alignment: int = 0
     pattern: int | None = None
     restrict: bool = True
+    wide: Interleaved | None = None
 
     @property
     def is_vectorised(self) -> bool:
@@ -107,10 +125,14 @@ class Schedule:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: all fields but the target, whose effect the other fields show.
 
-        ``narrow_counts`` is left out where there is nothing to narrow.
+        ``narrow_counts`` is left out where there is nothing to narrow, and ``wide`` where there is none.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts",))}
-        return {name: value for name, value in asdict(self).items() if name not in hidden}
+        found = {name: value for name, value in asdict(self).items() if name not in hidden}
+        for access in found["accesses"]:
+            if access["wide"] is None:
+                del access["wide"]
+        return found
 
 
 #: With fewer elements a thread, a reciprocal costs as much as the divisions by what they share.

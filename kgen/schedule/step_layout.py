@@ -22,12 +22,16 @@ Extents = Mapping[str, int]  #: dimension symbol -> its extent
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An operand in memory: ``strides`` in elements, ``pointer`` a byte address (0 where only metadata is known)."""
+    """An operand in memory: ``strides`` in elements, ``pointer`` a byte address (0 where only metadata is known).
+
+    ``offset``: of a view, the elements from the first one of its base.
+    """
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     itemsize: int
     pointer: int = 0
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Placed:
     layouts: tuple[OperandLayout, ...]  # of the accesses, over the iteration shape before merging
     itemsizes: tuple[int, ...]
     addresses: tuple[int, ...]  # modulo the size of the widest access
+    offsets: tuple[int, ...]  # of views, from their bases
     aliased: tuple[bool, ...]
     reduced: int = 0  # how many of the first dimensions of the space are reduced
 
@@ -76,7 +81,7 @@ def sliced(view: View, base: Array, extents: Extents) -> Array:
     strides, offset = strides_of(view, base.shape, base.strides, extents)
     shape = shape_of(view, base.shape, extents)
     pointer = 0 if base.pointer == 0 else base.pointer + offset * base.itemsize
-    return Array(shape, strides, base.itemsize, pointer)
+    return Array(shape, strides, base.itemsize, pointer, offset)
 
 
 def concrete(shape: Shape, extents: Extents) -> tuple[int, ...]:
@@ -147,6 +152,7 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
         layouts,
         tuple(a.itemsize for a in accessed),
         tuple(a.pointer % PORTABLE.vector_bytes for a in accessed),
+        tuple(a.offset for a in accessed),
         tuple(aliased),
         reduced,
     )

@@ -25,7 +25,7 @@ from kgen.codegen.layouts import (
 )
 from kgen.codegen.spelling import storage_type
 from kgen.schedule.elementwise.launch import tile_side
-from kgen.schedule.schedule import Schedule
+from kgen.schedule.schedule import Interleaved, Schedule
 
 
 def write_rows(unit: Unit[Schedule]) -> Written:
@@ -102,7 +102,7 @@ class GroupWriter(ElementWriter):
         match planned.kind:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
-            case "gather" | "run" | "turned":
+            case "gather" | "run" | "turned" | "interleaved":
                 terms.append(f"{p} * {self.step_of(number)}")
             case "transposed":
                 terms.append("q")
@@ -112,7 +112,8 @@ class GroupWriter(ElementWriter):
 
     def step_of(self, number: int) -> str:
         """The stride of an access along the fastest dimension."""
-        return f"layout.{self.labels[number]}_step"
+        wide = self.schedule.accesses[number].wide
+        return str(wide.step) if wide is not None else f"layout.{self.labels[number]}_step"
 
     def row_terms(self, number: int, p: str) -> list[str]:
         """The terms of the offset of an access's row."""
@@ -137,12 +138,19 @@ class GroupWriter(ElementWriter):
             return argument.name
         if planned.kind == "transposed":
             return f"{names.vector(name)}.at[j]" if packed else self.in_tile(name)
+        if packed and planned.wide is not None:
+            return self.in_wide(planned.wide)
         if packed and (planned.is_vectorised or planned.kind == "run"):
             written = argument.kind == "write"
             vector = names.new_vector(name) if written and access.reads else names.vector(name)
             loaded = f"{vector}[k]" if not written and self.prefetched(number) else vector
             return f"{loaded}.at[j]"
         return f"{self.pointer(number)}[{self.position(number, p)}]"
+
+    def in_wide(self, wide: Interleaved) -> str:
+        """Element ``j`` of an interleaved access."""
+        phase = f" + {wide.phase}" if wide.phase else ""
+        return f"{names.wide(self.labels[wide.first])}.at[{wide.step} * j{phase}]"
 
     def in_tile(self, name: str) -> str:
         """One element of a tile."""
@@ -159,6 +167,8 @@ class GroupWriter(ElementWriter):
         found: list[OperandContext] = []
         for number, (access, planned) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
             is_run = planned.kind == "run"
+            if planned.wide is not None and planned.wide.first == number and access.writes == written:
+                found.append(self.wide(number, planned.wide))
             if (planned.is_vectorised or is_run) and (access.writes if written else access.reads):
                 name, type_ = self.labels[number], storage_type(self.operand(number).dtype)
                 vector = names.new_vector(name) if written and access.reads else names.vector(name)
@@ -167,6 +177,13 @@ class GroupWriter(ElementWriter):
                 stride = self.step_of(number) if is_run else ""
                 found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", stride))
         return tuple(found)
+
+    def wide(self, number: int, wide: Interleaved) -> OperandContext:
+        """The wide groups of interleaved accesses."""
+        type_ = storage_type(self.operand(number).dtype)
+        pack = f"Pack<{type_}, {wide.step * self.schedule.group}, {wide.alignment}>"
+        place = f"{self.pointer(number)} + {self.position(number, 'i')}{f' - {wide.phase}' if wide.phase else ''}"
+        return OperandContext(place, type_, names.wide(self.labels[number]), pack)
 
     def anchor(self, anchor: int) -> str:
         """The address of a row in the alignment anchor."""
@@ -179,10 +196,11 @@ class GroupWriter(ElementWriter):
         return elements_skipped(self.anchor(anchor), self.operand(anchor).dtype.size, self.schedule.group)
 
     def inside(self) -> tuple[str, ...]:
-        """For each shifted access, the condition that the aligned blocks of a group lie within the operand."""
+        """For each access of which a group loads more than its own elements, the condition that all lie within it."""
         found: list[str] = []
         for number, planned in enumerate(self.schedule.accesses):
-            if planned.kind == "shifted":
+            wide = planned.wide
+            if planned.kind == "shifted" or (wide is not None and wide.first == number and not wide.is_whole):
                 at, bounds = self.position(number, "i"), f"layout.{self.labels[number]}_inside"
                 found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
         return tuple(found)
@@ -234,6 +252,7 @@ class GroupWriter(ElementWriter):
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
             ("gather", "At a stride along rows"),
+            ("interleaved", "At a step along rows, taken apart in registers"),
             ("run", "At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned"),
         ):
             found = self.by_kind(kind)

@@ -5,16 +5,20 @@ The layouts decide: no time has to be predicted, because every family reads memo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kgen.layout.kinds import LayoutKind
 from kgen.schedule.elementwise.groups import is_shifted
+from kgen.schedule.elementwise.interleaved import interleaved
 from kgen.schedule.elementwise.linear import flat, has_whole_rows
 from kgen.schedule.facts import Facts
+from kgen.schedule.schedule import Interleaved
 
 
 def in_order(facts: Facts) -> str:
     """The name of the family."""
     tuning, width = facts.tuning.elementwise, facts.space.shape[0]
-    if not has_whole_rows(facts) and not _shifts_long_rows(facts):
+    if not (has_whole_rows(facts) or _shifts_long_rows(facts) or _wide(facts)):
         choice = flat(facts)
         if choice is not None and width % facts.group == 0 and facts.group > 1:
             return "rows"  # short, but dense outputs are aligned to whole groups
@@ -22,9 +26,18 @@ def in_order(facts: Facts) -> str:
         if choice is not None and (choice.schedule.index_bits == 32 or width < tuning.shortest_shifted_row):
             return "flat"
     # Where nothing that is written is consecutive, neighbouring threads had better take neighbouring elements.
+    return "rows" if _writes_groups(facts) and width >= tuning.shortest_row else "strided"
+
+
+def _writes_groups(facts: Facts) -> bool:
     written = [i for i, t in enumerate(facts.step.accesses) if t.writes]
-    scatters = all(facts.step_along(i, 0) != 1 for i in written)
-    return "strided" if scatters or width < tuning.shortest_row else "rows"
+    return any(facts.step_along(i, 0) == 1 for i in written) or any(i in _wide(facts) for i in written)
+
+
+def _wide(facts: Facts) -> Mapping[int, Interleaved]:
+    """The interleaved accesses of rows that are long enough to be walked by groups."""
+    is_long = facts.space.shape[0] >= facts.tuning.elementwise.shortest_shifted_row
+    return interleaved(facts, facts.space, facts.group, aligned=True) if is_long and facts.group > 1 else {}
 
 
 def _shifts_long_rows(facts: Facts) -> bool:

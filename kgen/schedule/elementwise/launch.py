@@ -122,13 +122,33 @@ def _group_fields(
 
 
 def _spans(schedule: Schedule, labels: Labels) -> list[Field]:
-    """For each shifted operand, the first and last offset at which aligned blocks lie wholly within it."""
-    group, fields = schedule.group, []
-    bounds = f"lowest offset + {group}, highest offset - {2 * group - 1}: whole blocks lie between"
+    """For each operand that is moved by more than its own elements, the first and last offset at which all of them lie
+    between its first and its last one.
+    """
+    fields: list[Field] = []
     for i, t in enumerate(schedule.accesses):
-        if t.kind == "shifted":
+        reach = _reach(schedule, i)
+        if reach is not None:
+            before, behind = reach
             ends = [(extent(d) - 1) * stride(i, d) for d in range(schedule.rank)]
             lowest, highest = total(minimum(e, 0) for e in ends), total(maximum(e, 0) for e in ends)
+            what = "blocks" if t.kind == "shifted" else "groups"
+            low, high = f" + {before}" if before else "", f" - {behind}" if behind else ""
+            bounds = f"lowest offset{low}, highest offset{high}: whole {what} lie between"
             name = f"{labels.labels[i]}_inside"
-            fields.append(Field(schedule.signed, name, (lowest + group, highest + (1 - 2 * group)), bounds))
+            fields.append(Field(schedule.signed, name, (lowest + before, highest - behind), bounds))
     return fields
+
+
+def _reach(schedule: Schedule, access: int) -> tuple[int, int] | None:
+    """How far what is loaded for a group may reach before the group's first element, and behind it.  None where it
+    never reaches beyond the operand.
+    """
+    planned, group = schedule.accesses[access], schedule.group
+    if planned.kind == "shifted":
+        return group, 2 * group - 1
+    wide = planned.wide
+    if wide is None or wide.is_whole or wide.first != access:
+        return None
+    phases = [t.wide.phase for t in schedule.accesses if t.wide is not None and t.wide.first == access]
+    return min(phases), wide.step * group - 1 - max(phases)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import prod
 
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
+from kgen.schedule.elementwise.interleaved import interleaved
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.facts import Choice, Facts
-from kgen.schedule.schedule import AccessKind, Schedule
+from kgen.schedule.schedule import AccessKind, Interleaved, Schedule
 from kgen.schedule.target import WORD
 
 
@@ -40,10 +41,16 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
     outer = [outer_strides(kind, space, i) for i, kind in enumerate(kinds)]
     narrow = any(group * facts.itemsizes[i] < WORD for i in transposed)
     grouping = Grouping(facts, kinds, outer, group, anchors=not narrow)
+    wide: Mapping[int, Interleaved] = {}
+    if group > 1 and not transposed:
+        wide = interleaved(facts, space, group, aligned=grouping.anchor is None)
     # Short operands that all rows share are not shifted: they are in the cache, and every row would meet their ends.
     is_long = space.shape[0] >= facts.tuning.elementwise.shortest_shifted_shared_row
     shifts = [not transposed and (is_long or any(strides)) for strides in outer]
     accesses = grouping.accesses(outer_patterns(kinds, space)[1], shifts)
+    accesses = tuple(
+        t if i not in wide else replace(t, kind="interleaved", wide=wide[i]) for i, t in enumerate(accesses)
+    )
     bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
     block, coordinates = facts.tuning.elementwise.block, replace(facts, space=space).coordinates
     return Schedule(

@@ -45,6 +45,8 @@ def _requests(planned: AccessSchedule, size: int, group: int) -> float:
         return 1
     if planned.kind == "shifted":
         return 2
+    if planned.wide is not None:
+        return group * planned.wide.step * size / planned.wide.alignment
     whole = planned.kind == "vector" and planned.alignment >= min(16, group * size)
     return max(1.0, group * size / 16) if whole else group
 

@@ -39,7 +39,7 @@ def prefers_split(
     space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
-    facts = RowFacts(step, beside_another(step, space, reduced), itemsizes, addresses, (), target, reduced=reduced)
+    facts = RowFacts(step, beside_another(step, space, reduced), itemsizes, addresses, (), (), target, reduced=reduced)
     if by_columns:
         return resident_mapping(facts) is None
     return not mapping_of(facts, RowTraversal(facts)).vectors

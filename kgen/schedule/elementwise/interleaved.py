@@ -1,0 +1,70 @@
+"""Interleaved operands: every second, third or fourth element, as ``x[..., ::2]`` and ``x[..., 1::2]``.
+
+A thread loads a *wide group*, its group with all that lies between, and takes each operand's elements out of registers.
+Views of one base that differ only in the element at which they begin share these loads.  Outputs that together have
+every element are put together in registers, and stored at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kgen.layout.iterator import IterationSpace
+from kgen.schedule.elementwise.groups import outer_strides
+from kgen.schedule.facts import Facts
+from kgen.schedule.schedule import Interleaved
+
+#: Steps along rows; beyond that, most of what wide accesses load would not be used.
+STEPS = (2, 3, 4)
+
+
+def interleaved(facts: Facts, space: IterationSpace, group: int, *, aligned: bool) -> Mapping[int, Interleaved]:
+    """The interleaved accesses of groups along the fastest dimension.
+
+    ``aligned``: whether groups begin at the start of rows, so that wide groups can be aligned to whole vectors.
+    """
+    found: dict[int, Interleaved] = {}
+    for access in range(len(facts.step.accesses)):
+        alone = _alone(facts, space, access, group, aligned=aligned)
+        if alone is not None:
+            first = next((i for i, other in found.items() if _share(facts, space, (i, other), (access, alone))), access)
+            found[access] = replace(alone, first=first)
+    phases = {one.first: {o.phase for o in found.values() if o.first == one.first} for one in found.values()}
+    whole = {i: replace(one, is_whole=len(phases[one.first]) == one.step) for i, one in found.items()}
+    return {i: one for i, one in whole.items() if one.is_whole or not facts.step.accesses[i].writes}
+
+
+def _alone(facts: Facts, space: IterationSpace, access: int, group: int, *, aligned: bool) -> Interleaved | None:
+    """An access by itself, at the widest alignment; None where it is not interleaved, or no wide group is aligned."""
+    planned = facts.step.accesses[access]
+    steps = [s for s in STEPS if space.shape[0] > 1 and space.strides[access][0] == s]
+    if not steps or (planned.reads and planned.writes):
+        return None
+    (step,) = steps
+    size, outer = facts.itemsizes[access], outer_strides("gather", space, access)
+    vector = facts.target.vector_bytes
+    for wide in (step * group, step) if aligned else (step,):
+        unit = min(vector, wide * size & -(wide * size)) // size  # elements of one access
+        at = facts.addresses[access] // size % max(unit, 1)
+        phases = [p for p in range(step) if at % unit == p] if unit > 1 else []
+        if phases and all(s % unit == 0 for s in outer):
+            return Interleaved(step, phases[0], unit * size, access)
+    return None
+
+
+def _share(facts: Facts, space: IterationSpace, one: tuple[int, Interleaved], other: tuple[int, Interleaved]) -> bool:
+    """Whether two accesses have the same wide groups: views of one base, as far apart as their phases."""
+    (a, first), (b, second) = one, other
+    return (
+        _base(facts, a) == _base(facts, b)
+        and facts.step.accesses[a].writes == facts.step.accesses[b].writes
+        and all(s == t or n == 1 for n, s, t in zip(space.shape, space.strides[a], space.strides[b], strict=True))
+        and facts.offsets[b] - facts.offsets[a] == second.phase - first.phase
+    )
+
+
+def _base(facts: Facts, access: int) -> int:
+    number = facts.step.accesses[access].operand
+    view = facts.step.graph.operands[number].view
+    return number if view is None else view.of

@@ -1,0 +1,64 @@
+"""Operands at a small step along rows: their elements are taken out of what lies between, which is read as well."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from tests.forked import in_a_fork
+
+Array = np.ndarray[Any, Any]
+DTYPES = ("int8", "float16", "float32", "float64", "complex64")
+
+
+def numbers(dtype: str, *shape: int) -> Array:
+    return (np.arange(np.prod(shape)) % 97).astype(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_steps_and_first_elements(dtype: str) -> None:
+    """One array, in rows that begin anywhere, with or without a gap behind them."""
+    k = kgen.jit("out = x + x", device="cpu")
+    for step in (2, 3, 4):
+        for columns in (256, 263):
+            whole = numbers(dtype, 3, columns * step + 17)
+            for first in (0, 1, step - 1, 5):
+                x = whole[:, first::step][:, :columns]
+                np.testing.assert_array_equal(k(x), x + x)
+                np.testing.assert_array_equal(k(x[0]), x[0] + x[0])
+
+
+def test_views_of_one_array() -> None:
+    """Views share what is read where they are as far apart as their first elements."""
+    pairs = kgen.jit("out = x[..., ::2] * 2 - x[..., 1::2]", device="cpu")
+    apart = kgen.jit("out = x[..., :512:2] * 2 - x[..., 513::2]", device="cpu")
+    colours = kgen.jit("out = x[..., 0] + 2 * x[..., 1] - x[..., 2]", device="cpu")
+    x, image = numbers("float32", 5, 1024), numbers("float32", 9, 40, 3)
+    for _ in range(2):
+        np.testing.assert_array_equal(pairs(x), x[:, ::2] * 2 - x[:, 1::2])
+        np.testing.assert_array_equal(apart(x), x[:, :512:2] * 2 - x[:, 513::2])
+        np.testing.assert_array_equal(colours(image), image[..., 0] + 2 * image[..., 1] - image[..., 2])
+    assert str(pairs.source(x)).count("_wide = ") == 1
+    assert str(apart.source(x)).count("_wide = ") == 2
+    for odd in (x[:, 3:1003], x[:, :1002], x[1:, 2:]):
+        np.testing.assert_array_equal(pairs(odd), odd[:, ::2] * 2 - odd[:, 1::2])
+
+
+def test_nothing_behind_the_last_element_is_read() -> None:
+    """An array whose last element is the last one of readable memory, in the middle of a wide group."""
+
+    def run() -> None:
+        page = mmap.PAGESIZE
+        memory = mmap.mmap(-1, 2 * page)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(start + page), page, 0) == 0
+        x = np.frombuffer(memory, np.float64, page // 8)[3::4]  # wide groups begin at the third element
+        np.testing.assert_array_equal(kgen.jit("out = x + 1", device="cpu")(x), x + 1)
+
+    status, said = in_a_fork(run)
+    assert status == 0, said
