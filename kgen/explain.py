@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import printable
 from kgen.families import classes_of, suffix_of
+from kgen.ir.graph import Gather
 from kgen.program import Program
 from kgen.records import dataclass
+from kgen.schedule.step_layout import concrete
 
 if TYPE_CHECKING:
     from kgen.codegen.kernels import Module
@@ -164,6 +166,16 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
             of.limits,
             size,
         )
+
+    graph = step.step.graph
+    for number in sorted(graph.gathered):
+        operand, array = graph.operands[number], lowered.arrays[number]
+        shapes = {op.shape for op in graph.ops if isinstance(op.attr, Gather) and op.attr.operand == number}
+        count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
+        yield OperandFact(
+            operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "gathered",
+            "element by element, at computed places; 0 outside of the array", (), count * array.itemsize,
+        )  # fmt: skip
 
 
 def _predicted(costs: tuple[tuple[str, float], ...]) -> str:

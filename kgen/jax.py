@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _handlers: dict[str, Any] = {}  #: by the name of XLA's target, for the life of the process
 
 #: Ops whose results depend on the place of an axis.
-_OF_AXES = frozenset({"reduce", "index", "expand", "size"})
+_OF_AXES = frozenset({"reduce", "index", "expand", "size", "gather"})
 
 
 @dataclass(frozen=True, slots=True)

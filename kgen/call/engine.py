@@ -263,15 +263,16 @@ class Engine:
         found = record.launchers.get(backend.key)
         if found is None:
             from kgen.runtime.launcher import Launcher
+            from kgen.runtime.parameters import Kernels
 
             busy = [s.placed.points > 0 for s in lowered.steps]
             loaded = self.load(backend, lowered, module) if any(busy) else None
             entries = loaded.entries if loaded else ()
             kernels = [(e, e.rule.launch(lowered.steps[e.step].placed.space)) for e in entries if busy[e.step]]
             cut = lowered.specialised
-            found = record.launchers[backend.key] = Launcher(
-                loaded, kernels, lowered.sizes.extents, cut.steps, buffer_bytes(cut.graph)
-            )
+            buffers = buffer_bytes(cut.graph)
+            described = Kernels(kernels, lowered.sizes.extents, cut.steps, buffers, lowered.arrays)
+            found = record.launchers[backend.key] = Launcher(loaded, described)
         return found
 
     def load(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> LoadedKernels:

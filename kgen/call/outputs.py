@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from typing import Any
 
@@ -140,7 +140,16 @@ class Outputs:
             for before in earlier - {one.operand} - self.fresh:
                 if self._overlap(before, one.operand):
                     raise self._overwritten_too_early(before, one.operand)
+        self._check_gathered(step, earlier)
         return aliased
+
+    def _check_gathered(self, step: Step, earlier: Set[int]) -> None:
+        """No thread writes to what others read at computed places."""
+        written = {t.operand for t in step.accesses if t.writes}
+        for source in sorted(step.graph.gathered):
+            for operand in sorted((written | earlier) - self.fresh):
+                if operand == source or self._overlap(operand, source):
+                    raise self._gather_error(operand, source)
 
     def _same_elements(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
         """Whether both accesses have the same element at every point: then each thread reads it before it writes."""
@@ -168,6 +177,11 @@ class Outputs:
         names = [self._shown(o) for o in (written, read)]
         message = f"`{names[0]}` is written over `{names[1]}`, which a later kernel of this call still uses"
         return error("overlap", message, f"pass a copy of `{names[1]}`, or leave out= for `{names[0]}` away")
+
+    def _gather_error(self, written: int, read: int) -> Exception:
+        names = [self.specialised.graph.operands[o].name for o in (written, read)]
+        message = f"`{names[0]}` is written to, and other threads read `{names[1]}` there at computed places"
+        return error("overlap", message, f"pass a copy of `{names[1]}`")
 
     def _overlap_error(self, one: int, other: int) -> Exception:
         operands, names = self.specialised.graph.operands, [self._shown(o) for o in (one, other)]

@@ -18,7 +18,7 @@ from kgen.check.scope import Late, Scope, uses_place
 from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
-from kgen.ir.graph import Dim, Graph, IndexMap, Op, Operand, Role, Shape
+from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Role, Shape
 from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.program import Program
 from kgen.records import dataclass
@@ -309,4 +309,6 @@ class _Renamer:
             attr = self.dim(attr)
         elif isinstance(attr, IndexMap):
             attr = IndexMap(self.numbers[attr.operand], attr.axes)
+        elif isinstance(attr, Gather):
+            attr = Gather(self.numbers[attr.operand])
         return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)

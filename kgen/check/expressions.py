@@ -11,7 +11,7 @@ from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
-from kgen.check.indexing import index
+from kgen.check.indexing import Items, index
 from kgen.check.reduction_types import reduction
 from kgen.check.scope import Late, Scope, is_reduction, is_view, uses_place
 from kgen.check.values import Deferred, Literal, Typed, Value
@@ -33,6 +33,7 @@ from kgen.syntax.tree import (
     Name,
     Number,
     Unary,
+    bounds,
     children,
     postorder,
 )
@@ -162,19 +163,20 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
 
 
 def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
-    """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape."""
-    if id(node) not in scope.reduced:
-        of = node.of if isinstance(node, Index) else node.args[0]
-        place = place_of(ctx, scope, of) if uses_place(scope.defs, scope.late, of) else ()
-        value = None if place is None else lower(ctx, replace(scope, place=place), of)
-        bare = replace(scope, place=())
-        if value is None:
-            scope.reduced[id(node)] = None
-        elif isinstance(node, Index):
-            scope.reduced[id(node)] = index(ctx, node, value, lambda bound: lower(ctx, bare, bound))
-        else:
-            scope.reduced[id(node)] = view(ctx, node, value)
-    return scope.reduced[id(node)]
+    """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape, in an index to the place."""
+    found = node.items if isinstance(node, Index) else ()
+    late = any(uses_place(scope.defs, scope.late, e) for item in found for e in bounds(item))
+    if not late and id(node) in scope.reduced:
+        return scope.reduced[id(node)]
+    of = node.of if isinstance(node, Index) else node.args[0]
+    place = place_of(ctx, scope, of) if uses_place(scope.defs, scope.late, of) else ()
+    value = None if place is None else lower(ctx, replace(scope, place=place), of)
+    if value is not None:
+        items = Items(lambda item: lower(ctx, scope, item), lambda item: uses_place(scope.defs, scope.late, item))
+        value = index(ctx, node, value, items) if isinstance(node, Index) else view(ctx, node, value)
+    if not late:
+        scope.reduced[id(node)] = value
+    return value
 
 
 def _call_def(ctx: Context, scope: Scope, node: Call, done: Mapping[int, Value | None]) -> Value | None:

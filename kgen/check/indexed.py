@@ -156,7 +156,7 @@ def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:
 
 
 def _below_expand(ctx: Context, op: Op, source: Shape, own: Own) -> list[tuple[int, Own]] | None:
-    place = _unexpanded(op.shape, source)
+    place = unexpanded(op.shape, source)
     if any(axis not in place and _is_empty(ctx, item) for axis, item in enumerate(own.items)):
         return None
     axes = tuple(place.index(axis) for axis in own.axes if axis in place)
@@ -197,7 +197,7 @@ def _is_empty(ctx: Context, item: Item) -> bool:
     return isinstance(item, Cut) and ctx.arrays.cut(1, item) != 1
 
 
-def _unexpanded(shape: Shape, source: Shape) -> list[int]:
+def unexpanded(shape: Shape, source: Shape) -> list[int]:
     """The axis of an expanded value for each of the axes of the argument."""
     place: list[int] = []
     axis = len(shape)

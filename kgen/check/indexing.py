@@ -1,41 +1,79 @@
-"""Typing of ``x[...]``: the items of an index, by NumPy's rules for integers, slices, ``...`` and ``None``.
+"""Typing of ``x[...]``: the items of an index, by NumPy's rules for integers, slices, ``...``, ``None`` and arrays.
 
-The index of an expression is the same expression of indexed operands: :mod:`kgen.check.indexed` rewrites it.
+The index of an expression is the same expression of indexed operands: :mod:`kgen.check.indexed` rewrites it for slices,
+and then :mod:`kgen.check.gathered` for arrays of integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kgen.check.context import Context
+from kgen.check.gathered import Places, gather, place
 from kgen.check.indexed import Own, taken
 from kgen.check.values import Literal, Typed, Value
-from kgen.dtypes import INT64
-from kgen.ir.graph import Op, from_bits
+from kgen.dtypes import INT64, Kind
+from kgen.ir.graph import Op, Shape, from_bits
 from kgen.ir.views import OPS, Bound, Computed, Cut, Item, Pick, evaluate, picked
+from kgen.records import dataclass
 from kgen.syntax.tree import Ellipsis, Expr, Index, NewAxis, Slice
 
 _OPERATORS = {op: operator for operator, op in OPS.items()}
-_WHAT = "an index is a number, or computed from numbers and size(x, k)"
+_WHAT = "the bound of a slice is a number, or computed from numbers and size(x, k)"
 
-Lower = Callable[[Expr], Value | None]  #: lowers a bound
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """``lower``: lowers an item.  ``is_late``: whether it reads ``index`` or ``size`` of its place."""
+
+    lower: Callable[[Expr], Value | None]
+    is_late: Callable[[Expr], bool]
 
 
 class _BadIndexError(Exception):
     """Its error is reported."""
 
 
-def index(ctx: Context, node: Index, value: Value, lower: Lower) -> Value | None:
+def index(ctx: Context, node: Index, value: Value, given: Items) -> Value | None:
     """``value[items]``."""
     try:
-        own = _items(ctx, node, value, lower)
+        own, arrays = _items(ctx, node, value, given)
+        computed = _places(ctx, node, own.dims(ctx, value.shape), arrays)
     except _BadIndexError:
         return None
-    return taken(ctx, own, value, node.items_span, node.span)
+    found = taken(ctx, own, value, node.items_span, node.span)
+    for places in computed:
+        found = found and _gathered(ctx, node, places, found)
+    return found
 
 
-def _items(ctx: Context, node: Index, value: Value, lower: Lower) -> Own:
-    """One item for each axis of the value, and which axes the result has."""
+def _gathered(ctx: Context, node: Index, places: Places, value: Value) -> Value | None:
+    """What places take of a value."""
+    if isinstance(value, Typed):
+        return gather(ctx, value, places)
+    weak = ctx.defer(value.kind, lambda _, values: gather(ctx, values[0], places), [value], node.items_span, node.span)
+    return weak and replace(weak, shape=places.dims(value.shape))
+
+
+def _places(ctx: Context, node: Index, shape: Shape, arrays: Sequence[tuple[int, Typed]]) -> list[Places]:
+    """What computed indices take, each after the one before.  ``shape``: of what slices take."""
+    if all(not value.shape for _, value in arrays):
+        return [Places(axis, (place(ctx, value, shape[axis]),), ()) for axis, value in reversed(arrays)]
+    axes = [axis for axis, _ in arrays]
+    numbers = [n for n, item in enumerate(node.items) if not isinstance(item, Slice | Ellipsis | NewAxis)]
+    if axes[-1] - axes[0] >= len(axes) or numbers[-1] - numbers[0] >= len(numbers):
+        message = "integers and arrays as indices stand apart: NumPy would move their axes to the front"
+        ctx.error("bad-index", message, node.items_span, hint="index in two steps, such as `x[0][:, i]`")
+        raise _BadIndexError
+    common = ctx.shape_of([value for _, value in arrays], node.items_span)
+    if common is None:
+        raise _BadIndexError
+    return [Places(axes[0], tuple(place(ctx, value, shape[axis]) for axis, value in arrays), common)]
+
+
+def _items(ctx: Context, node: Index, value: Value, given: Items) -> tuple[Own, list[tuple[int, Typed]]]:
+    """One item for each axis of the value, and which axes the result has; and of these, which have computed indices."""
     rank, shape = len(value.shape), value.shape
     dots = [item for item in node.items if isinstance(item, Ellipsis)]
     if len(dots) > 1:
@@ -48,6 +86,7 @@ def _items(ctx: Context, node: Index, value: Value, lower: Lower) -> Own:
         raise _BadIndexError
     items: list[Item] = []
     out: list[int | None] = []
+    arrays: list[tuple[int, Typed]] = []
 
     def whole(axes: int) -> None:
         for _ in range(axes):
@@ -62,15 +101,20 @@ def _items(ctx: Context, node: Index, value: Value, lower: Lower) -> Own:
                 out.append(None)
             case Slice():
                 out.append(len(items))
-                items.append(_cut(ctx, item, lower))
+                items.append(_cut(ctx, item, given))
             case _:
-                items.append(_pick(ctx, item, lower, ctx.dims.extent(shape[len(items)])))
+                one = _index(ctx, item, given, ctx.dims.extent(shape[len(items)]))
+                if isinstance(one, Pick):
+                    items.append(one)
+                else:
+                    arrays.append((len(out), one))
+                    whole(1)
     whole(rank - len(items))
-    return Own(tuple(items), tuple(out))
+    return Own(tuple(items), tuple(out)), arrays
 
 
-def _cut(ctx: Context, item: Slice, lower: Lower) -> Cut:
-    start, stop, step = (None if e is None else _bound(ctx, e, lower) for e in (item.start, item.stop, item.step))
+def _cut(ctx: Context, item: Slice, given: Items) -> Cut:
+    start, stop, step = (None if e is None else _bound(ctx, e, given) for e in (item.start, item.stop, item.step))
     if step is None:
         step = 1
     if not isinstance(step, int) or step == 0:
@@ -81,8 +125,15 @@ def _cut(ctx: Context, item: Slice, lower: Lower) -> Cut:
     return Cut(None if start == 0 and step > 0 else start, stop, step)
 
 
-def _pick(ctx: Context, item: Expr, lower: Lower, extent: int | None) -> Pick:
-    pick = Pick(_bound(ctx, item, lower))
+def _index(ctx: Context, item: Expr, given: Items, extent: int | None) -> Pick | Typed:
+    """A place that extents give, or an index that the program computes or reads."""
+    value = given.lower(item)
+    if value is None:
+        raise _BadIndexError
+    bound = None if given.is_late(item) else _bound_of(ctx, value)
+    if bound is None:
+        return _integers(ctx, item, value)
+    pick = Pick(bound)
     try:
         picked(pick, extent, ctx.dims)
     except IndexError as problem:
@@ -91,24 +142,39 @@ def _pick(ctx: Context, item: Expr, lower: Lower, extent: int | None) -> Pick:
     return pick
 
 
-def _bound(ctx: Context, node: Expr, lower: Lower) -> Bound:
-    value = lower(node)
-    if value is None:
+def _integers(ctx: Context, node: Expr, value: Value) -> Typed:
+    """An index as integers."""
+    is_bool = value.dtype.is_bool if isinstance(value, Typed) else value.kind is Kind.BOOL
+    if is_bool:
+        message = "an index is an integer, not a bool: how many elements a mask takes depends on its values"
+        ctx.error("bad-index", message, node.span, hint="write `mask ? x : 0`, which keeps the shape")
         raise _BadIndexError
-    if isinstance(value, Literal) and type(value.value) is int:
-        return value.value
-    found = _of_op(ctx.builder.ops, value.id) if isinstance(value, Typed) and value.dtype.is_int else None
+    if not (value.dtype.is_int if isinstance(value, Typed) else value.kind is Kind.INT):
+        ctx.error("bad-index", "an index is an integer", node.span, hint="write cast<int>(...) around it")
+        raise _BadIndexError
+    found = ctx.typed(value, None if isinstance(value, Typed) else INT64)
     if found is None:
-        array = isinstance(value, Typed) and (value.dtype.is_int or value.dtype.is_bool) and bool(value.shape)
-        what = "an index that is an array is not supported yet" if array else _WHAT
-        hint = (
-            "`sum(index(-1) == expand(i, axis=1) ? x : 0, axis=-1)` picks one element of each row"
-            if array
-            else "write `x[:, : size(x, 1) // 2]`; pass other views at the call"
-        )
-        ctx.error("not-yet" if array else "bad-index", what, node.span, hint=hint)
         raise _BadIndexError
     return found
+
+
+def _bound(ctx: Context, node: Expr, given: Items) -> Bound:
+    value = given.lower(node)
+    if value is None:
+        raise _BadIndexError
+    found = _bound_of(ctx, value)
+    if found is None:
+        hint = "write `x[:, : size(x, 1) // 2]`; pass other views at the call"
+        ctx.error("bad-index", _WHAT, node.span, hint=hint)
+        raise _BadIndexError
+    return found
+
+
+def _bound_of(ctx: Context, value: Value) -> Bound | None:
+    """The bound that a value is; None where it depends on more than extents."""
+    if isinstance(value, Literal) and type(value.value) is int:
+        return value.value
+    return _of_op(ctx.builder.ops, value.id) if isinstance(value, Typed) and value.dtype.is_int else None
 
 
 def _of_op(ops: list[Op], root: int) -> Bound | None:

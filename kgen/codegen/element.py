@@ -11,8 +11,11 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
+from kgen.codegen.arguments import Argument
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
+from kgen.codegen.gathers import element_at, sources
+from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
     NOTHING_MODERATE,
@@ -25,11 +28,10 @@ from kgen.codegen.quotients import (
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, short_results, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
-from kgen.ir.graph import IndexMap, Op
+from kgen.ir.graph import Gather, IndexMap, Op
 from kgen.partition.step import Step
 from kgen.records import dataclass
 
-MAX_COLUMNS = 104  # of a generated line
 MAX_INLINE = 84  # columns of an expression, so that an assignment of it stays near 100
 MIN_NAMED = 24  # shorter operands of an expression get no line of their own
 PRIMARY = Level.PRIMARY
@@ -48,24 +50,6 @@ class Statement:
     end: int
     lines: tuple[str, ...]
     mark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """The meaning of one parameter of the element function.
-
-    ``kind`` and ``key``: ``read`` or ``write`` and the access number; ``scalar`` and its number; ``index`` and the
-    axis from the right; ``size`` and the dimension symbol.
-    """
-
-    kind: str
-    key: int | str
-    declaration: str
-
-    @property
-    def name(self) -> str:
-        """The parameter's name."""
-        return self.declaration.rpartition(" ")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +124,8 @@ class Writer:
         for number, op in enumerate(graph.ops):
             if op.name in ("scalar", "index", "size"):
                 arguments.append(self._by_value(number, op))
-        self.headers += [h for o in graph.operands for h in headers_of(o.dtype) if self._accessed(o.name)]
+        arguments += sources(self.step, range(len(graph.ops)))
+        self.headers += [h for number in self.step.operands for h in headers_of(graph.operands[number].dtype)]
         self.headers += [h for s in graph.scalars for h in headers_of(s.dtype)]
         for i, access in enumerate(self.step.accesses):
             if access.writes:
@@ -150,9 +135,6 @@ class Writer:
                 declaration = f"{storage_type(operand.dtype)}& {self.places[access.operand]}"
                 arguments.append(Argument("write", i, declaration))
         return tuple(arguments)
-
-    def _accessed(self, name: str) -> bool:
-        return any(self.step.graph.operands[t.operand].name == name for t in self.step.accesses)
 
     def _by_value(self, number: int, op: Op) -> Argument:
         if op.name == "scalar":
@@ -262,12 +244,14 @@ class Writer:
         self.body.append(line if origin is None else line + origin.mark)
 
     def _converts_operand(self, op: Op) -> bool:
-        return op.name == "cast" and isinstance(self.step.graph.ops[op.args[0]].attr, IndexMap)
+        return op.name == "cast" and isinstance(self.step.graph.ops[op.args[0]].attr, IndexMap | Gather)
 
     def _unnamed(self, op: Op) -> str:
         """A name for a value that the user has not named: ``x_f32`` for a converted operand."""
+        if isinstance(op.attr, Gather):
+            return names.value(self.step.graph.operands[op.attr.operand].name)
         source = self.step.graph.ops[op.args[0]] if self._converts_operand(op) else None
-        if source is not None and isinstance(source.attr, IndexMap):
+        if source is not None and isinstance(source.attr, IndexMap | Gather):
             return names.converted(self.step.graph.operands[source.attr.operand].name, op.dtype.short)
         return "t"
 
@@ -289,6 +273,8 @@ class Writer:
         if op.name == "const":
             assert isinstance(op.attr, int)
             return constant(op.attr, op.dtype)
+        if isinstance(op.attr, Gather):
+            return self._gathered(number, op.attr.operand)
         spelling = self._spelled(number)
         while len(spelling.expr.code) > MAX_INLINE:
             longest = max(op.args, key=lambda a: len(self.exprs[a].code))
@@ -299,6 +285,22 @@ class Writer:
         self.helpers += spelling.helpers
         self.headers += [*spelling.headers, *headers_of(op.dtype)]
         return spelling.expr
+
+    def _gathered(self, number: int, operand: int) -> Expr:
+        """An element at computed places.  Writes the lines that it needs."""
+        ops, of = self.step.graph.ops, self.step.graph.operands[operand]
+        op = ops[number]
+        for axis, a in enumerate(op.args):
+            if self.exprs[a].level != PRIMARY:
+                given = self._given(ops[a])
+                self._name(a, self.exprs[a], names.value(given) if given else names.place(of.name, axis))
+        at, inside = self.unique(names.offset(of.name)), self.unique(names.inside(of.name))
+        found = element_at(of, [ops[a] for a in op.args], [self.exprs[a].code for a in op.args], at, inside)
+        for line in found.lines:
+            self.put(line, number)
+        self.helpers += found.helpers
+        self.headers += headers_of(op.dtype)
+        return found.expr
 
     def _spelled(self, number: int) -> Spelling:
         ops = self.step.graph.ops

@@ -15,7 +15,7 @@ from kgen.codegen.bodies import alike
 from kgen.codegen.context import ElementContext, ModuleContext
 from kgen.codegen.element import Element, Statement, write_element
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.helpers import MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
+from kgen.codegen.helpers import ARRAY_SHAPE, MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
 from kgen.codegen.kernels import Entry, Module
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
@@ -81,6 +81,7 @@ def emit(
 def _rendered(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> str:
     """The text of a file that begins with ``lines``."""
     movers = {helper for k in kernels for helper in k.movers}
+    movers |= {ARRAY_SHAPE for k in kernels for p in k.parameters.known if p.kind == "shape"}
     starts_next = any(k.context.block > SMALL_BLOCK for k in kernels)
     overlap = OVERLAP if starts_next else OVERLAP[:1]
     helpers = [*overlap, *(helper for helper in MOVERS if helper in movers), *functions.helpers]

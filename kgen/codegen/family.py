@@ -82,13 +82,17 @@ class Parameters:
         """
         found = Parameters()
         written = {t.operand for t in step.accesses if t.writes}
-        for number in sorted({t.operand for t in step.accesses}):
+        for number in step.operands:
             operand = step.graph.operands[number]
             accesses = zip(step.accesses, schedule.accesses, strict=True)
             alone = number in written and all(s.restrict for t, s in accesses if t.operand == number)
             const, restrict = "" if number in written else "const ", "__restrict__ " if alone else ""
             declaration = f"{const}{storage_type(operand.dtype)}* {restrict}{names.pointer(operand.name)}"
             found.add(Parameter("buffer" if operand.role == "buffer" else "pointer", number), declaration)
+        for number in sorted(step.graph.gathered):
+            operand = step.graph.operands[number]
+            declaration = f"const ArrayShape<{len(operand.shape)}> {names.shape(operand.name)}"
+            found.add(Parameter("shape", number, rank=len(operand.shape)), declaration)
         return found
 
 

@@ -57,7 +57,8 @@ SMALL_BLOCK = 64
 
 #: Helpers that templates call; element functions call the others.
 FIND_COORDINATES, OFFSET_OF = "find_coordinates", "offset_of"
-LOAD_RUN, LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
+ARRAY_SHAPE, LOAD_RUN, LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
+    "array_shape",
     "load_run",
     "load_unaligned",
     "load_aligned_blocks",
@@ -66,6 +67,7 @@ LOAD_RUN, LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
 MOVERS = (
     FIND_COORDINATES,
     OFFSET_OF,
+    ARRAY_SHAPE,
     LOAD_RUN,
     LOAD_ALIGNED_BLOCKS,
     LOAD_UNALIGNED,
@@ -113,6 +115,7 @@ _ROWS = (
     *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
     Helper("mbarrier_init_expect", PERSISTENT),
     *(Helper(name) for name in OVERLAP),
+    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", "gather")),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
     Helper("keep_loaded"),

@@ -20,14 +20,16 @@ class Parameter:
     ``pointer``: an operand in memory; ``key`` is its number.  ``buffer``: the same, in memory that kgen owns.
     ``scratch``: memory of the kernel's own, of ``bytes`` bytes (over the named values of the launch rule).
     ``counters``: the same, zeroed before the first launch; each launch leaves it zeroed.  ``scalar``: ``key`` is its
-    number in the step's graph.  ``size``: ``key`` is the dimension symbol.  ``layout``: the
-    by-value struct.  ``n``: the number of elements or rows.
+    number in the step's graph.  ``size``: ``key`` is the dimension symbol.  ``shape``: the extents and strides of an
+    operand of ``rank`` axes; ``key`` is its number.  ``layout``: the by-value struct.  ``n``: the number of elements
+    or rows.
     """
 
-    kind: Literal["pointer", "buffer", "scratch", "counters", "scalar", "size", "layout", "n"]
+    kind: Literal["pointer", "buffer", "scratch", "counters", "scalar", "size", "shape", "layout", "n"]
     key: int | str
     dtype: DType | None = None
     bytes: Expr | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

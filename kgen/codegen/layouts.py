@@ -6,7 +6,8 @@ from collections.abc import Sequence, Set
 
 from kgen.codegen import names
 from kgen.codegen.context import FieldContext
-from kgen.codegen.element import MAX_COLUMNS, Element
+from kgen.codegen.element import Element
+from kgen.codegen.lines import MAX_COLUMNS
 from kgen.partition.step import Step
 from kgen.schedule.launch import Field, Labels
 from kgen.schedule.schedule import Schedule

@@ -38,6 +38,8 @@ def _size(schedule: Schedule, rule: Rule, parameter: Parameter) -> tuple[int, in
     match parameter.kind:
         case "pointer" | "buffer" | "scratch" | "counters" | "size":
             return 8, 8
+        case "shape":
+            return 16 * parameter.rank, 8
         case "scalar":
             assert parameter.dtype is not None
             return parameter.dtype.size, parameter.dtype.size

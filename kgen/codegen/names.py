@@ -38,6 +38,21 @@ def vector(name: str) -> str:
     return f"{name}_vec"
 
 
+def place(name: str, axis: int) -> str:
+    """A computed place along an axis of an operand."""
+    return f"{name}_place{axis}"
+
+
+def inside(name: str) -> str:
+    """Whether a computed place is inside of an operand."""
+    return f"{name}_inside"
+
+
+def shape(name: str) -> str:
+    """The extents and strides of an operand."""
+    return f"{name}_shape"
+
+
 def in_shared(name: str) -> str:
     """A row operand's copy in shared memory."""
     return f"{name}_smem"

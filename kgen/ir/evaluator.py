@@ -13,7 +13,7 @@ import numpy as np
 
 from kgen.dtypes import FLOAT64, DType
 from kgen.ir import exact, special
-from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Reduction, Shape, odd_float
+from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Reduction, Shape, odd_float
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
 from kgen.ir.views import Bound, Cut, Split, View, evaluate as bound_value, shape_of
@@ -138,6 +138,20 @@ def _store(frame: Frame, op: Op, value: Array) -> Array:
     return value
 
 
+def _gather(frame: Frame, op: Op, *places: Array) -> Array:
+    """The elements at these places of the array as it was before the kernel ran; 0 for places outside of it."""
+    assert isinstance(op.attr, Gather)
+    array = frame.arrays[op.attr.operand]
+    assert array is not None
+    whole = np.broadcast_arrays(*places)
+    inside = np.ones(whole[0].shape, bool)
+    for place, extent in zip(whole, array.shape, strict=True):
+        inside &= (place >= 0) & (place < extent)
+    value = np.zeros(inside.shape, array.dtype)
+    value[inside] = array[tuple(place[inside] for place in whole)]
+    return value
+
+
 def _scalar(frame: Frame, op: Op) -> Array:
     assert isinstance(op.attr, int)
     return _held(frame.scalars[op.attr], op.dtype)
@@ -216,6 +230,7 @@ def _pow(x: Array, y: Array) -> Array:
 
 _STRUCTURE: dict[str, Row] = {
     "load": _load,
+    "gather": _gather,
     "store": _store,
     "scalar": _scalar,
     "const": _const,

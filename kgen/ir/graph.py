@@ -61,6 +61,13 @@ class IndexMap:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Reads an operand at computed places: the arguments, one for each of its axes.  0 where one is outside."""
+
+    operand: int
+
+
+@dataclass(frozen=True, slots=True)
 class CastMode:
     """How a cast rounds (by default ``rne`` to a float and ``rz`` to an integer), and whether it saturates."""
 
@@ -98,7 +105,7 @@ COMPLEX_KINDS = ("prod", "logsumexp")
 #: Kinds without a value for an empty axis.
 NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
 
-Attr = int | str | IndexMap | CastMode | Reduction | None
+Attr = int | str | IndexMap | Gather | CastMode | Reduction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,11 @@ class Graph:
             if isinstance(d, str) and o.view is None
         }
         return show(view, self.operands[view.of].name, sizes)
+
+    @property
+    def gathered(self) -> frozenset[int]:
+        """The operands that are read at computed places."""
+        return frozenset(op.attr.operand for op in self.ops if isinstance(op.attr, Gather))
 
     @property
     def stores(self) -> tuple[Op, ...]:

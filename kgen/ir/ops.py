@@ -21,14 +21,15 @@ Result = Literal["same", "bool", "int32", "stated"]
 class OpRow:
     """Type rule of one op.
 
-    ``accepts``: the kinds of its arguments: ``b`` bool, ``i`` integers, ``f`` float32 and float64, ``*`` any.
+    ``arity``: None where the attribute gives it.  ``accepts``: the kinds of its arguments: ``b`` bool, ``i`` integers,
+    ``f`` float32 and float64, ``*`` any.
     ``result``: ``same`` as the (last) argument, a fixed dtype, or ``stated`` by the op itself.
     ``ulp``: the largest error, in units in the last place, for float32 and float64 on any target; ``0`` means correctly
     rounded.  From the CUDA C++ Programming Guide, "Mathematical Functions".  The bounds of Bessel functions hold for
     |x| < 8, and that of lgamma away from its negative zeros; elsewhere the guide gives absolute errors.
     """
 
-    arity: int
+    arity: int | None
     accepts: str
     result: Result = "same"
     ulp: tuple[float, float] = (0, 0)
@@ -42,6 +43,7 @@ OPS: dict[str, OpRow] = {
     # structure
     "load": OpRow(0, "*", "stated"),  # attr: Access
     "store": OpRow(1, "*", "stated"),  # attr: Access
+    "gather": OpRow(None, "i", "stated"),  # attr: Gather; the places along each axis of the operand, from 0
     "scalar": OpRow(0, "*", "stated"),  # attr: index into Kernel.scalars
     "const": OpRow(0, "*", "stated"),  # attr: the bit pattern
     "index": OpRow(0, "*", "stated"),  # attr: logical axis of the iteration space, from the right (-1 is the last)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kgen.dtypes import DType
-from kgen.ir.graph import CastMode, Graph, IndexMap, Op, Operand, Reduction, Shape, from_bits, to_bits
+from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Operand, Reduction, Shape, from_bits, to_bits
 from kgen.ir.views import show
 
 
@@ -72,6 +72,8 @@ def _attribute(kernel: Graph, op: Op) -> str:
     match op.name, op.attr:
         case "load", IndexMap():
             return _access(kernel, op)
+        case "gather", Gather(operand):
+            return kernel.operands[operand].name if 0 <= operand < len(kernel.operands) else f"?{operand}"
         case "const", int(bits):
             return constant(bits, op.dtype)
         case "scalar", int(number):

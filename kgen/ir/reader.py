@@ -16,6 +16,7 @@ from kgen.ir.graph import (
     Attr,
     CastMode,
     Dim,
+    Gather,
     Graph,
     IndexMap,
     Op,
@@ -152,6 +153,8 @@ def _attr(
     match name:
         case "load" | "store":
             return _access(word, operands)
+        case "gather":
+            return Gather([operand.name for operand in operands].index(word))
         case "const":
             return constant_bits(word, dtype)
         case "scalar":

@@ -10,6 +10,7 @@ from kgen.ir.graph import (
     INTERNAL_KINDS,
     KINDS,
     CastMode,
+    Gather,
     Graph,
     IndexMap,
     Op,
@@ -115,7 +116,7 @@ class _Verifier:
         if row is None:
             self.complain(f"no op is called `{op.name}`")
             return
-        if len(op.args) != row.arity:
+        if row.arity not in (None, len(op.args)):
             self.complain(f"{op.name} takes {row.arity} arguments, not {len(op.args)}")
             return
         for argument in op.args:
@@ -225,6 +226,21 @@ class _Verifier:
             self.complain(f"no rounding is called `{op.attr.rounding}`")
         if arguments[0].dtype.is_complex and not (op.dtype.is_complex or op.dtype.is_bool):
             self.complain(f"cast of {arguments[0].dtype} to {op.dtype}: take `real` first")
+
+    def _gather(self, op: Op, arguments: list[Op]) -> None:
+        assert isinstance(op.attr, Gather)
+        if not 0 <= op.attr.operand < len(self.kernel.operands):
+            self.complain(f"no operand has the number {op.attr.operand}")
+            return
+        operand = self.kernel.operands[op.attr.operand]
+        if operand.role == "output":
+            self.complain(f"reads the output `{operand.name}`")
+        if len(arguments) != len(operand.shape):
+            self.complain(f"{len(arguments)} places for the {len(operand.shape)} axes of `{operand.name}`")
+        if any(argument.dtype is not INT64 for argument in arguments):
+            self.complain("places are int64")
+        if op.dtype is not operand.dtype:
+            self.complain(f"`{operand.name}` holds {operand.dtype}, not {op.dtype}")
 
     def _conversion(self, op: Op, arguments: list[Op]) -> None:
         """Ops that split or combine complex values, or reinterpret bits."""
@@ -336,4 +352,5 @@ _ATTRIBUTES: dict[str, tuple[type, Callable[[_Verifier, Op, list[Op]], None]]] =
     "size": (str, _Verifier._size),
     "powi": (int, _Verifier._powi),
     "cast": (CastMode, _Verifier._cast),
+    "gather": (Gather, _Verifier._gather),
 }

@@ -151,7 +151,7 @@ class Launcher:
         return [*found, *(m.value for m in self.more), *scratch]
 
     def _is_used(self, operand: int) -> bool:
-        return any(t.operand == operand for step in self.steps for t in step.accesses)
+        return any(operand in step.operands for step in self.steps)
 
     def _pointer(self, operand: int) -> str:
         """The declaration of an operand's address."""

@@ -12,6 +12,7 @@ from kgen import resources
 from kgen.codegen import names
 from kgen.codegen.bodies import LAYOUT_TYPES, template_member
 from kgen.codegen.c_types import headers_of
+from kgen.codegen.helpers import ARRAY_SHAPE, helper_texts
 from kgen.codegen.kernels import Entry
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
@@ -52,6 +53,7 @@ class _Declared:
 class _Declarations:
     namespace: str
     headers: tuple[str, ...]
+    helpers: tuple[str, ...]
     kernels: tuple[_Declared, ...]
 
 
@@ -70,7 +72,9 @@ class _File:
 def declared_text(base: str, entries: Sequence[Entry], steps: Sequence[Step]) -> str:
     """The kernels and the structs that they take, for the host code of one set of dtypes."""
     kernels = tuple(_declared(e, entries[:i]) for i, e in enumerate(entries))
-    made = _Declarations(names.namespace(base), tuple(_headers(steps)), kernels)
+    gathers = any(p.kind == "shape" for e in entries for p in e.parameters)
+    helpers = tuple(helper_texts([ARRAY_SHAPE] if gathers else []))
+    made = _Declarations(names.namespace(base), tuple(_headers(steps)), helpers, kernels)
     return environment().get_template("launcher/declared.cu.j2").render(m=made)
 
 

@@ -166,6 +166,8 @@ def _argument(parameter: Parameter, entry: Entry, step: Step) -> str:
             return f"a.{names.value(step.graph.scalars[int(parameter.key)].name)}"
         case "size":
             return f"a.{size_name(parameter.key)}"
+        case "shape":
+            return f"a.{names.shape(step.graph.operands[int(parameter.key)].name)}"
         case "layout":
             return "layout"
         case "n":

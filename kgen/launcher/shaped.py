@@ -7,7 +7,7 @@ from typing import Any
 
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.kernels import Entry
-from kgen.codegen.names import pointer
+from kgen.codegen.names import pointer, shape
 from kgen.launcher.classes import ExtentClass, address_name, open_dims
 from kgen.launcher.context import ClassContext, Member, ShapedLauncher
 from kgen.launcher.interface import Interface
@@ -30,7 +30,7 @@ def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[En
     arrays = [first.lowered.arrays[a.operand] for a in interface.arrays]
     layouts = list(_layouts(arrays, numbers))
     kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
-    more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries))
+    more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries), *_shapes(first, numbers))
     found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
     extents = dict(_extent_lines(first, interface))
     decided = [*layouts, *(text for c in found for text in (*c.conditions, *c.choices))]
@@ -64,10 +64,19 @@ def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iter
         yield Member(f"long long {size_name(dim)}", numbers.text(one.extents[dim]))
 
 
+def _shapes(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
+    """The extents and strides of arrays that kernels read at computed places."""
+    graph = one.lowered.specialised.graph
+    for number in sorted({operand for step in one.lowered.specialised.steps for operand in step.graph.gathered}):
+        array = one.lowered.arrays[number]
+        value = f"{{{{{_list(numbers, array.shape)}}}, {{{_list(numbers, array.strides)}}}}}"
+        yield Member(f"ArrayShape<{len(array.shape)}> {shape(graph.operands[number].name)}", value)
+
+
 def _views(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
     """The addresses of the views that kernels read."""
     graph = one.lowered.specialised.graph
-    used = {t.operand for step in one.lowered.specialised.steps for t in step.accesses}
+    used = {operand for step in one.lowered.specialised.steps for operand in step.operands}
     for number, operand in enumerate(graph.operands):
         if operand.view is not None and number in used:
             type_ = f"const {storage_type(operand.dtype)}*"

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 
-from kgen.ir.graph import IndexMap, Op, Shape
+from kgen.ir.graph import Gather, IndexMap, Op, Shape
 from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, squeezed
 from kgen.records import dataclass
 
@@ -54,11 +54,14 @@ class FusedKernel:
 
 def races(space: KernelSpace, reads: Iterable[Read], writes: dict[int, AxisMap]) -> bool:
     """Whether a thread reads what another one writes."""
-    return any(
-        r.operand in writes
-        and (r.axes != writes[r.operand] or (r.by_row and bool(space.reduced) and not _varies_along_row(space, r.axes)))
-        for r in reads
-    )
+    return any(r.operand in writes and _is_elsewhere(space, r, writes[r.operand]) for r in reads)
+
+
+def _is_elsewhere(space: KernelSpace, read: Read, written: AxisMap) -> bool:
+    """Whether a thread may read an element that another one writes."""
+    if read.axes is None or read.axes != written:
+        return True
+    return read.by_row and bool(space.reduced) and not _varies_along_row(space, read.axes)
 
 
 def _varies_along_row(space: KernelSpace, axes: AxisMap) -> bool:
@@ -69,7 +72,9 @@ def _read(ops: Sequence[Op]) -> list[int | None]:
     """For each value, a bit mask of the operands that it depends on; None where it depends on a reduction."""
     found: list[int | None] = []
     for op in ops:
-        bits: int | None = 1 << op.attr.operand if op.name == "load" and isinstance(op.attr, IndexMap) else 0
+        bits: int | None = 0
+        if isinstance(op.attr, IndexMap | Gather) and op.name != "store":
+            bits = 1 << op.attr.operand
         for below in (found[a] for a in op.args):
             bits = None if bits is None or below is None else bits | below
         found.append(None if op.name == "reduce" else bits)
@@ -82,7 +87,7 @@ class Fuser:
         self.tracer = tracer
         self.ops = tracer.ops
         self.updated = updated
-        self.reduces = any(op.name == "reduce" for op in self.ops)
+        self.separates = any(op.name in ("reduce", "gather") for op in self.ops)
         self.read = _read(self.ops)
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
@@ -112,7 +117,7 @@ class Fuser:
         for store in stores:
             read = self.read[store]
             if read is not None and store not in merged:
-                alike.setdefault((self.ops[store].shape, read if self.reduces else 0), []).append(store)
+                alike.setdefault((self.ops[store].shape, read if self.separates else 0), []).append(store)
                 continue
             trace = self.tracer.alone(store, separate=store in separate)
             if store in merged:

@@ -32,6 +32,11 @@ class Step:
         rank = len(self.shape)
         return frozenset(op.attr + rank for op in self.graph.ops if op.name == "index" and isinstance(op.attr, int))
 
+    @property
+    def operands(self) -> list[int]:
+        """The operands that it accesses, those that are read at computed places included."""
+        return sorted({t.operand for t in self.accesses} | self.graph.gathered)
+
     def reads_by_row(self) -> set[tuple[int, tuple[int | None, ...]]]:
         """Accesses (operand and axes) to one element per row, which all threads of the row may read."""
         return set()

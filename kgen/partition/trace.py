@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import field
 from heapq import heappop, heappush
 
-from kgen.ir.graph import Graph, IndexMap, Op, Reduction, Shape
+from kgen.ir.graph import Gather, Graph, IndexMap, Op, Reduction, Shape
 from kgen.records import dataclass
 
 AxisMap = tuple[
@@ -56,10 +56,11 @@ class KernelSpace:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """``axes``: for each axis of the space, the operand's.  ``by_row``: whether all threads of a row may read it."""
+    """``axes``: for each axis of the space, the operand's; None where it is read at computed places.  ``by_row``:
+    whether all threads of a row may read it."""
 
     operand: int
-    axes: AxisMap
+    axes: AxisMap | None
     by_row: bool
 
 
@@ -174,6 +175,8 @@ class Tracer:
                     continue
                 if op.name == "load" and isinstance(op.attr, IndexMap):
                     found.reads.add(Read(op.attr.operand, spread(op, place, len(space.dims)), by_row))
+                elif isinstance(op.attr, Gather):
+                    found.reads.add(Read(op.attr.operand, None, True))
                 elif op.name == "store" and isinstance(op.attr, IndexMap):
                     found.writes[op.attr.operand] = spread(op, place, len(space.dims))
                 elif op.name == "reduce":

@@ -9,10 +9,7 @@ _NEIGHBOURS = (
     "an expression cannot read neighbouring elements: pass views of one array, as in `out = b - a` called as "
     "`k(x[:-1], x[1:])`"
 )
-_BY_INDEX = (
-    "there is no gather: gather before the call; along the last axis, "
-    "`sum(index(-1) == expand(i, axis=1) ? x : 0, axis=-1)` picks `x[n, i[n]]`"
-)
+_BY_INDEX = "write `x[i]` for rows, `x[:, i]` for columns, `x[index(0), i]` for one element of each row"
 _BINS = "there is no scatter: compare with the bins, `count_nonzero(expand(x, axis=1) == bins, axis=0)`"
 _ORDER = (
     "kgen has elementwise functions and reductions, but no scans, sorting or order statistics: use "

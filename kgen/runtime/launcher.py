@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
 from kgen.codegen.kernels import Entry
-from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.runtime.parameters import ParameterLayout, ParameterMemory, Place, Room, Signature, with_room
-from kgen.schedule.expressions import Expr
+from kgen.runtime.parameters import Kernels, ParameterLayout, ParameterMemory, Place, Room, Signature, with_room
 from kgen.schedule.launch import Launch
 
 _MAX_STREAMS = 64  # with parameter buffers that are kept
@@ -87,30 +85,20 @@ _CAPTURED: list[ParameterBuffer] = []
 class Launcher:
     """Launches the kernels of one lowered program on one device.  Safe to use from several threads."""
 
-    def __init__(
-        self,
-        loaded: LoadedKernels | None,
-        kernels: Sequence[tuple[Entry, Launch]],
-        extents: Mapping[str, int],
-        steps: Sequence[Step],
-        buffers: Mapping[int, Expr],
-    ) -> None:
-        """``kernels``: those with elements to compute, in order; without any, ``loaded`` is None.
-
-        ``extents``: by dimension symbol.  ``buffers``: the bytes of each, by operand, over dimension symbols.
-        """
+    def __init__(self, loaded: LoadedKernels | None, kernels: Kernels) -> None:
+        """``loaded``: None where no kernel is launched."""
         self.module: Any = loaded.module if loaded else None
         # After each other, the kernels of one call start early even without the option.
         self._pdl = tuple(
             launch.rule.starts_early and (number > 0 or (loaded is not None and loaded.pdl))
-            for number, (_, launch) in enumerate(kernels)
+            for number, (_, launch) in enumerate(kernels.launched)
         )
         self.signature = loaded.signature if loaded else Signature(())
-        self.entries = tuple(entry for entry, _ in kernels)
+        self.entries = tuple(entry for entry, _ in kernels.launched)
         self.names = tuple(entry.name for entry in self.entries)
-        self._launches = tuple(launch for _, launch in kernels)
-        self._described = self.signature, self.entries, self._launches, extents, steps, buffers
-        self._layout = ParameterLayout.of(*self._described)
+        self._launches = tuple(launch for _, launch in kernels.launched)
+        self._kernels = kernels
+        self._layout = ParameterLayout.of(self.signature, kernels)
         # Free buffers by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
         self.ready: dict[int, list[ParameterBuffer]] = {}
 
@@ -180,7 +168,7 @@ class Launcher:
         """The same kernels with buffers of their own, for a caller that modifies them, and with room for more."""
         made = copy(self)
         made.ready = {}
-        made._layout = ParameterLayout.of(*self._described, room=with_room)
+        made._layout = ParameterLayout.of(self.signature, self._kernels, with_room)
         return made
 
     @property
@@ -194,7 +182,7 @@ class Launcher:
             tuple(
                 Place(p.kind, p.key, offset)
                 for p, offset in zip(entry.parameters, table, strict=True)
-                if p.kind in ("size", "layout", "n")
+                if p.kind in ("size", "shape", "layout", "n")
             )
             for entry, table in zip(self.entries, self._layout.tables, strict=True)
         )

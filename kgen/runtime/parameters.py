@@ -19,6 +19,7 @@ from kgen.records import dataclass
 from kgen.schedule.expressions import Expr, evaluate
 from kgen.schedule.launch import Launch
 from kgen.schedule.scratch import aligned
+from kgen.schedule.step_layout import Array
 
 ALIGNMENT = 16  # every value starts at a multiple of the strictest alignment, that of complex128
 
@@ -76,7 +77,7 @@ class Signature:
 class Place:
     """Where a parameter that depends on extents is in memory; ``kind`` and ``key`` are as in ``Parameter``."""
 
-    kind: Literal["size", "layout", "n"]
+    kind: Literal["size", "shape", "layout", "n"]
     key: int | str
     offset: int
 
@@ -101,6 +102,24 @@ def exactly(size: int) -> int:
 def with_room(size: int) -> int:
     """Bytes for what may be larger in later calls: four times as much of little memory, no more of much."""
     return max(size, min(4 * size, 1 << 20))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """``launched``: the kernels with elements to compute, in order.  ``extents``: by dimension symbol.  ``buffers``:
+    the bytes of each, by operand, over dimension symbols.  ``arrays``: by operand.
+    """
+
+    launched: Sequence[tuple[Entry, Launch]]
+    extents: Mapping[str, int]
+    steps: Sequence[Step]
+    buffers: Mapping[int, Expr]
+    arrays: Sequence[Array]
+
+
+def pack_shape(array: Array) -> bytes:
+    """The extents and strides of an array, as ``ArrayShape`` has them in kernels."""
+    return struct.pack(f"<{2 * len(array.shape)}q", *array.shape, *array.strides)
 
 
 class _Shared:
@@ -133,21 +152,10 @@ class ParameterLayout:
     rooms: tuple[Room, ...]  # the parts of that memory
 
     @staticmethod
-    def of(
-        signature: Signature,
-        entries: Sequence[Entry],
-        launches: Sequence[Launch],
-        extents: Mapping[str, int],
-        steps: Sequence[Step],
-        buffers: Mapping[int, Expr],
-        room: Callable[[int], int] = exactly,
-    ) -> ParameterLayout:
-        """``entries`` and ``launches`` of the kernels with elements to compute; ``buffers``: the bytes, by operand.
-
-        ``room``: the bytes to take for memory of so many bytes.
-        """
-        shared = _Shared(room)
-        starts = {operand: shared.take(None, size, extents) for operand, size in buffers.items()}
+    def of(signature: Signature, kernels: Kernels, room: Callable[[int], int] = exactly) -> ParameterLayout:
+        """``room``: the bytes to take for memory of so many bytes."""
+        shared, extents = _Shared(room), kernels.extents
+        starts = {operand: shared.take(None, size, extents) for operand, size in kernels.buffers.items()}
         patches: list[tuple[int, int]] = []
         start = ALIGNMENT * len(signature.variables)
         fixed = bytearray()
@@ -159,7 +167,7 @@ class ParameterLayout:
             fixed.extend(bytes(-len(fixed) % ALIGNMENT))
             return offset
 
-        for number, (entry, launch) in enumerate(zip(entries, launches, strict=True)):
+        for number, (entry, launch) in enumerate(kernels.launched):
             table: list[int] = []
             for parameter in entry.parameters:
                 match parameter.kind:
@@ -173,10 +181,12 @@ class ParameterLayout:
                         patches.append((place(bytes(8)), shared.take(number, parameter.bytes, launch.lets)))
                         table.append(patches[-1][0])
                     case "scalar":
-                        scalar = steps[entry.step].graph.scalars[int(parameter.key)]
+                        scalar = kernels.steps[entry.step].graph.scalars[int(parameter.key)]
                         table.append(signature.offsets[Variable(None, scalar.name, scalar.dtype)])
                     case "size":
                         table.append(place(extents[str(parameter.key)].to_bytes(8, "little")))
+                    case "shape":
+                        table.append(place(pack_shape(kernels.arrays[int(parameter.key)])))
                     case "layout":
                         table.append(place(launch.layout))
                     case "n":

@@ -27,7 +27,7 @@ from kgen.ir.ops import OPS
 
 from .cases import all_cases
 
-STRUCTURE = {"load", "store", "scalar", "index", "size", "reduce", "expand"}
+STRUCTURE = {"load", "store", "gather", "scalar", "index", "size", "reduce", "expand"}
 A, B, C = (Expr(name, Level.PRIMARY) for name in "abc")
 
 
@@ -85,6 +85,9 @@ def test_helpers_and_files_agree() -> None:
         "load_evict_last",
         "load_words",
         "load_streaming",
+        "array_shape",
+        "is_inside",
+        "gather",
         *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
         "load_rows",
         "accumulators/first_place",

@@ -20,7 +20,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.lowering import Lowered
 from kgen.operands import ArrayOperand, Operands
 from kgen.options import Options
-from kgen.runtime.parameters import ParameterLayout, Signature
+from kgen.runtime.parameters import Kernels, ParameterLayout, Signature
 from kgen.schedule.divisors import magic_number
 from kgen.schedule.expressions import (
     C_FUNCTIONS,
@@ -255,9 +255,9 @@ def test_scratch_memory(text: str, shapes: dict[str, tuple[int, ...]], arrays: i
         lines.append(f'    {{ {declared} printf("%lld\\n", {c(aligned(size))}); }}\n')
     in_c = [int(line) for line in printed(f"int main(void) {{\n{''.join(lines)}}}\n", tmp_path)]
     signature = Signature.of(entries, found.specialised.steps)
-    layout = ParameterLayout.of(
-        signature, entries, launches, extents, found.specialised.steps, buffer_bytes(graph)
-    )  # fmt: skip
+    launched = list(zip(entries, launches, strict=True))
+    kernels = Kernels(launched, extents, found.specialised.steps, buffer_bytes(graph), found.arrays)
+    layout = ParameterLayout.of(signature, kernels)
     assert len(in_c) == len({start for _, start in layout.scratch_at}) == arrays
     assert sum(in_c) == layout.scratch
 

@@ -123,6 +123,9 @@ def _placed(place: Place, entry: Entry, lowered: Lowered, launch: _Launch) -> tu
             return entry.rule.packer.format, launch.fields
         case "size":
             return "<Q", (lowered.sizes.extents[str(place.key)],)
+        case "shape":
+            array = lowered.arrays[int(place.key)]
+            return f"<{2 * len(array.shape)}q", (*array.shape, *array.strides)
 
 
 class _NoClassError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kgen.codegen import names
+from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import (
     BoxContext,
     BoxLoadContext,
@@ -14,7 +15,6 @@ from kgen.codegen.context import (
     OperandContext,
     SideContext,
 )
-from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.layouts import (
@@ -297,7 +297,7 @@ class BoxWriter(ElementWriter):
         return tuple(found) if registers <= schedule.target.tuning.elementwise.prefetch_registers else ()
 
     def argument(self, argument: Argument, early: Iterable[int]) -> str:
-        if argument.kind in ("scalar", "size"):
+        if argument.kind in BY_NAME:
             return argument.name
         if argument.kind == "index":
             return self.coordinate(dict(self.schedule.coordinates)[int(argument.key)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgen.codegen import names
+from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import (
     GroupContext,
     LayoutContext,
@@ -11,7 +12,6 @@ from kgen.codegen.context import (
     TransposedContext,
     TurnedContext,
 )
-from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_RUN, LOAD_UNALIGNED
@@ -128,7 +128,7 @@ class GroupWriter(ElementWriter):
 
     def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
         """The text of an argument in a call of the element function."""
-        if argument.kind in ("scalar", "size"):
+        if argument.kind in BY_NAME:
             return argument.name
         if argument.kind == "index":
             return self.coordinate(dict(self.schedule.coordinates)[int(argument.key)], p)

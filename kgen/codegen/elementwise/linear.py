@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgen.codegen import names
+from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, OperandContext, ResultContext
-from kgen.codegen.element import Argument
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import LOAD_UNALIGNED
@@ -129,7 +129,7 @@ class LinearWriter(ElementWriter):
         ``mode``: from and to the packs, directly from and to memory, or from memory to what is kept.  ``at``: the index
         within the pack, or in memory.
         """
-        if argument.kind in ("scalar", "size"):
+        if argument.kind in BY_NAME:
             return argument.name
         if argument.kind == "index":
             # Without a layout struct there is one dimension: the index is the coordinate.

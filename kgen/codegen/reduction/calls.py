@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.element import Argument, Element, Statement
+from kgen.codegen.arguments import Argument
+from kgen.codegen.element import Element, Statement
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.reduction.context import Call, Declared, Stored
 from kgen.codegen.reduction.operands import Operands
@@ -137,6 +138,8 @@ class Calls:
                 return argument.name
             case "scalar" | "size":
                 return self.values.parameters[argument.kind, argument.key]
+            case "source":
+                return argument.name
             case "index":
                 return self.places.coordinate(int(argument.key))
             case "place":

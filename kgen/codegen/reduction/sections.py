@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
+from kgen.codegen.arguments import Argument
 from kgen.codegen.context import ElementContext
-from kgen.codegen.element import MAX_COLUMNS, PRIMARY, Argument, Element, Statement, Writer
+from kgen.codegen.element import PRIMARY, Element, Statement, Writer
 from kgen.codegen.expressions import Spelling, call, infix
+from kgen.codegen.gathers import sources
+from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
@@ -134,6 +137,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
         *_reads(writer, parts.step, selected),
         *_values(writer, parts, section, selected),
         *_by_value(writer, parts.step, selected),
+        *sources(parts.step, selected),
         *_sinks(writer, parts.step, section),
     ]
     writer.wanted = frozenset(section.kept)

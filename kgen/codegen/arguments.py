@@ -1,0 +1,27 @@
+"""The arguments of device functions."""
+
+from __future__ import annotations
+
+from kgen.records import dataclass
+
+#: Kinds of arguments that kernels have as parameters of the same name.
+BY_NAME = frozenset({"scalar", "size", "source"})
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The meaning of one parameter of the element function.
+
+    ``kind`` and ``key``: ``read`` or ``write`` and the access number; ``scalar`` and its number; ``index`` and the
+    axis from the right; ``size`` and the dimension symbol; ``source`` and the number of an operand that is read at
+    computed places, for its pointer and its extents and strides.
+    """
+
+    kind: str
+    key: int | str
+    declaration: str
+
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.declaration.rpartition(" ")[2]

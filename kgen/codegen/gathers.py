@@ -1,0 +1,78 @@
+"""Elements at computed places: their parameters, and the text that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kgen.codegen import names
+from kgen.codegen.arguments import Argument
+from kgen.codegen.c_types import storage_type
+from kgen.codegen.expressions import Expr, Level
+from kgen.codegen.lines import MAX_COLUMNS
+from kgen.ir.graph import Dim, Gather, Op, Operand
+from kgen.partition.step import Step
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ElementAt:
+    """The text of an element, the lines before it, and the helpers that it calls."""
+
+    expr: Expr
+    lines: tuple[str, ...]
+    helpers: tuple[str, ...]
+
+
+def element_at(of: Operand, places: Sequence[Op], codes: Sequence[str], at: str, inside: str) -> ElementAt:
+    """The element of an operand at these places.  ``codes``: their text.  ``at`` and ``inside``: names for its offset,
+    and for whether it is inside of the operand.
+    """
+    shape, pointer = names.shape(of.name), names.pointer(of.name)
+    walked = [(axis, code) for axis, code in enumerate(codes) if not _is_zero(places[axis])]
+    terms = [f"{code} * {shape}.stride[{axis}]" for axis, code in walked] or ["0"]
+    checked = [axis for axis, place in enumerate(places) if not _is_within(place, of.shape[axis])]
+    if checked:
+        tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
+        lines = _broken(f"const bool {inside} = ", " && ", tests)
+        lines += _broken(f"const long long {at} = !{inside} ? 0 : ", " + ", terms)  # signed products could overflow
+        code = f"gather({pointer}, {at}, {inside})"
+    else:
+        lines = _broken(f"const long long {at} = ", " + ", terms)
+        code = f"{pointer}[{at}]"
+    expr = Expr(f"{code} != 0", Level.EQUALITY) if of.dtype.is_bool else Expr(code, Level.POSTFIX)
+    return ElementAt(expr, tuple(lines), ("is_inside", "gather") if checked else ())
+
+
+def _is_zero(place: Op) -> bool:
+    return place.name == "const" and place.attr == 0
+
+
+def _is_within(place: Op, dim: Dim) -> bool:
+    """Whether a place is always within an axis: a coordinate of an axis of the same extent, or 0 of one element."""
+    if place.name == "index" and isinstance(place.attr, int):
+        return place.shape[place.attr] == dim
+    return _is_zero(place) and dim == 1
+
+
+def sources(step: Step, selected: Iterable[int]) -> list[Argument]:
+    """Parameters for the operands that some of a step's ops read at computed places."""
+    attrs = (step.graph.ops[number].attr for number in selected)
+    found: list[Argument] = []
+    for number in sorted({attr.operand for attr in attrs if isinstance(attr, Gather)}):
+        operand = step.graph.operands[number]
+        pointer, shape = names.pointer(operand.name), names.shape(operand.name)
+        found.append(Argument("source", number, f"const {storage_type(operand.dtype)}* {pointer}"))
+        found.append(Argument("source", number, f"const ArrayShape<{len(operand.shape)}>& {shape}"))
+    return found
+
+
+def _broken(start: str, between: str, parts: Sequence[str]) -> list[str]:
+    """``start`` and the parts as a statement, in several lines where one is too long."""
+    lines, line = [], start + parts[0]
+    for part in parts[1:]:
+        if len(line) + len(between) + len(part) > MAX_COLUMNS:
+            lines.append(line + between.rstrip())
+            line = f"    {part}"
+        else:
+            line += between + part
+    return [*lines, f"{line};"]

@@ -1,0 +1,6 @@
+// The extents of an array that is read at computed places, and its strides in elements.
+template <int Rank>
+struct ArrayShape {
+    long long extent[Rank];
+    long long stride[Rank];
+};

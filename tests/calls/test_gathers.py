@@ -1,0 +1,71 @@
+"""Calls of programs with arrays as indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import jit
+from kgen.diagnostics import KgenError
+from tests.check.test_gathers import HOSTILE, taken
+from tests.check.test_indexing import Array
+
+DTYPES = ("float32", "float16", "bool", "int8", "complex64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_kernels(dtype: str) -> None:
+    """Kernels read the same elements, for any strides, and nothing outside of the array."""
+    x: Array = (np.arange(35).reshape(5, 7) % 9).astype(dtype)
+    views = {"x": x, "columns": x.T, "reversed": x[::-1, ::2], "one": x[:1]}
+    kernel = jit("out = x[i]; both = x[i, expand(j, axis=1)]")
+    for view in views.values():
+        rows, elements = kernel(view, HOSTILE, HOSTILE[::-1].astype(np.int32))
+        np.testing.assert_array_equal(rows, taken(view, HOSTILE))
+        np.testing.assert_array_equal(elements, taken(view, HOSTILE, HOSTILE[::-1, None].astype(np.int32)))
+
+
+def test_calls() -> None:
+    """Calls that repeat, also on other shapes, and plans read what the arrays hold then."""
+    kernel = jit("out = x[i] * 2 + y")
+    for n in (4, 4, 4, 7, 8, 9, 12, 31):
+        x, i = np.arange(3.0 * n).reshape(n, 3), np.arange(2 * n) % (n + 1) - 1
+        np.testing.assert_array_equal(kernel(x, i, np.ones(3)), x[i] * 2 + 1)
+    plan = kernel.plan(x, i, np.ones(3))
+    i[:] = 2
+    np.testing.assert_array_equal(plan(), x[i] * 2 + 1)
+
+
+def test_reductions() -> None:
+    """Rows that are gathered are reduced, and an element of each row is read beside its reduction."""
+    x, i = np.arange(60.0).reshape(6, 10) ** 2, np.array([[3, 0], [5, 5], [-1, 1]])
+    bags = jit("out = sum(x[i], axis=1)")(x, i)
+    np.testing.assert_array_equal(bags, x[i].sum(1))
+    loss = jit("out = max(x, axis=-1) - x[index(0), label]")
+    label = np.array([0, 9, 3, 3, -1, 10])
+    want = x.max(-1) - np.where(label < 10, x[np.arange(6), label % 10], 0)
+    np.testing.assert_array_equal(loss(x, label), want)
+    assert "kernel 1 of 1" in str(loss.explain(x, label))
+    np.testing.assert_array_equal(jit("out = sum(x[:, i], axis=0)")(x, i), x[:, i].sum(0))
+
+
+def test_updates() -> None:
+    """An array is read before the kernel that updates it, or the call refuses."""
+    x = np.arange(5.0)
+    out = jit("inout x; out = x[i]; x = y")(x, np.array([4, 3, 2, 1, 0]), np.ones(5))
+    np.testing.assert_array_equal(out, [4, 3, 2, 1, 0])
+    np.testing.assert_array_equal(x, np.ones(5))
+    calls: dict[str, dict[str, Any]] = {"inout x; x = x[i]": {}, "out = x[i]": {"out": x}}
+    for text, outs in calls.items():
+        with pytest.raises(KgenError, match="at computed places") as caught:
+            jit(text)(x, np.arange(5), **outs)
+        assert caught.value.code == "overlap"
+
+
+def test_explain() -> None:
+    """`explain` names the class and the bytes of what is gathered."""
+    found: Any = jit("out = table[ids]").explain(np.zeros((100, 8), np.float32), np.zeros(7, np.int64)).to_dict()
+    table = next(o for o in found["kernels"][0]["operands"] if o["name"] == "table")
+    assert (table["class"], table["bytes"]) == ("gathered", 7 * 8 * 4)
