@@ -25,7 +25,7 @@ from kgen.records import dataclass
 from kgen.source import Span
 from kgen.syntax.tree import Assign, Cast, Expr, Let
 
-__all__ = ["Checked", "check"]
+__all__ = ["Checked", "Nodes", "check", "check_nodes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,29 @@ def check(
     Raises :class:`~kgen.KgenError` with every dtype, shape and cast error of the program.
     """
     return _Checker(program, args, shape, out_dtypes or {}).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """A program after typing: the value of each node of its tree, by id, and what values refer to.
+
+    ``names``: of each argument, param, let and output.  ``numbers``: the operand of each array.
+    """
+
+    values: Mapping[int, Value]
+    names: Mapping[str, Value | None]
+    numbers: Mapping[str, int]
+    ctx: Context
+
+
+def check_nodes(program: Program, args: Mapping[str, ArgType], shape: Sequence[int | None] = ()) -> Nodes:
+    """The types of all that a program computes, for transformations of its tree; raises what :func:`check` raises.
+
+    A node of the tree that is lowered several times has the value of the last.
+    """
+    checker = _Checker(program, args, shape, {})
+    checker.run()
+    return Nodes(checker.ctx.nodes, checker.names, checker.numbers, checker.ctx)
 
 
 class _Checker:

@@ -42,6 +42,7 @@ class Context:
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
     arrays: Arrays = field(init=False)
+    nodes: dict[int, Value] = field(default_factory=dict)  # the last value of each node of the tree, by its id
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
     _made: dict[tuple[Deferred, DType], Typed] = field(default_factory=dict)
     _said: set[tuple[str, Span, str]] = field(default_factory=set)

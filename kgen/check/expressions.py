@@ -64,7 +64,9 @@ def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     for node in _operands_first(scope, root):
         if scope.depth:
             ctx.written_out.add()
-        done[id(node)] = _value(ctx, scope, node, done)
+        value = done[id(node)] = _value(ctx, scope, node, done)
+        if value is not None:
+            ctx.nodes[id(node)] = value
     return done[id(root)]
 
 

@@ -1,0 +1,115 @@
+"""The rule for a reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from kgen.dtypes import Kind
+from kgen.functions import FUNCTIONS
+from kgen.gradients.facts import Facts, kind_of
+from kgen.gradients.forward import Forward
+from kgen.gradients.local import Local
+from kgen.gradients.rules import BESIDE, REDUCTIONS, WITHOUT_GRADIENT
+from kgen.gradients.terms import Term, unreduced
+from kgen.gradients.trees import axes, binary, call, filled, number
+from kgen.ir.graph import Shape
+from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, Unary
+
+
+def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
+    """What the argument of a reduction gets of the gradient of its result."""
+    (operand,) = node.args
+    target = FUNCTIONS[node.function].target
+    whole = facts.shape(facts.value(operand))
+    words = {word.name: word.value for word in node.keywords}
+    over = _axes(words.get("axis"), len(whole))
+    kept = _is_true(words.get("keepdims"))
+    spread = None if kept else partial(unreduced, reduced=over, rank=len(whole))
+    if target in WITHOUT_GRADIENT:
+        return Local((operand,), ("",), {}, whole)
+    conjugated = kind_of(facts.value(node)) is Kind.COMPLEX
+
+    def plain(of: Expr) -> Term:
+        return forward.read(of)
+
+    def result() -> Term:
+        term = plain(node)
+        return term if spread is None else spread(term)
+
+    def conj(read: Callable[[], Term]) -> Callable[[], Term]:
+        def made() -> Term:
+            term = read()
+            return Term(call("conj", term.expr), term.shape) if conjugated else term
+
+        return made
+
+    def beside(name: str) -> Callable[[], Term]:
+        def made() -> Term:
+            values = {"a": plain(operand).expr}
+            if name == "ties":
+                values["z"] = result().expr
+            reduced = filled(BESIDE[name], values)
+            assert isinstance(reduced, Call)
+            return Term(_over(reduced, over, len(whole)), _left(whole, over))
+
+        return made
+
+    values: dict[str, Callable[[], Term]] = {
+        "a": conj(lambda: plain(operand)),
+        "z": conj(result),
+        "n": lambda: Term(_count(facts, whole, over), ()),
+        "k": lambda: Term(_value(words.get("correction")), ()),
+        **{name: beside(name) for name in ("average", "ties", "zeros")},
+        "rest": conj(beside("rest")),
+    }
+    return Local((operand,), (REDUCTIONS[target],), values, whole, spread)
+
+
+def _axes(value: object, rank: int) -> list[int]:
+    """The axes that a reduction names, ascending; all where it names none."""
+    if value is None:
+        return list(range(rank))
+    items = value.items if isinstance(value, Tuple) else (value,)
+    return sorted({_integer(item) % max(rank, 1) for item in items}) if rank else []
+
+
+def _integer(node: object) -> int:
+    if isinstance(node, Unary):
+        return -_integer(node.operand) if node.op == "-" else _integer(node.operand)
+    assert isinstance(node, Number)
+    return int(node.value.real)
+
+
+def _is_true(value: object) -> bool:
+    return isinstance(value, Number) and bool(value.value)
+
+
+def _value(value: object) -> Expr:
+    return number(0) if value is None else value  # type: ignore[return-value]  # check has seen that it is a literal
+
+
+def _left(whole: Shape, over: list[int]) -> Shape:
+    return () if len(over) == len(whole) else tuple(1 if axis in over else dim for axis, dim in enumerate(whole))
+
+
+def _over(node: Call, over: list[int], rank: int) -> Expr:
+    """The call with the axes of a reduction; of all axes, none have to be named."""
+    if len(over) == rank:
+        return node
+    made = call(node.function, *node.args, axis=axes(over), keepdims=number(True))
+    return replace(node, keywords=made.keywords)
+
+
+def _count(facts: Facts, whole: Shape, over: list[int]) -> Expr:
+    """The number of elements that are reduced to one."""
+    found: Expr | None = None
+    for axis in over:
+        if whole[axis] == 1:
+            continue
+        extent = facts.extent(whole[axis])
+        assert extent is not None
+        found = extent if found is None else binary("*", found, extent)
+    return number(1) if found is None else found
+

@@ -1,0 +1,170 @@
+"""The reverse sweep: from the gradients of outputs to those of arguments, one statement after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kgen.diagnostics import Reporter
+from kgen.dtypes import Kind
+from kgen.functions import FUNCTIONS
+from kgen.gradients.facts import Facts, dtype_of, kind_of
+from kgen.gradients.forward import Forward
+from kgen.gradients.local import Local, local_rule
+from kgen.gradients.reduced import reduction_rule
+from kgen.gradients.terms import Term, contracted, joined, summed
+from kgen.gradients.trees import binary, call, cast_to, filled, is_atom, name, names_in, number, parsed
+from kgen.ir.graph import Shape
+from kgen.records import dataclass
+from kgen.syntax.text import text_of
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Tuple, TypeName, children, postorder
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A let of the derived program, and what it is for."""
+
+    name: str
+    value: Expr
+    comment: str | None = None
+
+
+class Sweep:
+    """``gradients``: by name, the terms whose sum is its gradient.  ``lines``: what was computed on the way."""
+
+    def __init__(self, facts: Facts, forward: Forward, active: set[str], reporter: Reporter) -> None:
+        self.facts = facts
+        self.forward = forward
+        self.active = active
+        self.reporter = reporter
+        self.gradients: dict[str, list[Term]] = {}
+        self.lines: list[Line] = []
+
+    def run(self) -> None:
+        """Visit all statements, the last first."""
+        for statement in reversed(self.facts.program.statements):
+            terms = self.gradients.pop(statement.name, [])
+            if statement.name in self.active and terms:
+                self._statement(statement, terms)
+
+    def _statement(self, statement: Let | Assign, terms: list[Term]) -> None:
+        comment = f"{statement.name} = {text_of(statement.value)}"
+        before = len(self.lines)
+        total = self.added(terms)
+        if not is_atom(total.expr):
+            total = self._let(f"{statement.name}_grad", total)
+        self._expression(statement.value, total)
+        if len(self.lines) > before:
+            self.lines[before] = replace(self.lines[before], comment=comment)
+
+    def added(self, terms: Sequence[Term]) -> Term:
+        """The sum of terms."""
+        expr = terms[0].expr
+        for term in terms[1:]:
+            expr = binary("+", expr, term.expr)
+        return Term(expr, joined([term.shape for term in terms]))
+
+    def _let(self, wanted: str, term: Term) -> Term:
+        new = self.forward.names.new(wanted)
+        self.lines.append(Line(new, term.expr))
+        return Term(name(new), term.shape)
+
+    # --- one expression ---------------------------------------------------------------------------
+
+    def _expression(self, root: Expr, gradient: Term) -> None:
+        """Carry the gradient of an expression to the names that it reads."""
+        stack = [(root, gradient)]
+        while stack:
+            node, term = stack.pop()
+            if isinstance(node, Name):
+                self.gradients.setdefault(node.id, []).append(term)
+                continue
+            stack += [
+                (child, part) for child, part in self._parts(node, term) if self.forward.is_active(child)
+            ]
+
+    def _parts(self, node: Expr, term: Term) -> list[tuple[Expr, Term]]:
+        """The operands of a node that have a gradient, and what this node adds to it."""
+        if isinstance(node, Call) and node.function == "expand":
+            return [(node.args[0], self._contracted(node, term))]
+        rule = self._rule(node)
+        if rule is None:
+            return []
+        found = [
+            (child, row)
+            for child, row in zip(rule.operands, rule.row, strict=True)
+            if row and self.forward.is_active(child)
+        ]
+        if sum(_count(row, "g") for _, row in found) > 1 and not is_atom(term.expr):
+            term = self._let(f"{self.forward.label(node)}_grad", term)
+        return [(child, self._part(rule, row, term, node, child)) for child, row in found]
+
+    def _rule(self, node: Expr) -> Local | None:
+        if isinstance(node, Index):
+            self._refuse("not-yet", "the gradient of an index is not supported yet", node, "pass a view of the array")
+            return None
+        if isinstance(node, Call) and _is_reduction(node):
+            return reduction_rule(self.facts, self.forward, node)
+        rule = local_rule(self.facts, self.forward, node)
+        if isinstance(rule, str):
+            self._refuse("no-derivative", rule, node, "leave what depends on it out of wrt=")
+            return None
+        return rule
+
+    def _refuse(self, code: str, message: str, node: Expr, hint: str) -> None:
+        self.reporter.error(code, message, node.span, hint=hint)
+
+    def _part(self, rule: Local, row: str, term: Term, node: Expr, child: Expr) -> Term:
+        gradient = term if rule.spread is None else rule.spread(term)
+        values = {key: rule.values[key]() for key in sorted(names_in(parsed(row)) & rule.values.keys())}
+        shape = joined([value.shape for value in values.values()] + [gradient.shape])
+        if any(self.forward.is_placed(value.expr) for value in values.values()):
+            gradient = self._spread_out(gradient, rule.whole, node)
+            shape = rule.whole
+        made = filled(row, {"g": gradient.expr, **{key: value.expr for key, value in values.items()}})
+        return self._fitted(Term(made, shape), rule.whole, node, child)
+
+    def _spread_out(self, term: Term, whole: Shape, node: Expr) -> Term:
+        """A term of all elements, beside which ``index`` refers to these."""
+        if term.shape == whole:
+            return term
+        like = self.facts.shaped(whole)
+        if like is None:
+            self._refuse("not-yet", "the gradient of this use of index() is not supported yet", node, "name an array of its shape")
+            return term
+        return Term(call("where", number(True), term.expr, like), whole)
+
+    def _fitted(self, term: Term, whole: Shape, node: Expr, child: Expr) -> Term:
+        """A term in the shape and dtype of an operand: gradients have those of their values."""
+        own, value = self.facts.value(node), self.facts.value(child)
+        if kind_of(own) is Kind.COMPLEX and kind_of(value) is not Kind.COMPLEX and not _is_part(term.expr):
+            term = Term(call("real", term.expr), term.shape)
+        term = summed(self.facts, term, whole, self.facts.shape(value))
+        source, result = dtype_of(value), dtype_of(own)
+        if source is not None and result is not None and source.compute.real is not result.compute.real:
+            kind = source.compute if kind_of(value) is not Kind.COMPLEX else source
+            term = Term(cast_to(TypeName(span=node.span, dtype=kind), term.expr), term.shape)
+        return term
+
+    def _contracted(self, node: Call, term: Term) -> Term:
+        rank = len(self.facts.value(node).shape)
+        (word,) = node.keywords
+        places = word.value.items if isinstance(word.value, Tuple) else (word.value,)
+        return contracted(term, sorted(_integer(place) % rank for place in places), rank)
+
+
+def _integer(node: object) -> int:
+    return int(text_of(node))  # type: ignore[arg-type]  # check has seen that it is a literal
+
+
+def _is_reduction(node: Call) -> bool:
+    return len(node.args) == 1 and FUNCTIONS[node.function].rule == "reduction"
+
+
+def _is_part(node: Expr) -> bool:
+    return isinstance(node, Call) and node.function in ("real", "imag")
+
+
+def _count(row: str, wanted: str) -> int:
+    return sum(isinstance(n, Name) and n.id == wanted for n in postorder(parsed(row)))
+

@@ -1,0 +1,85 @@
+"""Programs and their gradients computed by the oracle: no compiler, no device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kgen.argument_types import ArgType, ArrayArg, WeakArg
+from kgen.check import check
+from kgen.check.values import kind_of
+from kgen.dtypes import BY_NAME
+from kgen.gradients.derive import Derived, derive
+from kgen.ir.evaluator import evaluate
+from kgen.load import load
+from kgen.passes import optimise
+from kgen.program import Program
+
+Values = Mapping[str, Any]
+
+
+def types(values: Values) -> dict[str, ArgType]:
+    """Arrays with their shapes, and Python numbers."""
+    return {
+        n: ArrayArg(BY_NAME[v.dtype.name], v.shape) if isinstance(v, np.ndarray) else WeakArg(kind_of(v))
+        for n, v in values.items()
+    }
+
+
+def run(program: Program, values: Values) -> dict[str, Any]:
+    """The outputs of a program."""
+    kernel = optimise(check(program, types(values)).kernel)
+    arrays = [values[o.name] if o.role == "input" and o.view is None else None for o in kernel.operands]
+    found = evaluate(kernel, arrays, [values[s.name] for s in kernel.scalars])
+    return dict(zip((o.name for o in kernel.operands if o.role == "output"), found, strict=True))
+
+
+def gradients(text: str, values: Values, wrt: Sequence[str], cotangents: Values | None = None) -> dict[str, Any]:
+    """The gradients of ``wrt`` by name; without cotangents, of a program of one number."""
+    derived = derived_for(text, values, wrt, cotangents is not None)
+    given = {derived.cotangents[n]: v for n, v in (cotangents or {}).items()}
+    found = run(load(derived.text), {**values, **given})
+    return {name: found[f"{name}_grad"] for name in wrt}
+
+
+def derived_for(text: str, values: Values, wrt: Sequence[str], seeded: bool = True) -> Derived:
+    return derive(load(text), types(values), wrt, seeded)
+
+
+def random_like(rng: np.random.Generator, value: Any) -> Any:
+    """Normally distributed values of an array's shape and dtype."""
+    shape = np.shape(value)
+    found: Any = rng.standard_normal(shape)
+    if np.iscomplexobj(value):
+        found = found + 1j * rng.standard_normal(shape)
+    return np.asarray(found, np.asarray(value).dtype)
+
+
+def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str], *, step: float = 1e-6, rtol: float = 2e-6) -> None:
+    """Compare gradients with central differences along a random direction of each argument, in float64.
+
+    Gradients of complex numbers are ``dL/d(real) + 1j dL/d(imag)`` of the real part ``L`` of the outputs' product with
+    the conjugates of their cotangents.
+    """
+    rng = np.random.default_rng(1)
+    program = load(text)
+    outputs = run(program, values)
+    cotangents = {name: random_like(rng, value) for name, value in outputs.items()}
+
+    def loss(values: Values) -> float:
+        found = run(program, values)
+        return float(sum(np.sum(np.real(found[n] * np.conj(cotangents[n]))) for n in found))
+
+    found = gradients(text, values, wrt, cotangents)
+    for name in wrt:
+        assert found[name].shape == np.shape(values[name]), (name, found[name].shape)
+        if isinstance(values[name], np.ndarray):
+            assert found[name].dtype == values[name].dtype, (name, found[name].dtype)
+        direction = random_like(rng, values[name])
+        ahead, behind = (loss({**values, name: values[name] + sign * step * direction}) for sign in (1, -1))
+        expected = (ahead - behind) / (2 * step)
+        actual = np.sum(np.real(found[name] * np.conj(direction)))
+        scale = np.sum(np.abs(found[name] * direction)) + 1e-3
+        assert abs(actual - expected) <= rtol * scale, f"{text}: d/d{name} is {actual}, differences give {expected}"
