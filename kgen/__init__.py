@@ -34,21 +34,26 @@ from kgen.lints import LintWarning
 from kgen.spec import OpenSpec, Spec, spec
 from kgen.version import VERSION as __version__
 
+_DERIVATIVES = ("grad", "vjp")
+
 if TYPE_CHECKING:
     from kgen import jax as jax, torch as torch
+    from kgen.autodiff import grad as grad, vjp as vjp
 else:
 
     def __getattr__(name: str) -> Any:
-        """``kgen.jax`` and ``kgen.torch``, when they are first used."""
-        if name in ("jax", "torch"):
-            import importlib
+        """``kgen.jax``, ``kgen.torch`` and derivatives, when they are first used."""
+        import importlib
 
+        if name in ("jax", "torch"):
             return importlib.import_module(f"kgen.{name}")
+        if name in _DERIVATIVES:
+            return getattr(importlib.import_module("kgen.autodiff"), name)
         raise AttributeError(f"module 'kgen' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "jax", "torch"]
+    return [*__all__, *_DERIVATIVES, "jax", "torch"]
 
 
 __all__ = [

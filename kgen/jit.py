@@ -190,6 +190,12 @@ class Kernel:
         source = self.program.source
         return _again, (source.text, source.name, self.name, self._engine.device, self.options)
 
+    def derived(self, program: Program, name: str) -> Kernel:
+        """A kernel of a program that was made of this one's, with its options and device; its lints are not shown."""
+        made = _made(program, name, self._engine.device, self.options)
+        made._engine.lowering.shows_lints = False
+        return made
+
     @public
     def plan(
         self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any

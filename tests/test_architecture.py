@@ -64,6 +64,7 @@ LAYERS = [
     "syntax program.py literals.py prelude.py resolve load.py",
     "ir",
     "check passes layout",
+    "gradients",
     "partition",
     "schedule",
     "codegen options.py operands.py compile_spec.py header.py snapshots.py",
@@ -75,6 +76,7 @@ LAYERS = [
     "aot.py call",
     "library",
     "jit.py",
+    "autodiff.py",
     "torch.py jax.py",
     "cli pytest_plugin.py",
 ]

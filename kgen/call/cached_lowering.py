@@ -24,11 +24,12 @@ MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
 class CachedLowering:
     """:func:`~kgen.pipeline.lower` for one program, cached by argument types and by operand layouts.
 
-    ``lints``: those already shown.
+    ``lints``: those already shown.  ``shows_lints``: False for a program that no user wrote.
     """
 
     program: Program
     lints: dict[Diagnostic, None] = field(default_factory=dict)
+    shows_lints: bool = True
     #: By typing key; several where views of a program have extents of 1 for some arguments only.  Never dropped: other
     #: caches have their ids in keys.
     _specialised: dict[object, list[Specialised]] = field(default_factory=dict)
@@ -57,6 +58,8 @@ class CachedLowering:
 
     def warn(self, lints: Sequence[Diagnostic]) -> None:
         """Show each lint once."""
+        if not self.shows_lints:
+            return
         from kgen.lints import warn
 
         warn(lints, self.lints)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kgen.argument_types import ArgType
 from kgen.diagnostics import Reporter
@@ -16,68 +16,64 @@ from kgen.gradients.trees import call, cast_to, name, names_in, number
 from kgen.program import Output, Program
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Expr, TypeName
+from kgen.syntax.tree import TypeName
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
-    """``text``: the program.  ``cotangents``: by output, the input that is its gradient.
+class Request:
+    """What to derive, and the names that the program of gradients has for it.
 
-    ``wrt``: the arguments whose gradients it computes, in the order of its outputs.
+    ``cotangents``: by output, the input that is its gradient; outputs without one do not count, and where there is none
+    at all, the gradient of the only output is 1.  ``results``: by argument, the output that is its gradient.
     """
-
-    text: str
-    cotangents: Mapping[str, str]
-    wrt: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Api:
-    """The names of a program of gradients, by the names of the program: ``cotangents`` of outputs, ``results``."""
 
     cotangents: Mapping[str, str]
     results: Mapping[str, str]
 
 
-def api_of(program: Program, wrt: Sequence[str]) -> Api:
+def request_for(arguments: Sequence[str], outputs: Sequence[str], wrt: Sequence[str]) -> Request:
     """``out_grad`` for an output ``out``, and ``x_grad`` for an argument ``x``; numbered where names are taken."""
-    names = Names(_arguments(program))
-    return Api(
-        {o.name: names.new(f"{o.name}_grad") for o in program.outputs},
-        {own: names.new(f"{own}_grad") for own in wrt},
-    )
+    names = Names(arguments)
+    cotangents = {own: names.new(f"{own}_grad") for own in outputs}
+    return Request(cotangents, {own: names.new(f"{own}_grad") for own in wrt})
 
 
-def derive(program: Program, args: Mapping[str, ArgType], wrt: Sequence[str], seeded: bool) -> Derived:
-    """The program of the gradients of ``wrt``.
+def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> str:
+    """The program of the gradients, as text.
 
-    ``seeded``: whether the gradients of outputs are inputs; otherwise that of the only output is 1.
-    Raises :class:`~kgen.KgenError` where something on the way has no derivative.
+    Raises :class:`~kgen.KgenError` (``no-derivative``) where something on the way has none.
     """
-    api = api_of(program, wrt)
-    taken = [*_arguments(program), *api.cotangents.values(), *api.results.values()]
-    names = Names(taken)
-    whole = inlined(program, names)
-    facts = Facts(whole, args, ())
-    active = _active(facts, whole, wrt)
     reporter = Reporter(program.source)
+    _check_updates(program, reporter)
+    names = Names([*_arguments(program), *request.cotangents.values(), *request.results.values()])
+    whole = inlined(program, names)
+    facts = Facts(whole, args)
+    active = _active(facts, whole, request.results)
     forward = Forward(facts, names, active)
     sweep = Sweep(facts, forward, active, reporter)
     for output, own in zip(program.outputs, whole.outputs, strict=True):
-        _seed(sweep, own, api.cotangents[output.name] if seeded else None)
+        _seed(sweep, own, request.cotangents, output)
+    reporter.raise_errors()
     sweep.run()
     reporter.raise_errors()
-    results = [_result(sweep, own, api.results[own]) for own in wrt]
-    lines = [_declarations(program, [api.cotangents[o.name] for o in program.outputs] if seeded else [])]
-    lines += _statements(forward, sweep.lines, results)
-    return Derived("\n".join(lines) + "\n", api.cotangents if seeded else {}, tuple(wrt))
+    results = [_result(sweep, own, name) for own, name in request.results.items()]
+    lines = _declarations(program, tuple(request.cotangents.values()))
+    return "\n".join([*lines, *_statements(forward, sweep.lines, results)]) + "\n"
+
+
+def _check_updates(program: Program, reporter: Reporter) -> None:
+    for argument in program.arguments:
+        if argument.role == "inout":
+            message = f"`{argument.name}` is updated in place, so the program has no gradient"
+            reporter.error("no-derivative", message, argument.span, hint="make it an input, and return the new value")
+    reporter.raise_errors()
 
 
 def _arguments(program: Program) -> list[str]:
     return [*(a.name for a in program.arguments), *(p.name for p in program.parameters)]
 
 
-def _active(facts: Facts, program: Program, wrt: Sequence[str]) -> set[str]:
+def _active(facts: Facts, program: Program, wrt: Collection[str]) -> set[str]:
     """The names that the arguments ``wrt`` go into."""
     active = set(wrt)
     for statement in program.statements:
@@ -86,10 +82,22 @@ def _active(facts: Facts, program: Program, wrt: Sequence[str]) -> set[str]:
     return active
 
 
-def _seed(sweep: Sweep, output: Output, cotangent: str | None) -> None:
-    shape = sweep.facts.shape(sweep.facts.of(output.name))
-    expr: Expr = number(1.0) if cotangent is None else name(cotangent)
-    sweep.gradients.setdefault(output.name, []).append(Term(expr, () if cotangent is None else shape))
+def _seed(sweep: Sweep, own: Output, cotangents: Mapping[str, str], output: Output) -> None:
+    """The gradient of an output: its cotangent, or 1."""
+    value = sweep.facts.of(own.name)
+    shape = sweep.facts.shape(value)
+    if cotangents and output.name not in cotangents:
+        return
+    if kind_of(value) < Kind.FLOAT:
+        message, hint = (
+            f"`{output.name}` is {dtype_of(value)}, which has no gradient",
+            "give the gradients of outputs of floats",
+        )
+        sweep.reporter.error("no-derivative", message, output.span, hint=hint)
+    elif cotangents:
+        sweep.gradients[own.name] = [Term(name(cotangents[output.name]), shape)]
+    else:
+        sweep.gradients[own.name] = [Term(number(1.0), ())]
 
 
 def _result(sweep: Sweep, own: str, result: str) -> Line:
@@ -118,14 +126,14 @@ def _is_plain(facts: Facts, dtype: DType) -> bool:
     return kinds <= {dtype, None}
 
 
-def _declarations(program: Program, cotangents: Sequence[str]) -> str:
+def _declarations(program: Program, cotangents: Sequence[str]) -> list[str]:
     inputs = [a.name if a.dtype is None else f"{a.name}: {a.dtype}" for a in program.arguments]
     lines = [f"input {', '.join([*inputs, *cotangents])}"] if inputs or cotangents else []
     for parameter in program.parameters:
         kind = "" if parameter.dtype is None else f": {parameter.dtype}"
         default = "" if parameter.default is None else f" = {_literal(parameter.default)}"
         lines.append(f"param {parameter.name}{kind}{default}")
-    return "\n".join(lines)
+    return lines
 
 
 def _literal(value: bool | int | float | complex) -> str:
@@ -154,4 +162,3 @@ def _statements(forward: Forward, lines: Sequence[Line], results: Sequence[Line]
             out.append(f"# {line.comment}")
         out.append(f"{line.name} = {text_of(line.value)}")
     return out
-

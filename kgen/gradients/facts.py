@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kgen.argument_types import ArgType
 from kgen.check import check_nodes
@@ -17,9 +17,9 @@ from kgen.syntax.tree import Call, Expr
 class Facts:
     """The types of one program for one set of argument types."""
 
-    def __init__(self, program: Program, args: Mapping[str, ArgType], shape: Sequence[int | None]) -> None:
+    def __init__(self, program: Program, args: Mapping[str, ArgType]) -> None:
         self.program = program
-        self._nodes = check_nodes(program, args, shape)
+        self._nodes = check_nodes(program, args)
 
     def value(self, node: Expr) -> Value:
         return self._nodes.values[id(node)]

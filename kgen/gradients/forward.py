@@ -1,4 +1,4 @@
-"""The values of a program that its derivative reads again: which of them need a name, and the lets that compute them."""
+"""The values that the derivative of a program reads again: those that get a name, and the lets that compute them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.inline import Names
 from kgen.gradients.terms import Term
 from kgen.gradients.trees import cast_to, copied, is_atom, name, names_in
-from kgen.syntax.tree import Assign, Call, Expr, Let, Name, TypeName, postorder
+from kgen.syntax.tree import Assign, Call, Expr, Let, TypeName, postorder
 
 
 class Forward:
@@ -64,7 +64,9 @@ class Forward:
             node = next(position)
             if id(node) in self.bound and node is not root:
                 return name(self.bound[id(node)])
-            if isinstance(node, Call) and (node.function == "index" or (node.function == "size" and len(node.args) == 1)):
+            if isinstance(node, Call) and (
+                node.function == "index" or (node.function == "size" and len(node.args) == 1)
+            ):
                 return self.facts.place(node)
             return None
 
@@ -96,4 +98,3 @@ class Forward:
         if computed is stored and not stored.is_narrow:
             return value
         return cast_to(TypeName(span=statement.span, dtype=stored), value)
-

@@ -10,7 +10,7 @@ from kgen.gradients.facts import Facts, dtype_of, kind_of, literal_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.rules import COMPLEX, NO_DERIVATIVE, RULES, WITHOUT_GRADIENT, Row
 from kgen.gradients.terms import Term
-from kgen.gradients.trees import call, cast_to, number
+from kgen.gradients.trees import call, cast_to
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.tree import Binary, Call, Cast, Conditional, Expr, Number, TypeName, Unary, children
@@ -116,4 +116,3 @@ def _read(facts: Facts, forward: Forward, node: Expr, of: Expr, conjugated: bool
 def _computes(node: Expr) -> bool:
     """Whether a node converts integers before it computes: all but conditions, and orders and exponents."""
     return not isinstance(node, Conditional) and target_of(node) not in ("where", "jn", "yn", "ldexp")
-

@@ -15,7 +15,7 @@ from kgen.gradients.rules import BESIDE, REDUCTIONS, WITHOUT_GRADIENT
 from kgen.gradients.terms import Term, unreduced
 from kgen.gradients.trees import axes, binary, call, filled, number
 from kgen.ir.graph import Shape
-from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, Unary
+from kgen.syntax.tree import Call, Expr, Number, Tuple, Unary
 
 
 def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
@@ -112,4 +112,3 @@ def _count(facts: Facts, whole: Shape, over: list[int]) -> Expr:
         assert extent is not None
         found = extent if found is None else binary("*", found, extent)
     return number(1) if found is None else found
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.diagnostics import Reporter
@@ -17,7 +17,7 @@ from kgen.gradients.trees import binary, call, cast_to, filled, is_atom, name, n
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Tuple, TypeName, children, postorder
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Tuple, TypeName, postorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,7 @@ class Sweep:
             if isinstance(node, Name):
                 self.gradients.setdefault(node.id, []).append(term)
                 continue
-            stack += [
-                (child, part) for child, part in self._parts(node, term) if self.forward.is_active(child)
-            ]
+            stack += [(child, part) for child, part in self._parts(node, term) if self.forward.is_active(child)]
 
     def _parts(self, node: Expr, term: Term) -> list[tuple[Expr, Term]]:
         """The operands of a node that have a gradient, and what this node adds to it."""
@@ -130,7 +128,12 @@ class Sweep:
             return term
         like = self.facts.shaped(whole)
         if like is None:
-            self._refuse("not-yet", "the gradient of this use of index() is not supported yet", node, "name an array of its shape")
+            self._refuse(
+                "not-yet",
+                "the gradient of this use of index() is not supported yet",
+                node,
+                "name an array of its shape",
+            )
             return term
         return Term(call("where", number(True), term.expr, like), whole)
 
@@ -167,4 +170,3 @@ def _is_part(node: Expr) -> bool:
 
 def _count(row: str, wanted: str) -> int:
     return sum(isinstance(n, Name) and n.id == wanted for n in postorder(parsed(row)))
-

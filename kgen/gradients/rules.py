@@ -4,8 +4,8 @@ A row has an expression for each operand: what a gradient ``g`` of the result ad
 ``a b c d`` are the operands, ``z`` is the result; an empty expression adds nothing.  At ties and at the ends of ranges
 they give what PyTorch gives.
 
-Where the result is complex, operands and results are conjugated in a row of :data:`RULES`, which makes it the conjugate
-Wirtinger derivative of an analytic function.  :data:`COMPLEX` has the functions of complex numbers that are not analytic.
+Where the result is complex, operands and results are conjugated in a row of :data:`RULES`, which makes it the
+conjugate Wirtinger derivative of an analytic function.  :data:`COMPLEX` has functions that are not analytic.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ RULES: dict[str, Row] = {
     "asinh": ("g * rsqrt(1 + a * a)",),
     "acosh": ("g * rsqrt(a - 1) * rsqrt(a + 1)",),
     "atanh": ("g / (1 - a * a)",),
-    "atan2": ("g * b / (a * a + b * b)", "-g * a / (a * a + b * b)"),
+    "atan2": (
+        "a == 0 and b == 0 ? 0 : g * b / (a * a + b * b)",
+        "a == 0 and b == 0 ? 0 : -g * a / (a * a + b * b)",
+    ),
     "sinc": ("a == 0 ? 0 : g * (cospi(a) - z) / a",),
     # special functions
     "erf": ("g * 1.1283791670955126 * exp(-a * a)",),
@@ -137,7 +140,8 @@ RULES: dict[str, Row] = {
     "quick_gelu": _sigmoid_times("1.702 * ", "1.702 * a"),
     "gelu": (f"g * (normcdf(a) + a * {_NORMAL})",),
     "gelu_tanh": _sigmoid_times(
-        "(1.5957691216057308 + 0.21406444881780075 * a * a) * ", "a * (1.5957691216057308 + 0.07135481627260025 * a * a)"
+        "(1.5957691216057308 + 0.21406444881780075 * a * a) * ",
+        "a * (1.5957691216057308 + 0.07135481627260025 * a * a)",
     ),
     "softplus": ("g * sigmoid(a)",),
     "mish": (f"g * ({_TANH_OF_SOFTPLUS} + a * sigmoid(a) * (1 - {_TANH_OF_SOFTPLUS} * {_TANH_OF_SOFTPLUS}))",),
@@ -179,7 +183,7 @@ COMPLEX: dict[str, Row] = {
     ),
 }
 
-#: A reduction of ``a`` to ``z`` over ``n`` elements; ``k`` is its ``correction``.  Calls of :data:`BESIDE` reduce as it.
+#: A reduction of ``a`` to ``z`` over ``n`` elements; ``k`` is its ``correction``.  :data:`BESIDE` has the other names.
 REDUCTIONS: dict[str, str] = {
     "sum": "g",
     "mean": "g / n",
@@ -200,11 +204,12 @@ BESIDE: dict[str, str] = {
     "rest": "prod(a == 0 ? 1 : a)",
 }
 
-#: Their results are integers or truth values, so that no gradient reaches them.
-WITHOUT_GRADIENT = frozenset(
-    "isnan isinf isfinite signbit popcount clz ffs ilogb logical_xor index size lrint lround argmin argmax any all "
-    "count_nonzero & | ^ << >> and or == != < <= > >= ~ not".split()
+_INTEGERS = (
+    "popcount clz ffs ilogb lrint lround argmin argmax count_nonzero index size & | ^ << >> ~",
+    "isnan isinf isfinite signbit any all logical_xor and or not == != < <= > >=",
 )
+#: Their results are integers or truth values, so that no gradient reaches them.
+WITHOUT_GRADIENT = frozenset(" ".join(_INTEGERS).split())
 
 #: Functions without a derivative here, and why.
 NO_DERIVATIVE: dict[str, str] = {

@@ -16,11 +16,13 @@ from kgen.syntax.tree import (
     Cast,
     Compare,
     Conditional,
+    Ellipsis,
     Expr,
     Index,
     Keyword,
     Let,
     Name,
+    NewAxis,
     Number,
     Slice,
     Tuple,
@@ -31,6 +33,7 @@ from kgen.syntax.tree import (
 
 NOWHERE = Span(0, 0)  # of nodes that no text has
 
+Item = Expr | Slice | Ellipsis | NewAxis
 Change = Callable[[Expr], Expr | None]
 
 
@@ -86,8 +89,8 @@ def _with_children(node: Expr, made: Mapping[int, Expr]) -> Expr:
         case Compare():
             return replace(node, operands=tuple(made[id(o)] for o in node.operands))
         case Conditional():
-            parts = (made[id(part)] for part in (node.condition, node.then, node.otherwise))
-            return replace(node, **dict(zip(("condition", "then", "otherwise"), parts, strict=True)))
+            condition, then, otherwise = (made[id(part)] for part in (node.condition, node.then, node.otherwise))
+            return replace(node, condition=condition, then=then, otherwise=otherwise)
         case Call():
             return replace(node, args=tuple(made[id(a)] for a in node.args))
         case Index():
@@ -97,11 +100,15 @@ def _with_children(node: Expr, made: Mapping[int, Expr]) -> Expr:
             return replace(node)
 
 
-def _item(item: Expr | Slice | object, made: Mapping[int, Expr]) -> object:
-    if isinstance(item, Slice):
-        parts = {part: made[id(e)] for part in ("start", "stop", "step") if (e := getattr(item, part)) is not None}
-        return replace(item, **parts)
-    return made.get(id(item), item)
+def _item(item: Item, made: Mapping[int, Expr]) -> Item:
+    match item:
+        case Slice():
+            start, stop, step = (None if e is None else made[id(e)] for e in (item.start, item.stop, item.step))
+            return replace(item, start=start, stop=stop, step=step)
+        case Ellipsis() | NewAxis():
+            return item
+        case _:
+            return made[id(item)]
 
 
 def names_in(root: Expr) -> set[str]:
@@ -133,4 +140,3 @@ def filled(text: str, values: Mapping[str, Expr]) -> Expr:
 
 def cast_to(type_name: TypeName, operand: Expr) -> Cast:
     return Cast(span=NOWHERE, type=type_name, saturate=False, mode=None, operand=operand)
-

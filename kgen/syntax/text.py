@@ -128,4 +128,3 @@ def _value(value: Expr | Tuple | TypeName) -> str:
             return _type(value)
         case _:
             return text_of(value)
-

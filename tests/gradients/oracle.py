@@ -11,13 +11,14 @@ from kgen.argument_types import ArgType, ArrayArg, WeakArg
 from kgen.check import check
 from kgen.check.values import kind_of
 from kgen.dtypes import BY_NAME
-from kgen.gradients.derive import Derived, derive
+from kgen.gradients.derive import derive, request_for
 from kgen.ir.evaluator import evaluate
 from kgen.load import load
 from kgen.passes import optimise
 from kgen.program import Program
 
 Values = Mapping[str, Any]
+STEP, TOLERANCE = 1e-6, 2e-6  # of central differences in float64, which err by about 1e-9 of the value
 
 
 def types(values: Values) -> dict[str, ArgType]:
@@ -36,16 +37,19 @@ def run(program: Program, values: Values) -> dict[str, Any]:
     return dict(zip((o.name for o in kernel.operands if o.role == "output"), found, strict=True))
 
 
+def derived(text: str, values: Values, wrt: Sequence[str], seeded: bool = True) -> str:
+    """The program of the gradients; ``seeded``: with those of its outputs as inputs."""
+    program = load(text)
+    names = [*(a.name for a in program.arguments), *(p.name for p in program.parameters)]
+    request = request_for(names, [o.name for o in program.outputs] if seeded else (), wrt)
+    return derive(program, types(values), request)
+
+
 def gradients(text: str, values: Values, wrt: Sequence[str], cotangents: Values | None = None) -> dict[str, Any]:
     """The gradients of ``wrt`` by name; without cotangents, of a program of one number."""
-    derived = derived_for(text, values, wrt, cotangents is not None)
-    given = {derived.cotangents[n]: v for n, v in (cotangents or {}).items()}
-    found = run(load(derived.text), {**values, **given})
+    given = {f"{n}_grad": v for n, v in (cotangents or {}).items()}
+    found = run(load(derived(text, values, wrt, cotangents is not None)), {**values, **given})
     return {name: found[f"{name}_grad"] for name in wrt}
-
-
-def derived_for(text: str, values: Values, wrt: Sequence[str], seeded: bool = True) -> Derived:
-    return derive(load(text), types(values), wrt, seeded)
 
 
 def random_like(rng: np.random.Generator, value: Any) -> Any:
@@ -57,7 +61,7 @@ def random_like(rng: np.random.Generator, value: Any) -> Any:
     return np.asarray(found, np.asarray(value).dtype)
 
 
-def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str], *, step: float = 1e-6, rtol: float = 2e-6) -> None:
+def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str]) -> None:
     """Compare gradients with central differences along a random direction of each argument, in float64.
 
     Gradients of complex numbers are ``dL/d(real) + 1j dL/d(imag)`` of the real part ``L`` of the outputs' product with
@@ -78,8 +82,10 @@ def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str], *, st
         if isinstance(values[name], np.ndarray):
             assert found[name].dtype == values[name].dtype, (name, found[name].dtype)
         direction = random_like(rng, values[name])
-        ahead, behind = (loss({**values, name: values[name] + sign * step * direction}) for sign in (1, -1))
-        expected = (ahead - behind) / (2 * step)
+        ahead, behind = (loss({**values, name: values[name] + sign * STEP * direction}) for sign in (1, -1))
+        expected = (ahead - behind) / (2 * STEP)
         actual = np.sum(np.real(found[name] * np.conj(direction)))
         scale = np.sum(np.abs(found[name] * direction)) + 1e-3
-        assert abs(actual - expected) <= rtol * scale, f"{text}: d/d{name} is {actual}, differences give {expected}"
+        assert abs(actual - expected) <= TOLERANCE * scale, (
+            f"{text}: d/d{name} is {actual}, differences give {expected}"
+        )

@@ -1,0 +1,31 @@
+"""``kgen.grad`` and ``kgen.vjp``: derivatives of programs, as kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.call.gradient import Gradient
+from kgen.diagnostics import public
+from kgen.jit import Kernel, jit
+
+
+@public
+def grad(program: str | Kernel | Gradient, wrt: str | Sequence[str] | None = None) -> Gradient:
+    """The gradients of a program's arguments, as a kernel.
+
+    ``program``: a text, a kernel, or gradients, which are differentiated again.  ``wrt``: the arguments whose gradients
+    are returned, in this order (default: all inputs of floats or complex numbers, then such params).
+
+    It is called as the program is, with the gradient of each output ``out`` as ``out_grad``.  For each combination of
+    types it is a program of its own: ``grad(...).text(x, ...)`` is its text, ``grad(...).kernel(x, ...)`` its kernel.
+
+    Raises :class:`~kgen.KgenError`: ``bad-wrt``.
+    """
+    return Gradient(jit(program) if isinstance(program, str) else program, wrt)
+
+
+@public
+def vjp(program: str | Kernel, wrt: str | Sequence[str] | None = None) -> tuple[Kernel, Gradient]:
+    """A program and its gradients, which are computed from its arguments: nothing else has to be saved between them."""
+    kernel = jit(program) if isinstance(program, str) else program
+    return kernel, Gradient(kernel, wrt)

@@ -1,0 +1,65 @@
+"""At ties, zeros, infinities and ends of ranges, gradients are PyTorch's; at NaN they are NaN or those beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .oracle import gradients
+
+torch: Any = pytest.importorskip("torch", reason="these are gradients of torch")
+F: Any = torch.nn.functional
+
+X = np.array([-np.inf, -6.0, -3.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, 6.0, np.inf])
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "abs(x)": torch.abs, "sqrt(x)": torch.sqrt, "rsqrt(x)": torch.rsqrt, "sign(x)": torch.sign, "floor(x)": torch.floor,
+    "relu(x)": torch.relu, "relu6(x)": F.relu6, "hardtanh(x)": F.hardtanh,
+    "leaky_relu(x, 0.1)": lambda x: F.leaky_relu(x, 0.1),
+    "elu(x)": F.elu, "selu(x)": F.selu, "celu(x)": F.celu, "hardsigmoid(x)": F.hardsigmoid, "hardswish(x)": F.hardswish,
+    "softshrink(x, 0.5)": F.softshrink, "hardshrink(x, 0.5)": F.hardshrink,
+    "clip(x, -1, 1)": lambda x: torch.clamp(x, -1, 1), "saturate(x)": lambda x: torch.clamp(x, 0, 1),
+    "x ** 0": lambda x: x**0, "x ** 1": lambda x: x**1, "x ** 2": lambda x: x**2, "x ** 0.5": lambda x: x**0.5,
+    "x > 0 ? x : 0": lambda x: torch.where(x > 0, x, 0), "sum(x) * 0": lambda x: x.sum() * 0,
+    "max(x)": torch.amax, "log(x)": torch.log, "reciprocal(x)": torch.reciprocal, "sinc(x)": torch.sinc,
+}  # fmt: skip
+PAIRS = np.array([-np.inf, -1.0, -0.5, 0.0, 0.5, 1.0, np.inf])
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "max(x, y)": torch.maximum, "min(x, y)": torch.minimum, "fmax(x, y)": torch.fmax, "fmin(x, y)": torch.fmin,
+    "x ** y": torch.pow, "xlogy(x, y)": torch.xlogy, "x * y": torch.mul, "copysign(x, y)": torch.copysign,
+    "atan2(x, y)": torch.atan2, "hypot(x, y)": torch.hypot,
+}  # fmt: skip
+TIES = np.array([[1.0, 3.0, 3.0], [0.0, 0.0, 0.0], [2.0, 0.0, 5.0]])
+REDUCED: dict[str, Callable[[Any], Any]] = {
+    "max(x, axis=1)": lambda x: x.amax(1), "min(x, axis=1)": lambda x: x.amin(1), "max(x)": lambda x: x.amax(),
+    "prod(x, axis=1)": lambda x: x.prod(1), "norm(x, axis=1)": lambda x: x.norm(dim=1),
+    "std(x, axis=1, correction=1)": lambda x: x.std(1), "logsumexp(x, axis=1)": lambda x: x.logsumexp(1),
+}  # fmt: skip
+
+
+def compare(text: str, function: Callable[..., Any], **values: Any) -> None:
+    tensors = [torch.tensor(v, requires_grad=True) for v in values.values()]
+    result = function(*tensors)
+    cotangent = torch.linspace(1, 2, result.numel(), dtype=torch.float64).reshape(result.shape)
+    result.backward(cotangent)
+    found = gradients(f"out = {text}", values, list(values), {"out": cotangent.numpy()})
+    for name, tensor in zip(values, tensors, strict=True):
+        np.testing.assert_allclose(found[f"{name}"], tensor.grad.numpy(), rtol=1e-7, err_msg=f"{text}: d/d{name}")
+
+
+@pytest.mark.parametrize("text", UNARY)
+def test_unary(text: str) -> None:
+    compare(text, UNARY[text], x=X)
+
+
+@pytest.mark.parametrize("text", BINARY)
+def test_binary(text: str) -> None:
+    x, y = (grid.ravel().copy() for grid in np.meshgrid(PAIRS, PAIRS))
+    compare(text, BINARY[text], x=x, y=y)
+
+
+@pytest.mark.parametrize("text", REDUCED)
+def test_reductions(text: str) -> None:
+    compare(text, REDUCED[text], x=TIES)

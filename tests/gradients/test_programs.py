@@ -1,0 +1,109 @@
+"""Gradients of programs: broadcasts, reductions, lets, defs, coordinates, compared with differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .oracle import check_gradients
+
+_REDUCTIONS = ("sum", "mean", "prod", "max", "min", "var", "std", "norm", "logsumexp")
+_AXES = (
+    "", ", axis=1", ", axis=(0, 2)", ", axis=0, keepdims=true",
+    ", axis=0", ", axis=-1", ", axis=(1, 2), keepdims=true", ", axis=()",
+)  # fmt: skip
+_PAIRS = (
+    ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (3, 4)), ((3, 1, 4), (2, 1)),
+    ((3, 4), (3, 4)), ((1, 4), (3, 1)), ((4,), (3, 4)), ((1,), (3,)),
+)  # fmt: skip
+whole = pytest.mark.whole
+
+
+def real(*shape: int) -> Any:
+    return np.random.default_rng(len(shape)).uniform(0.5, 2, shape)
+
+
+def both(*shape: int) -> Any:
+    return real(*shape) + 1j * np.random.default_rng(7).uniform(-1, 1, shape)
+
+
+def run(text: str, **values: Any) -> None:
+    check_gradients(text, values, [n for n, v in values.items() if np.asarray(v).dtype.kind in "fc"])
+
+
+@pytest.mark.parametrize("axis", [*_AXES[:4], *(pytest.param(a, marks=whole) for a in _AXES[4:])])
+@pytest.mark.parametrize("name", _REDUCTIONS)
+def test_reductions(name: str, axis: str) -> None:
+    run(f"out = {name}(x{axis})", x=real(3, 4, 2))
+    if name in ("var", "std"):
+        run(f"out = {name}(x{axis}, correction=0.5)", x=real(3, 4, 2))
+    if name not in ("max", "min"):
+        run(f"out = {name}(z{axis})", z=both(3, 4, 2))
+
+
+@pytest.mark.parametrize("name", _REDUCTIONS)
+def test_reductions_of_broadcasts(name: str) -> None:
+    run(f"out = {name}(x * y, axis=1) * w", x=real(3, 4, 2), y=real(4, 1), w=real(2))
+    run(f"out = {name}(x + 1)", x=real(3, 1, 2))
+    run(f"out = {name}(b) * x", x=real(3, 2), b=real(1, 1))
+
+
+@pytest.mark.parametrize("shapes", [*_PAIRS[:4], *(pytest.param(p, marks=whole) for p in _PAIRS[4:])])
+@pytest.mark.parametrize("op", ["+", "-", "*", "/", "**", "%", "//"])
+def test_operators(op: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    first, second = shapes
+    run(f"out = a {op} b", a=real(*first) + 3, b=real(*second))
+    if op not in ("//", "%"):
+        for a, b in ((both, both), (real, both), (both, real)):
+            run(f"out = a {op} b", a=a(*first), b=b(*second))
+
+
+@pytest.mark.parametrize("exponent", ["0", "1", "2", "3", "-1", "0.5", "2.5", "-0.5"])
+def test_powers(exponent: str) -> None:
+    run(f"out = a ** {exponent}", a=real(3, 2))
+    run(f"out = a ** {exponent}", a=both(3, 2))
+
+
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "out = -a + (+b) - -c": {"a": real(3), "b": real(3), "c": real(3)},
+    "param s = 2.0\nout = x * s + s * 2": {"x": real(3, 2), "s": 1.5},
+    "param s\nout = sum(x * exp(s), axis=0)": {"x": real(3, 2), "s": 0.5},
+    "out = sum(x + b)": {"x": real(3, 4), "b": real(4)},
+    "out = mean(x + b) * w": {"x": real(3, 4), "b": real(4), "w": real(3, 1)},
+    "out = sum(x) * 0 + y": {"x": real(3, 4), "y": real(2)},
+    "out = sum(sum(x * y, axis=0) * z)": {"x": real(3, 4), "y": real(1, 4), "z": real(4)},
+    "out = x * index(0) + index(1)": {"x": real(3, 4)},
+    "out = sum(x * index(1), axis=1)": {"x": real(3, 4)},
+    "out = sum(w * (index(0) * y), axis=0)": {"w": real(4), "y": real(3, 4)},
+    "let i = index(0) * 2 + size(1)\nout = x * i * w": {"x": real(3, 4), "w": real(4)},
+    "let i = x * index(1)\nout = i + sum(i, axis=1, keepdims=true)": {"x": real(3, 4)},
+    "out = expand(w, axis=(1, 2)) * x": {"w": real(3), "x": real(3, 4, 2)},
+    "out = expand(w * w, axis=0) + 1": {"w": real(3)},
+    "out = expand(sum(x, axis=1), axis=1) * x": {"x": real(3, 4)},
+    "def f(a, b) = a * b + a\ndef g(u) = f(u, u * 2) / u\nout = g(x) + f(x, y + 1)": {"x": real(3, 4), "y": real(4)},
+    "a = x * 2\nb = a * a\nc = sum(b * a)": {"x": real(3, 4)},
+    "out = max(x, y, z * x, 0.7)": {"x": real(3, 4), "y": real(4), "z": real(3, 1)},
+    "out = x > 1 ? x * y : y": {"x": real(3, 4), "y": real(4)},
+    "out = where(m, x, y)": {"m": real(3, 4) > 1, "x": real(3, 4), "y": real(4)},
+    "out = complex(a, b) * z": {"a": real(3, 4), "b": real(4), "z": both(3, 1)},
+    "out = real(z) * imag(z) + abs(z * x)": {"z": both(3), "x": real(3)},
+    "out = real(z * x)": {"z": both(3, 2), "x": real(2)},
+    "out = cast<f64>(x) * 2 + cast<int>(x)": {"x": real(3) + 0.1},
+    "out = 2 / x + x / 2 + 3 ** x": {"x": real(3)},
+    "out = i * x + hypot(i, x) + x / i": {"i": np.arange(90, 102, dtype=np.int8).reshape(3, 4), "x": real(3, 4)},
+    "let m = max(x, axis=-1, keepdims=true)\nlet e = exp(x - m)\nout = e / sum(e, axis=-1, keepdims=true)": {
+        "x": real(3, 5)
+    },
+    "let m = mean(x, axis=-1, keepdims=true)\nlet r = rsqrt(var(x, axis=-1, keepdims=true) + 1e-5)\n"
+    "out = (x - m) * r * w + b": {"x": real(3, 5), "w": real(5), "b": real(5)},
+    "let x_grad = x * y\nlet out_grad = exp(x_grad)\nout = out_grad * v1\nlet v2 = 1": {
+        "x": real(3), "y": real(3), "v1": real(3),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+def test_programs(text: str) -> None:
+    run(text, **PROGRAMS[text])
