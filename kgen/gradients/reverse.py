@@ -17,7 +17,7 @@ from kgen.gradients.trees import binary, call, cast_to, filled, is_atom, name, n
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Tuple, TypeName, postorder
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Tuple, TypeName, children, postorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,11 @@ class Sweep:
         return [(child, self._part(rule, row, term, node, child)) for child, row in found]
 
     def _rule(self, node: Expr) -> Local | None:
-        if isinstance(node, Index):
-            self._refuse("not-yet", "the gradient of an index is not supported yet", node, "pass a view of the array")
+        if isinstance(node, Index) or _has_rule(node, "view"):
+            self._refuse("not-yet", "the gradient of an index or a view is not supported yet", node, "pass the view")
             return None
-        if isinstance(node, Call) and _is_reduction(node):
+        if _has_rule(node, "reduction") and len(children(node)) == 1:
+            assert isinstance(node, Call)
             return reduction_rule(self.facts, self.forward, node)
         rule = local_rule(self.facts, self.forward, node)
         if isinstance(rule, str):
@@ -160,8 +161,8 @@ def _integer(node: object) -> int:
     return int(text_of(node))  # type: ignore[arg-type]  # check has seen that it is a literal
 
 
-def _is_reduction(node: Call) -> bool:
-    return len(node.args) == 1 and FUNCTIONS[node.function].rule == "reduction"
+def _has_rule(node: Expr, rule: str) -> bool:
+    return isinstance(node, Call) and FUNCTIONS[node.function].rule == rule
 
 
 def _is_part(node: Expr) -> bool:
