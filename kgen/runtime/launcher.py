@@ -44,6 +44,10 @@ class Module(Protocol):
 
     def is_capturing(self, stream: int) -> bool: ...
 
+    def keep_for_graph(self, stream: int, scratch: Any) -> None:
+        """Keep scratch memory as long as the graph that a stream captures, and all that is made of it."""
+        ...
+
     def clusters(self, kernel: str, launch: Launch) -> int:
         """How many clusters fit the device at a time; ``ALL_CLUSTERS`` where they are not persistent."""
         ...
@@ -76,10 +80,6 @@ class ParameterBuffer(NamedTuple):
     memory: ParameterMemory
     scratch: Any  # owns the memory that the kernels share
     is_captured: bool
-
-
-#: Buffers of graphs.  They are never freed, because kgen cannot know when a graph ends.
-_CAPTURED: list[ParameterBuffer] = []
 
 
 class Launcher:
@@ -134,7 +134,7 @@ class Launcher:
         if self.has_scratch and self.module.is_capturing(stream):
             # The graph may run at any time, also concurrently with other launches.
             parameters = self._make_parameters(stream, is_captured=True)
-            _CAPTURED.append(parameters)
+            self.module.keep_for_graph(stream, parameters.scratch)
             return parameters
         try:
             return self.ready[self._key(stream)].pop()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import types
+import weakref
 from typing import Any
 
 import pytest
 
-from kgen.runtime.cuda import context, memory
+from kgen.runtime.cuda import context, graph_memory, memory
 from kgen.runtime.cuda.graph import CudaGraph
 
 
@@ -79,6 +81,57 @@ def test_graphs_that_are_collected(driver: Watching) -> None:
     del graph
     assert driver.called == ["cuGraphExecDestroy"]
     assert driver.broken == []
+
+
+class Capturing(Watching):
+    """A driver with one captured graph, which owns an object: a pointer, and the function that takes it at the end."""
+
+    CUuserObject_flags = types.SimpleNamespace(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC=1)
+    CUuserObjectRetain_flags = types.SimpleNamespace(CU_GRAPH_USER_OBJECT_MOVE=1)
+    CUstream = CUhostFn = int
+    CUresult = staticmethod(lambda code: types.SimpleNamespace(name=f"CUDA_ERROR_{code}"))
+
+    def __init__(self, status: int = 0) -> None:
+        super().__init__()
+        self.status = status
+        self.owned: list[tuple[int, int]] = []
+
+    def cuStreamGetCaptureInfo(self, stream: int) -> tuple[int, ...]:
+        return self.status, 1, 5, 77
+
+    def cuUserObjectCreate(self, pointer: int, function: int, *_: int) -> tuple[int, tuple[int, int]]:
+        return 0, (pointer, function)
+
+    def cuGraphRetainUserObject(self, graph: int, made: tuple[int, int], *_: int) -> tuple[int]:
+        assert graph == 77
+        self.owned.append(made)
+        return (0,)
+
+    def destroy_graph(self) -> None:
+        for pointer, function in self.owned:
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(pointer)
+
+
+class Memory:
+    """Something that may be kept."""
+
+
+@pytest.mark.parametrize("status", [0, 901])
+def test_memory_of_a_graph(status: int, driver: Watching, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there as long as the graph, and for good where the driver does not say which graph that is."""
+    capturing = Capturing(status)
+    monkeypatch.setattr(sys.modules["cuda.bindings"], "driver", capturing)
+    monkeypatch.setattr(graph_memory, "_kept", [])
+    made = Memory()
+    kept = weakref.ref(made)
+    graph_memory.keep(3, made)
+    del made
+    graph_memory.free_dropped()
+    assert kept() is not None
+    capturing.destroy_graph()
+    assert kept() is not None
+    graph_memory.free_dropped()
+    assert (kept() is None) is (status == 0)
 
 
 def test_the_watcher_sees(driver: Watching) -> None:

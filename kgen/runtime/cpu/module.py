@@ -90,6 +90,10 @@ class CpuModule:
         return False
 
     @staticmethod
+    def keep_for_graph(stream: int, scratch: object) -> None:
+        """Nothing is captured on the CPU."""
+
+    @staticmethod
     def clusters(kernel: str, launch: Launch) -> int:
         return ALL_CLUSTERS
 

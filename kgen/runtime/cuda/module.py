@@ -129,9 +129,18 @@ class CudaModule:
 
     def scratch(self, size: int) -> DeviceBuffer:
         """Zeroed scratch memory for kernels, also during a capture."""
+        from kgen.runtime.cuda.graph_memory import free_dropped
         from kgen.runtime.cuda.memory import zeros
 
+        free_dropped()
         return zeros(self.device, size)
+
+    @staticmethod
+    def keep_for_graph(stream: int, scratch: DeviceBuffer) -> None:
+        """Keep scratch memory as long as the graph that a stream captures."""
+        from kgen.runtime.cuda.graph_memory import keep
+
+        keep(stream, scratch)
 
     def is_capturing(self, stream: int) -> bool:
         status = self._driver.cuStreamIsCapturing(self._driver.CUstream(stream))
