@@ -73,3 +73,11 @@ def test_what_is_dear_is_computed_once(kind: str) -> None:
     word = {"var": "total", "logsumexp": "peak"}[kind]
     assert f"_{word}(" in kgen.jit(f"out = {kind}(x * 2, axis=1)").source(x)
     assert f"_{word}(" not in kgen.jit(f"out = {kind}(tanh(x), axis=1)").source(x)
+
+
+def test_a_chain_over_the_results_of_another() -> None:
+    """No operand of the last kernel exists before the call: neither what it reads nor what it writes."""
+    x = rows(1 << 17, 2)
+    y, out = kgen.jit("y = sum(x, axis=-1)\nout = y - mean(y, axis=0)", device="cpu")(x)
+    assert np.allclose(y, x.sum(-1), rtol=1e-6, atol=1e-6)
+    assert np.allclose(out, y - y.mean(dtype=np.float64), rtol=1e-5, atol=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kgen.layout.iterator import IterationSpace, OperandLayout
+from kgen.layout.iterator import IterationSpace, OperandLayout, contiguous_strides
 from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_columns import resident_mapping
@@ -57,9 +57,10 @@ def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Seq
 
 
 def _space(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
-    """The space of a kernel that reads a whole array.  Outputs that do not exist yet will get its layout."""
+    """The space of a kernel.  Outputs that do not exist yet get the layout of a whole array; buffers are contiguous."""
     known = [None if a is None else view(t, a, shape) for t, a in zip(step.accesses, arrays, strict=True)]
-    first = next(x for x in known if x is not None and x.shape == shape)
+    contiguous = OperandLayout(shape, contiguous_strides(shape))
+    first = next((x for x in known if x is not None and x.shape == shape), contiguous)
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
     # An array that varies along every axis is whole.
     moving = [len(t.axes) == len(shape) and None not in t.axes for t in step.accesses]
