@@ -55,7 +55,7 @@ def allocations(monkeypatch: pytest.MonkeyPatch) -> Allocations:
     found = Allocations()
     monkeypatch.setattr(CpuModule, "scratch", staticmethod(found.scratch))
     monkeypatch.setattr(CpuModule, "is_capturing", staticmethod(lambda stream: found.capturing))
-    monkeypatch.setattr(CpuModule, "keep_for_graph", staticmethod(lambda stream, memory: found.of_graphs.append(memory)))
+    monkeypatch.setattr(CpuModule, "keep_for_graph", staticmethod(lambda _, memory: found.of_graphs.append(memory)))
     return found
 
 
