@@ -98,6 +98,7 @@ typedef struct {
     PyObject *shape, *strides; /* names of attributes */
     int is_method;         /* strides() */
     PyObject *sizes;       /* for each output that is allocated, tuples of the registers of extents and of strides */
+    PyObject *keys, *known; /* registers whose values have to be one of the known tuples */
 } Rules;
 
 typedef struct {
@@ -538,6 +539,12 @@ static int take(const Step *step, Register *r) {
         to->i = step->operation == '/' ? a.i / b.i - is_below : rest + (is_below ? b.i : 0);
         return 1;
     }
+    case 'k': { /* the first bits of a number: see kgen/schedule/leading_bits.py */
+        int64_t left = a.i > 16 ? bit_length(a.i) - b.i : 0;
+        if (b.i < 1) return 0;
+        to->i = left > 0 ? a.i >> left << left : a.i;
+        return 1;
+    }
     case 'm': to->i = a.i < b.i ? a.i : b.i; return 1;
     case 'M': to->i = a.i > b.i ? a.i : b.i; return 1;
     case 'g': case 's': { /* magic number and shift: see kgen/schedule/divisors.py */
@@ -571,7 +578,17 @@ static int take(const Step *step, Register *r) {
     }
 }
 
-/* Fills the registers; 0 if a guard fails. */
+static PyObject *numbers(PyObject *which, const Register *registers) {
+    PyObject *found = PyTuple_New(PyTuple_GET_SIZE(which));
+    for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(which); i++) {
+        PyObject *number = PyLong_FromLongLong(registers[PyLong_AsLong(PyTuple_GET_ITEM(which, i))].i);
+        if (!number) Py_CLEAR(found);
+        else PyTuple_SET_ITEM(found, i, number);
+    }
+    return found;
+}
+
+/* Fills the registers; 0 if a guard fails, -1 with an error. */
 static int compute(const Call *self, PyObject **values, uint64_t *pointers, Register *registers) {
     const Rules *rules = self->rules;
     Register *to = registers;
@@ -585,7 +602,11 @@ static int compute(const Call *self, PyObject **values, uint64_t *pointers, Regi
     memcpy(to, rules->initial, (size_t)(rules->register_count - rules->input_count) * sizeof(Register));
     for (Py_ssize_t i = 0; i < rules->step_count; i++)
         if (!take(&rules->steps[i], registers)) return 0;
-    return 1;
+    if (!PyTuple_GET_SIZE(rules->keys)) return 1;
+    PyObject *key = numbers(rules->keys, registers);
+    int is_known = key ? PySet_Contains(rules->known, key) : -1;
+    Py_XDECREF(key);
+    return is_known;
 }
 
 /* Writes what kernels are passed by value, and their grids; 0 for a number that does not fit. */
@@ -604,15 +625,6 @@ static int store(const Rules *rules, Py_ssize_t kernels, const Register *r, unsi
     return 1;
 }
 
-static PyObject *numbers(PyObject *which, const Register *registers) {
-    PyObject *found = PyTuple_New(PyTuple_GET_SIZE(which));
-    for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(which); i++) {
-        PyObject *number = PyLong_FromLongLong(registers[PyLong_AsLong(PyTuple_GET_ITEM(which, i))].i);
-        if (!number) Py_CLEAR(found);
-        else PyTuple_SET_ITEM(found, i, number);
-    }
-    return found;
-}
 
 /* A new output; NULL with an error. */
 static PyObject *allocate(const Rules *rules, PyObject *make, int number, const Register *registers) {
@@ -631,7 +643,7 @@ static PyObject *run(Call *self, PyObject **values, PyObject *given_stream, PyOb
     if (given_stream != Py_None && (!self->current || PyTuple_GET_SIZE(self->fresh))) return miss();
     unsigned grids[MAX_KERNELS][3];
     Register registers[MAX_REGISTERS];
-    int found = self->rules ? compute(self, values, pointers, registers) && gather_scalars(self, values, memory)
+    int found = self->rules ? compute(self, values, pointers, registers) == 1 && gather_scalars(self, values, memory)
                                   && store(self->rules, self->kernel_count, registers, memory, grids)
                             : gather(self, values, pointers, memory);
     if (found != 1 || PyErr_Occurred()) return PyErr_Occurred() ? NULL : miss();
@@ -1026,7 +1038,7 @@ static int set_steps(Rules *rules, PyObject *sequence) {
         PyObject *one = entry(sequence, n);
         if (!one || !PyArg_ParseTuple(one, "Ciii", &code, &s->to, &s->a, &s->b)) return -1;
         s->operation = (char)code;
-        if (!strchr("+-*/%mMgGs=!<lfASPQnNEDLK", code)) return wrong("no such step");
+        if (!strchr("+-*/%kmMgGs=!<lfASPQnNEDLK", code)) return wrong("no such step");
         if (register_of(rules, s->to) || register_of(rules, s->a) || register_of(rules, s->b)) return -1;
     }
     return 0;
@@ -1083,20 +1095,23 @@ static int set_sizes(const Call *self, Rules *rules, PyObject *sizes) {
 }
 
 static int set_rules(Call *self, PyObject *given) {
-    PyObject *sources, *constants, *steps, *stored, *grids, *sizes, *shape, *strides;
+    PyObject *sources, *constants, *steps, *stored, *grids, *sizes, *keys, *known, *shape, *strides;
+    int some[MAX_REGISTERS];
     Py_ssize_t count;
     int is_method;
     if (given == Py_None) return 0;
     Rules *rules = self->rules = PyMem_Calloc(1, sizeof(Rules));
     if (!rules) return -1;
     if (!PyTuple_Check(given)) return wrong("rules is None or a tuple");
-    if (!PyArg_ParseTuple(given, "nO!O!O!O!O!O!UUp", &rules->register_count, &PyTuple_Type, &sources, &PyTuple_Type,
+    if (!PyArg_ParseTuple(given, "nO!O!O!O!O!O!O!O!UUp", &rules->register_count, &PyTuple_Type, &sources, &PyTuple_Type,
                           &constants, &PyTuple_Type, &steps, &PyTuple_Type, &stored, &PyTuple_Type, &grids, &PyTuple_Type,
-                          &sizes, &shape, &strides, &is_method))
+                          &sizes, &PyTuple_Type, &keys, &PySet_Type, &known, &shape, &strides, &is_method))
         return -1;
     if (rules->register_count < 0 || rules->register_count > MAX_REGISTERS || self->kernel_count > MAX_KERNELS)
         return too_large();
     rules->is_method = is_method;
+    rules->keys = Py_NewRef(keys);
+    rules->known = Py_NewRef(known);
     rules->shape = Py_NewRef(shape);
     rules->strides = Py_NewRef(strides);
     rules->sources = table(sources, sizeof(Source), &rules->source_count);
@@ -1107,6 +1122,7 @@ static int set_rules(Call *self, PyObject *given) {
     if (!rules->sources || !rules->steps || !rules->stored || !rules->initial || !rules->grids) return -1;
     if (integers(grids, rules->grids, 3 * MAX_KERNELS, &count, 0, rules->register_count)) return -1;
     if (count != 3 * self->kernel_count) return wrong("grids has three registers for each kernel");
+    if (integers(keys, some, MAX_REGISTERS, &count, 0, rules->register_count)) return -1;
     return set_sources(self, rules, sources) || set_initial(rules, constants) || set_steps(rules, steps) ||
            set_stored(self, rules, stored) || set_sizes(self, rules, sizes) ? -1 : 0;
 }
@@ -1114,6 +1130,8 @@ static int set_rules(Call *self, PyObject *given) {
 static void free_rules(Rules *rules) {
     if (!rules) return;
     Py_XDECREF(rules->sizes);
+    Py_XDECREF(rules->keys);
+    Py_XDECREF(rules->known);
     Py_XDECREF(rules->shape);
     Py_XDECREF(rules->strides);
     PyMem_Free(rules->sources);

@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.cached_lowering import MAX_CACHED_LAYOUTS, CachedLowering
+from kgen.call.fast_calls import FastCalls
 from kgen.codegen.kernels import Module
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
@@ -28,8 +29,6 @@ if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.runtime.backend import CudaBackend, HostBackend
     from kgen.runtime.launcher import Launcher, LoadedKernels
     from kgen.runtime.parameters import Variable
-
-MAX_FAST_CALLS = 8  # of one program: each call tries them in turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +150,14 @@ class Engine:
     options: Options
     lowering: CachedLowering = field(init=False)
     ran_on: str | None = None  # the device of the last call
-    fast_calls: list[FastCall] = field(default_factory=list)
+    fast_calls: list[FastCall] = field(init=False)
+    _fast: FastCalls = field(default_factory=FastCalls)
     _records: dict[Lowered, CallRecord] = field(default_factory=dict)
     _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
-    _layouts: dict[object, int] = field(default_factory=dict)  # number of layouts that each kernel was called on
 
     def __post_init__(self) -> None:
         self.lowering = CachedLowering(self.program)
+        self.fast_calls = self._fast.calls
 
     @opaque
     def call(
@@ -216,8 +216,8 @@ class Engine:
     def _add_fast_call(self, call: PreparedCall) -> None:
         """Add a fast path for calls like this one, from the second call on.
 
-        Where more than :data:`MAX_FAST_CALLS` kinds of call alternate, they evict each other; each is then added again
-        after twice as many calls as the last time.
+        Where more kinds of call alternate than there may be, they evict each other; each is then added again after
+        twice as many calls as the last time.
         """
         record = self._records[call.lowered]
         record.calls += 1
@@ -225,30 +225,11 @@ class Engine:
         if session.staging is not None or session.adapter.waits:
             return
         if record.calls == 1:
-            self._add_class_fast_call(call)
+            kinds = (*map(type, call.args), type(call.out), *call.named)
+            code = (id(call.lowered.specialised), call.lowered.schedules, call.launcher.module)
+            self._fast.add_class((*code, session.adapter, kinds), call.observed)
         elif record.calls & (record.calls - 1) == 0:
-            from kgen.call.fastpath import same_layout_call
-
-            made = same_layout_call(call.observed())
-            if made is not None:
-                self.fast_calls[MAX_FAST_CALLS - 1 :] = []
-                self.fast_calls.insert(0, made)
-
-    def _add_class_fast_call(self, call: PreparedCall) -> None:
-        """At the second layout for the same code, add a fast path for its class: more layouts will follow.
-
-        Where that does not recognise the next ones, again at the fourth, the eighth and so on.
-        """
-        lowered, adapter = call.lowered, call.outputs.session.adapter
-        key = (id(lowered.specialised), lowered.schedules, adapter, call.out is None, len(call.named))
-        layouts = self._layouts[key] = self._layouts.get(key, 0) + 1
-        if layouts > 1 and layouts & (layouts - 1) == 0:
-            from kgen.call.fastpath import same_class_call
-
-            made = same_class_call(call.observed())
-            if made is not None:
-                self.fast_calls[MAX_FAST_CALLS - 1 :] = []
-                self.fast_calls.append(made)
+            self._fast.add_layout(call.observed())
 
     def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> Launcher:
         """The kernels, loaded on a device, without those that have no elements to compute.

@@ -14,6 +14,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.rates import CostModel
 from kgen.schedule.target import LINE, SECTOR, WARP
+from kgen.schedule.trace import leading
 
 Extents = tuple[float, ...]  #: how far something reaches along each dimension of the space
 
@@ -62,15 +63,8 @@ def coarse(space: IterationSpace) -> IterationSpace:
     """The space with extents and strides of two significant bits, without signs: all spaces that are alike in these
     have the same cost.  An empty dimension has one element.
     """
-    strides = tuple(tuple(map(_rounded, of_operand)) for of_operand in space.strides)
-    return IterationSpace(tuple(max(1, _rounded(n)) for n in space.shape), strides, space.axes)
-
-
-def _rounded(number: int) -> int:
-    """The least of the numbers that have the same first two bits; those up to 16 as they are, like powers of two."""
-    size = abs(number)
-    step = 1 << (size.bit_length() - 2) if size > 16 else 1
-    return int(size // step) * step
+    strides = tuple(tuple(leading(abs(s), 2) for s in of_operand) for of_operand in space.strides)
+    return IterationSpace(tuple(max(1, leading(n, 2)) for n in space.shape), strides, space.axes)
 
 
 def run(extents: Sequence[float], order: Iterable[int], shape: Sequence[int], elements: float) -> Extents:

@@ -14,6 +14,7 @@ from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import PORTABLE, SECTOR, Target
+from kgen.schedule.trace import keyed, leading, reaches
 from kgen.schedule.tuning import Tuning
 
 
@@ -82,7 +83,7 @@ class Facts:
         """
         takes_long = one_by_one or any(map(_takes_long, self.step.graph.ops))
         few = self.tuning.elementwise.few_threads
-        while takes_long and self.bounded and group > 1 and self.space.numel <= few * (group // 2):
+        while takes_long and self.bounded and group > 1 and not reaches(self.space.numel, few * (group // 2) + 1):
             group //= 2
         return group
 
@@ -99,8 +100,9 @@ class Facts:
     def is_misaligned(self, access: int) -> bool:
         """Whether rows of an access begin anywhere in a sector of memory."""
         size = self.itemsizes[access]
-        steps = [s * size for n, s in zip(self.space.shape, self.space.strides[access], strict=True) if n > 1]
-        return self.addresses[access] % SECTOR != 0 or any(step >= SECTOR and step % SECTOR for step in steps)
+        steps = [abs(s) * size for n, s in zip(self.space.shape, self.space.strides[access], strict=True) if n > 1]
+        rests = [self.addresses[access], *(step for step in steps if leading(step, 1) >= SECTOR)]
+        return any(keyed((rest % SECTOR + SECTOR - 1) // SECTOR) for rest in rests)
 
 
 @dataclass(frozen=True, slots=True)

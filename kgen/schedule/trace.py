@@ -20,8 +20,11 @@ from typing import Any, Literal
 from kgen.records import dataclass
 from kgen.schedule.divisors import magic_number, signed_magic
 from kgen.schedule.expressions import Expr, Int, Name, Op
+from kgen.schedule.leading_bits import last_bit, leading_bits
 
-Operation = Literal["input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift"]
+Operation = Literal[
+    "input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift", "leading"
+]
 Relation = Literal["==", "!=", "<", "<="]
 Number = int | float
 
@@ -31,7 +34,7 @@ Guard = tuple[Relation, int, int]
 
 _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "min": min, "max": max,
+    "%": operator.mod, "min": min, "max": max, "leading": leading_bits,
 }  # fmt: skip
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -42,10 +45,14 @@ _NEUTRAL_LEFT = {("+", 0), ("*", 1)}
 
 @dataclass(slots=True, eq=False)
 class Trace:
-    """``nodes``: every computation once.  ``guards``: the relations of nodes that held."""
+    """``nodes``: every computation once.  ``guards``: the relations of nodes that held.
+
+    ``keys``: nodes with few values, all of which the decision may depend on; None: these values are guards.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     guards: dict[Guard, None] = field(default_factory=dict)
+    keys: dict[int, int] | None = None
     _numbers: dict[tuple[Any, ...], int] = field(default_factory=dict)
     _is_whole: list[bool] = field(default_factory=list)  # for each node, whether it is an integer
     _inputs: int = 0
@@ -103,6 +110,29 @@ class Trace:
                 guard = ("<=" if relation == "<" else "<", b, a)
         self.guards[guard] = None
         return holds
+
+    def leading(self, number: Traced, bits: int) -> int:
+        """See :func:`leading`."""
+        least = leading_bits(number._whole(), bits)
+        if self.keys is not None:
+            return int(self.keyed(self.apply("leading", number, bits)))
+        self.check("<=", least, number)
+        self.check("<", number, least + last_bit(least, bits))
+        return least
+
+    def keyed(self, number: Traced) -> Number:
+        """See :func:`keyed`."""
+        if self.keys is None:
+            self.check("==", number, number.value)
+        else:
+            self.keys[number.node] = int(number.value)
+        return number.value
+
+    def reaches(self, number: Traced, bound: int) -> bool:
+        """See :func:`reaches`."""
+        if self.keys is None:
+            return self.check("<=", bound, number)
+        return bool(self.keyed(self.apply("min", self.apply("max", number - (bound - 1), 0), 1)))
 
     def is_whole(self, node: int) -> bool:
         """Whether a node is an integer."""
@@ -321,6 +351,21 @@ class Traced:
         if not isinstance(self.value, int):
             raise TypeError("a traced float is no integer")
         return self.value
+
+
+def leading(number: int, bits: int) -> int:
+    """A number with its first bits only, those up to 16 as they are: the least of all that are alike."""
+    return number.trace.leading(number, bits) if isinstance(number, Traced) else leading_bits(number, bits)
+
+
+def keyed(number: int) -> int:
+    """A number that has few values.  Where it is traced, these distinguish keys of a class, and are no guards."""
+    return int(number.trace.keyed(number)) if isinstance(number, Traced) else number
+
+
+def reaches(number: int, bound: int) -> bool:
+    """Whether a number is at least ``bound``: where it is traced, a part of the key as in :func:`keyed`."""
+    return number.trace.reaches(number, bound) if isinstance(number, Traced) else number >= bound
 
 
 def computed(trace: Trace, expr: Expr, names: Mapping[str, Any]) -> Any:

@@ -149,9 +149,10 @@ def rules(
     steps: Any = (),
     stored: Any = (),
     sizes: Any = (((0,), (1,)),),
+    keys: Any = ((), ()),
 ) -> tuple[Any, ...]:
     """Of one array of one dimension: registers 0 to 2 are its extent, stride and address."""
-    return count, sources, constants, steps, stored, (), sizes, "shape", "strides", False
+    return count, sources, constants, steps, stored, (), sizes, keys[0], set(keys[1]), "shape", "strides", False
 
 
 NO_PATCH = (int, int, ("a",))
@@ -184,7 +185,8 @@ WRONG: list[dict[str, Any]] = [
             rules(steps=(("+", 4, 0, 0),)), rules(steps=(("+", 0, -1, 0),)), rules(steps=(("?", 0, 0, 0),)),
             rules(steps=(1,)),
             rules(stored=((61, "I", 0),)), rules(stored=((0, "d", 0),)), rules(stored=((0, "q", 4),)), rules(sizes=()),
-            rules(sizes=(((4,), (1,)),)), rules(sizes=((3, (1,)),)), (*rules()[:5], (0, 0, 0), *rules()[6:]),
+            rules(sizes=(((4,), (1,)),)), rules(sizes=((3, (1,)),)), rules(keys=((4,), ())),
+            (*rules()[:5], (0, 0, 0), *rules()[6:]),
         ),
         "scratch": ((*NO_PATCH, ((57, 0),)), (*NO_PATCH, ((-1, 0),)), (*NO_PATCH, (3,)), (1, 2)),
     }.items()

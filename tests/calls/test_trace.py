@@ -12,7 +12,8 @@ import pytest
 
 from kgen.call.fastpath.native_rules import _FLOAT, _WHOLE
 from kgen.schedule.divisors import magic_number, signed_magic
-from kgen.schedule.trace import _FUNCTIONS, _RELATIONS, Guard, Trace
+from kgen.schedule.leading_bits import leading_bits
+from kgen.schedule.trace import _FUNCTIONS, _RELATIONS, Guard, Trace, keyed, leading
 
 from .test_limits import description, rules
 
@@ -68,6 +69,22 @@ def test_bits_are_bounds() -> None:
     assert guards(trace) == ["512 <= x0", "x0 <= 1023"]
 
 
+def test_leading_bits_are_bounds_or_keys() -> None:
+    """Numbers that agree in them are alike; so is what is only asked for its few values."""
+    trace = Trace()
+    assert leading(trace.input(1000), 2) == 768
+    assert leading(trace.input(16), 2) == 16
+    assert keyed(trace.input(7) % 4) == 3
+    assert guards(trace) == ["768 <= x0", "x0 <= 1023", "x1 == 16", "(x2 % 4) == 3"]
+    trace = Trace(keys={})
+    assert leading(trace.input(1000), 2) == 768
+    assert keyed(trace.input(7) % 4) == 3
+    assert guards(trace) == []
+    assert trace.keys is not None
+    assert list(trace.keys.values()) == [768, 3]
+    assert [trace.nodes[n][0] for n in trace.keys] == ["leading", "%"]
+
+
 def test_ratios_are_floats() -> None:
     trace = Trace()
     n = trace.input(10)
@@ -84,7 +101,7 @@ def computed(extension: Any, operation: str, one: int, other: int) -> Any:
     return result if result is NotImplemented else result[0]
 
 
-@pytest.mark.parametrize("operation", [o for o in _WHOLE if o in _FUNCTIONS])
+@pytest.mark.parametrize("operation", [o for o in _WHOLE if o in _FUNCTIONS and o != "leading"])
 def test_integers_in_c(extension: Any, how: str, operation: str) -> None:
     rng = Random(operation)
     pairs = [(a, b) for a in EDGES for b in EDGES] + [(rng.randrange(-99, 99), rng.randrange(-9, 9)) for _ in range(99)]
@@ -98,6 +115,23 @@ def test_integers_in_c(extension: Any, how: str, operation: str) -> None:
             wanted = NotImplemented
         # -2^63 % -1 is 0, which C's division cannot find
         assert found == wanted or (found is NotImplemented and (one, other) == (-(1 << 63), -1)), (one, other)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 70])
+def test_leading_bits_in_c(extension: Any, how: str, bits: int) -> None:
+    for n in (*EDGES, *range(100)):
+        assert computed(extension, "k", n, bits) == leading_bits(n, bits)
+    assert computed(extension, "k", 100, 0) is NotImplemented
+
+
+def test_known_keys_in_c(extension: Any, how: str) -> None:
+    """Values of registers have to be among those that are known, also those that become known later."""
+    known = {(3, 5)}
+    found = rules(5, constants=(5, 6), keys=((0, 4), ()))
+    call = extension.Call(**description(rules=(*found[:8], known, *found[9:]), fresh=((lambda shape, strides: X,),)))
+    assert call((X,), None, None, {}) is NotImplemented
+    known.add((3, 6))
+    assert call((X,), None, None, {}) is X
 
 
 def test_magic_numbers_in_c(extension: Any, how: str) -> None:

@@ -116,7 +116,8 @@ def test_graphs_free_their_memory(how: str) -> None:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             plan()
-        return graph.replay
+        replay: Callable[[], Any] = graph.replay
+        return replay
 
     torch.cuda.synchronize()
     least = 1 << 60

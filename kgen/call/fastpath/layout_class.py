@@ -45,7 +45,8 @@ class LayoutClass:
     """``guards`` of ``trace``'s nodes hold for every layout of the class; the rest are numbers of nodes.
 
     ``inputs``: in the order of the trace.  ``fresh``: the extents and strides of each output that a call allocates.
-    ``grids``: the blocks of each kernel.  ``views``: the address of each view.
+    ``grids``: the blocks of each kernel.  ``views``: the address of each view.  ``keys``: on whose values times were
+    predicted.  ``known``: those for which the decision is this one; it grows while calls use it.
     """
 
     trace: Trace
@@ -55,6 +56,8 @@ class LayoutClass:
     grids: tuple[tuple[int, int, int], ...]
     values: tuple[Values, ...]
     views: tuple[int, ...]
+    keys: tuple[int, ...]
+    known: set[tuple[int, ...]]
 
     def used(self) -> Iterator[int]:
         """The nodes that guards and launches need, as often as they do."""
@@ -62,11 +65,32 @@ class LayoutClass:
             yield from (one, other)
         for group in (
             self.views,
+            self.keys,
             *self.grids,
             *(part for sizes in self.fresh for part in sizes),
             *(v[-1] for v in self.values),
         ):
             yield from group
+
+    def form(self, numbers: dict[object, int]) -> object:
+        """What classes share that differ in known keys only.  ``numbers``: of the computations of all classes."""
+        of: list[int] = []
+        for operation, one, other in self.trace.nodes:
+            leaf = operation in ("input", "constant")
+            node = (operation, one, other) if leaf else (operation, of[one], of[other])
+            of.append(numbers.setdefault(node, len(numbers)))
+
+        def mapped(nodes: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(of[n] for n in nodes)
+
+        guards = frozenset((relation, *_ordered(relation, of[one], of[other])) for relation, one, other in self.guards)
+        values = tuple((kernel, offset, form, mapped(nodes)) for kernel, offset, form, nodes in self.values)
+        fresh = tuple((mapped(extents), mapped(strides)) for extents, strides in self.fresh)
+        return self.inputs, guards, fresh, tuple(map(mapped, self.grids)), values, mapped(self.views), mapped(self.keys)
+
+
+def _ordered(relation: str, one: int, other: int) -> tuple[int, int]:
+    return (one, other) if relation in ("<", "<=") or one < other else (other, one)
 
 
 def layout_class(call: ObservedCall) -> LayoutClass | None:
@@ -92,7 +116,11 @@ def layout_class(call: ObservedCall) -> LayoutClass | None:
     grids = [(number(x), number(y), number(z)) for x, y, z in (launch.grid for launch in launches)]
     values = tuple(_values(trace, launcher, lowered, launches))
     made, views = _fresh(call, lowered, trace), _views(lowered, trace)
-    return LayoutClass(trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views)
+    keys = trace.keys or {}
+    return LayoutClass(
+        trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views, tuple(keys),
+        {tuple(keys.values())},
+    )  # fmt: skip
 
 
 def _fresh(call: ObservedCall, lowered: Lowered, trace: Trace) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
@@ -142,7 +170,7 @@ class _TracedCall:
 
     def __init__(self, call: ObservedCall) -> None:
         self.call = call
-        self.trace = Trace()
+        self.trace = Trace(keys={})
         self.inputs: list[Input] = []
         given = [v for v in call.values.values() if isinstance(v, ArrayValue)]
         self.arrays = {v.name: self._operand(v) for v in (*given, *(o for o in call.outs if o is not None))}

@@ -12,7 +12,7 @@ Step = tuple[str, int, int, int]
 
 _WHOLE = {
     "+": "+", "-": "-", "*": "*", "//": "/", "%": "%", "min": "m", "max": "M", "magic": "g", "magic64": "G",
-    "shift": "s",
+    "shift": "s", "leading": "k",
     "==": "=", "!=": "!", "<": "<", "<=": "l",
 }  # fmt: skip
 _FLOAT = {
@@ -51,6 +51,8 @@ def native_rules(
         tuple((offset, code, of[node]) for offset, code, node in (*_stored(layouts), *((a, "q", n) for a, n in views))),
         tuple(of[node] for grid in layouts.grids for node in grid),
         tuple((tuple(of[n] for n in extents), tuple(of[n] for n in steps)) for extents, steps in layouts.fresh),
+        tuple(of[node] for node in layouts.keys),
+        layouts.known,
         "shape",
         strides.removesuffix("()"),
         strides.endswith("()"),

@@ -22,10 +22,18 @@ from kgen.call.fastpath.codegen import (
 from kgen.call.fastpath.layout_class import Input, LayoutClass, layout_class
 from kgen.call.fastpath.native import native_call
 from kgen.schedule.divisors import magic_number, signed_magic
+from kgen.schedule.leading_bits import leading_bits
 
 
-def same_class_call(call: ObservedCall) -> FastCall | None:
-    """The function for calls whose layouts are of the same class; None where there is none."""
+def class_of(call: ObservedCall) -> tuple[ObservedCall, LayoutClass] | None:
+    """The class of a call's layouts, and the call with a launcher that has room for it; None where there is none."""
+    call = replace(call, launcher=call.launcher.roomy())  # its launches change from call to call
+    layouts = layout_class(call)
+    return None if layouts is None else (call, layouts)
+
+
+def same_class_call(call: ObservedCall, layouts: LayoutClass) -> FastCall | None:
+    """The function for calls whose layouts are of the class of this one's (:func:`class_of`)."""
     found = caller_arrays(call)
     if found is None:
         return None
@@ -35,10 +43,6 @@ def same_class_call(call: ObservedCall) -> FastCall | None:
     scalars = unpack_arguments(text, call, local)
     if guards is None or scalars is None:
         return None
-    call = replace(call, launcher=call.launcher.roomy())  # its launches change from call to call
-    layouts = layout_class(call)
-    if layouts is None:
-        return None
     if (native := native_call(call, guards, local, (), layouts)) is not None:
         return native
     write_guards(text, guards, arrays)
@@ -47,6 +51,9 @@ def same_class_call(call: ObservedCall) -> FastCall | None:
     numbers = _Numbers(text, layouts, inputs)
     for relation, one, other in layouts.guards:
         text.guard(f"{numbers.text(one)} {relation} {numbers.text(other)}")
+    if layouts.keys:
+        key = "".join(f"{numbers.text(node)}, " for node in layouts.keys)
+        text.guard(f"({key}) in {text.constant(layouts.known)}")
     _allocate(text, call, layouts, numbers, pointers, guards)
 
     def adjust(launch: str, number: int) -> list[str]:
@@ -125,6 +132,9 @@ class _Numbers:
             case "magic" | "shift":
                 self._text.names["magic_number"] = magic_number
                 return f"magic_number({one})[{int(operation == 'shift')}]"
+            case "leading":
+                self._text.names["leading_bits"] = leading_bits
+                return f"leading_bits({one}, {other})"
             case "min" | "max":
                 return f"({one} if {one} {'<' if operation == 'min' else '>'} {other} else {other})"
         return f"({one} {operation} {other})"

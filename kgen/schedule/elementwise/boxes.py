@@ -19,6 +19,7 @@ from kgen.schedule.elementwise.reasons import index_width_reason, listed
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, AccessSchedule, Schedule
 from kgen.schedule.target import LINE, SECTOR, WORD
+from kgen.schedule.trace import reaches
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +144,10 @@ def _best_box(
 def _most_elements(facts: Facts) -> int:
     """Elements of a box for each thread, at most."""
     tuning = facts.tuning.elementwise
-    if facts.space.numel < tuning.few_boxes * tuning.block * tuning.box_elements:
+    if not reaches(facts.space.numel, tuning.few_boxes * tuning.block * tuning.box_elements):
         return tuning.few_box_elements
     narrow = all(size <= 2 for size, t in zip(facts.itemsizes, facts.step.accesses, strict=True) if t.reads)
-    many = facts.space.numel >= tuning.many_boxes * tuning.block * tuning.narrow_box_elements
+    many = reaches(facts.space.numel, tuning.many_boxes * tuning.block * tuning.narrow_box_elements)
     return tuning.narrow_box_elements if narrow and many else tuning.box_elements
 
 
@@ -169,7 +170,7 @@ def _directions(facts: Facts) -> tuple[int, ...]:
     for i, access in enumerate(facts.step.accesses):
         steps = [abs(facts.step_along(i, d)) for d in range(len(facts.space.shape))]
         own = sorted((d for d, s in enumerate(steps) if s), key=steps.__getitem__)
-        if len(own) > 1 and own[0] == 0 and facts.space.shape[0] * facts.itemsizes[i] < SECTOR:
+        if len(own) > 1 and own[0] == 0 and not reaches(facts.space.shape[0] * facts.itemsizes[i], SECTOR):
             own = [own[1] if own[1] > 1 else 0]
         found.append(0 if access.writes or steps[0] == 0 else own[0])
     return tuple(found)
@@ -201,7 +202,7 @@ def _next(facts: Facts, sides: Sequence[list[int]], number: int, along: Sequence
     """A dimension that continues a side for all operands that run along it, if there is one."""
     side, shape = sides[number], facts.space.shape
     length = prod(shape[d] for d in side)
-    if length >= facts.tuning.elementwise.longest_side:
+    if reaches(length, facts.tuning.elementwise.longest_side):
         return []
     members = [i for i, s in enumerate(along) if s == number]
     taken = {d for one in sides for d in one}

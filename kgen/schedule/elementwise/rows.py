@@ -15,6 +15,7 @@ from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvect
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, Interleaved, Schedule
 from kgen.schedule.target import WORD
+from kgen.schedule.trace import reaches
 
 
 def rows(facts: Facts) -> Choice | None:
@@ -25,7 +26,7 @@ def rows(facts: Facts) -> Choice | None:
     if facts.strided:
         reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
     second, along = transposed_operands(facts)
-    across = bool(along) and facts.space.shape[second] < facts.tuning.elementwise.shortest_side
+    across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
     space = second_first(facts.space, second, min(along)) if across else facts.space
     schedule = by_groups(facts, "rows", space, facts.spread(facts.group), frozenset())
     if across:
@@ -45,7 +46,7 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
     if group > 1 and not transposed:
         wide = interleaved(facts, space, group, aligned=grouping.anchor is None)
     # Short operands that all rows share are not shifted: they are in the cache, and every row would meet their ends.
-    is_long = space.shape[0] >= facts.tuning.elementwise.shortest_shifted_shared_row
+    is_long = reaches(space.shape[0], facts.tuning.elementwise.shortest_shifted_shared_row)
     shifts = [not transposed and (is_long or any(strides)) for strides in outer]
     accesses = grouping.accesses(outer_patterns(kinds, space)[1], shifts)
     accesses = tuple(

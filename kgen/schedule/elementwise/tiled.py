@@ -7,6 +7,7 @@ from collections.abc import Set
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
 from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.trace import reaches
 
 
 def tiled(facts: Facts) -> Choice | None:
@@ -20,7 +21,8 @@ def tiled(facts: Facts) -> Choice | None:
     while group > 1 and _tile_bytes(facts, transposed, group) > tuning.tile_bytes:
         group //= 2
     space = second_first(facts.space, second, min(transposed))
-    if _tile_bytes(facts, transposed, group) > tuning.tile_bytes or min(space.shape[:2]) < tuning.shortest_side:
+    fits = [reaches(n, tuning.shortest_side) for n in space.shape[:2]]
+    if _tile_bytes(facts, transposed, group) > tuning.tile_bytes or not all(fits):
         return None
     schedule = by_groups(facts, "tiled", space, group, transposed)
     side = tuning.tile_side * group

@@ -13,6 +13,7 @@ from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.latency import Work, cycles
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR, WARP, WORD
+from kgen.schedule.trace import leading
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,8 @@ class _Few:
     @cached_property
     def width(self) -> int:
         """Elements of a row or column, rounded up to four significant bits."""
-        exact = self.facts.width
-        step = 1 << max(0, exact.bit_length() - 4)
-        return step * int(-(-exact // step))
+        below = leading(self.facts.width - 1, 4)
+        return below + (1 << max(0, below.bit_length() - 4))
 
     @cached_property
     def rows(self) -> int:
