@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 #: Of one program: each call tries them in turn, those for one layout first.
 MAX_LAYOUTS, MAX_CLASSES = 8, 48
-#: Layouts of one kernel whose class is looked for; of later ones, it is for every eighth.
-MANY_LAYOUTS = 64
+#: Layouts of one kernel whose class is looked for; of later ones, it is for every fourth.
+MANY_LAYOUTS = 32
 #: Computations of all classes; then they are forgotten.
 _MAX_NUMBERS = 1 << 16
 
@@ -50,7 +50,7 @@ class FastCalls:
         Where that does not recognise a later one, its class has another form, or only another key.
         """
         count = self._counts[kernel] = self._counts.get(kernel, 0) + 1
-        if count == 1 or (count > MANY_LAYOUTS and count % 8):
+        if count == 1 or (count > MANY_LAYOUTS and count % 4):
             return
         from kgen.call.fastpath import class_of, same_class_call
 

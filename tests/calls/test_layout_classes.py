@@ -261,7 +261,7 @@ def test_a_new_layout_of_a_known_class_is_not_lowered(
 ) -> None:
     """A stage that takes the value of a traced number, say by hashing it, would make a class of one layout.
 
-    Where times are predicted, it is from two significant bits of extents and strides: for each value of these, one layout is.
+    Where times are predicted, it is from two significant bits of extents and strides: for each value of these, one is.
     """
     program, arrays = NEW_LAYOUTS[name]
     kernel = kgen.jit(program, device="cpu")
