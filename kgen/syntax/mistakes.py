@@ -136,6 +136,8 @@ def _dot(context: Context) -> Problem:
     if owner.kind == "NAME" and member.kind == "NAME":
         at = span(owner) if owner.text in _MODULES else None
         return Problem("attribute", _dot_message(owner.text), _dot_hint(context, owner.text), at)
+    if owner.text in (")", "]") and member.kind == "NAME":
+        return Problem("attribute", _dot_message("..."), _dot_hint(context, "..."))
     return Problem(
         "attribute", "`.` is not part of a number", "write a number as `0.5`; elementwise operators have no `.`"
     )
@@ -165,7 +167,7 @@ def _dot_hint(context: Context, owner: str) -> str:
     if member in _TRANSPOSES:
         return f"write `transpose({name}, (1, 0))`, which orders all axes"
     if member in _RESHAPES:
-        return f"pass the view at the call, such as `k({name}.{member}(...))`: kgen reads any strides"
+        return f"pass the view at the call, such as `k({name.replace('...', 'x')}.{member}(...))`: kgen reads any strides"
     if member in _CASTS:
         return f"write `cast<{_cast_target(context, i) if called else _dtype_of(member)}>({name})`"
     if member in ("shape", "dtype"):
@@ -175,6 +177,8 @@ def _dot_hint(context: Context, owner: str) -> str:
         return f"write `{member}({name}{_more(context, member, i + 2) if called else ''})`"
     if member in CONSTANTS:
         return f"write `{member}`"
+    if owner == "...":
+        return "kgen has functions, not methods; docs/language.md lists them"
     return f"make it a separate input, such as `{name}_{brief(member)}`"
 
 
