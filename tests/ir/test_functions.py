@@ -36,6 +36,7 @@ def samples(name: str, dtype: str) -> list[Array]:
     """Arguments within the domain: around 1, tiny, large, and next to roots."""
     rng = np.random.default_rng(len(name))
     arity = ops.OPS[name].arity
+    assert arity is not None
     arguments = []
     for position in range(arity):
         if name in ("jn", "yn") and position == 0:
