@@ -15,6 +15,7 @@ from kgen.dynamo import keep_out, opaque
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from inspect import Signature
 
+    from kgen.call.gradient import Gradient
     from kgen.call.plan import Plan
     from kgen.dtypes import DType
     from kgen.explain import Explanation
@@ -140,6 +141,8 @@ class Kernel:
         self.options = options
         self._engine = Engine(program, name, device, options)
         self._fast_calls = self._engine.fast_calls  # the same list
+        self._updates = any(a.role == "inout" for a in program.arguments)
+        self._gradients: dict[tuple[str, ...], Gradient] = {}
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -181,6 +184,12 @@ class Kernel:
                     if result is not NotImplemented:
                         return result
             keep_out()
+            if out is None and shape is None and not self._updates:
+                from kgen.call.autograd import recorder
+
+                record = recorder(args, named)
+                if record is not None:
+                    return record(self, args, named, stream)
             return self._engine.call(args, named, out=out, stream=stream, shape=shape)
         except KgenError as problem:
             shorten(problem)
@@ -189,6 +198,14 @@ class Kernel:
     def __reduce__(self) -> tuple[Any, ...]:
         source = self.program.source
         return _again, (source.text, source.name, self.name, self._engine.device, self.options)
+
+    def gradient(self, wrt: tuple[str, ...]) -> Gradient:
+        """The gradients of these arguments, as :func:`kgen.grad` makes them, kept for later calls."""
+        from kgen.call.gradient import Gradient
+
+        if wrt not in self._gradients:
+            self._gradients[wrt] = Gradient(self, wrt)
+        return self._gradients[wrt]
 
     def derived(self, program: Program, name: str) -> Kernel:
         """A kernel of a program that was made of this one's, with its options and device; its lints are not shown."""

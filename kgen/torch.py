@@ -18,19 +18,26 @@ _NAME = re.compile(r"([A-Za-z_]\w*)::([A-Za-z_]\w*)")
 _SCALARS = {Kind.BOOL: bool, Kind.INT: int, Kind.FLOAT: float}
 _libraries: dict[str, Any] = {}  # an operator lives as long as its Library object
 _kernels: dict[str, Kernel] = {}  # by the operator's name
+_with_gradients: dict[str, bool] = {}  # the same
 
 
 @public
-def op(name: str, program: str | Kernel) -> Any:
+def op(name: str, program: str | Kernel, *, grad: bool = False) -> Any:
     """Register a program as the torch operator ``name`` and return it, to be called on tensors.
 
     ``name``: ``"namespace::name"``.  ``program``: a text, or a kernel from :func:`kgen.jit`.  Inputs are positional,
     params keyword arguments with the program's defaults; ``inout`` arguments are declared as mutated.  It runs on CUDA
-    and CPU tensors; shapes, dtypes and strides of the results are known without data.  No gradient flows through it: on
-    tensors that require one it raises ``requires-grad``, also while torch.compile traces it and inside torch.func.grad.
+    and CPU tensors; shapes, dtypes and strides of the results are known without data.
+
+    ``grad``: whether gradients flow through it.  Then there is a second operator, ``name_backward``, of the program's
+    gradients (:func:`kgen.grad`), for autograd, torch.compile and torch.func; that one has none of its own.  Without
+    ``grad``, tensors that require gradients raise ``requires-grad``, also while torch.compile traces it and inside
+    torch.func.grad.
+
     It is pickled by its program, so ``torch.save`` takes a module that holds it.
 
-    Raises :class:`~kgen.KgenError`: ``bad-call`` for a name of another form or one that is taken.
+    Raises :class:`~kgen.KgenError`: ``bad-call`` for a name of another form or one that is taken, ``no-derivative`` for
+    ``grad`` of a program that updates in place.
     """
     import torch
 
@@ -43,30 +50,57 @@ def op(name: str, program: str | Kernel) -> Any:
     if library is None:
         make: Any = torch.library.Library
         library = _libraries[namespace] = make(namespace, "FRAGMENT")
-    try:
-        library.define(f"{short}{_schema(kernel)}", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
-    except RuntimeError as problem:
-        raise error("bad-call", f"torch refuses the operator `{name}`: {str(problem).splitlines()[0]}") from problem
-    for key in ("CUDA", "CPU"):
-        library.impl(short, kernel.__call__, key)
-    torch.library.register_fake(name, _fake(kernel), lib=library)
-    made = getattr(getattr(torch.ops, namespace), short).default
-    library.impl(short, _autograd(made, kernel), "Autograd")
+    if grad and any(a.role == "inout" for a in kernel.program.arguments):
+        hint = "make it an input, and return the new value"
+        raise error("no-derivative", "a program that updates in place has no gradient", hint)
+    made = _registered(library, name, _schema(kernel), kernel.__call__, _fake(kernel))
+    recorded = _with_backward(library, name, kernel, made) if grad else None
+    library.impl(short, _autograd(made, kernel, recorded), "Autograd")
     _kernels[name] = kernel
+    _with_gradients[name] = grad
     # Set on this operator only: torch's class cannot be pickled.
-    made.__reduce_ex__ = lambda protocol: (_again, (name, kernel))
+    made.__reduce_ex__ = lambda protocol: (_again, (name, kernel, grad))
     return made
 
 
-def _again(name: str, kernel: Kernel) -> Any:
+def _registered(library: Any, name: str, schema: str, call: Any, fake: Any) -> Any:
+    """A new operator, without its autograd kernel.  Raises :class:`~kgen.KgenError` (``bad-call``)."""
+    import torch
+
+    namespace, short = name.split("::")
+    try:
+        library.define(f"{short}{schema}", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
+    except RuntimeError as problem:
+        raise error("bad-call", f"torch refuses the operator `{name}`: {str(problem).splitlines()[0]}") from problem
+    for key in ("CUDA", "CPU"):
+        library.impl(short, call, key)
+    torch.library.register_fake(name, fake, lib=library)
+    return getattr(getattr(torch.ops, namespace), short).default
+
+
+def _with_backward(library: Any, name: str, kernel: Kernel, operator: Any) -> Callable[..., Any]:
+    """Register ``name_backward``; returns what runs the operator on tensors that record gradients."""
+    import torch
+
+    from kgen.torch_gradients import autograd_of, backward_call, backward_fake, backward_schema, backward_vmap
+
+    schema = backward_schema(kernel, [_param(p) for p in kernel.program.parameters])
+    fake = backward_fake(kernel, lambda x: _spec(x, int))
+    backward = _registered(library, f"{name}_backward", schema, backward_call(kernel), fake)
+    library.impl(f"{name.split('::')[1]}_backward", autograd_of(backward, None), "Autograd")
+    torch.library.register_vmap(f"{name}_backward", backward_vmap(backward), lib=library)
+    return autograd_of(operator, backward)
+
+
+def _again(name: str, kernel: Kernel, grad: bool) -> Any:
     """A pickled operator: the registered one, else registered now.
 
     Raises :class:`~kgen.KgenError` (``bad-call``) where the name belongs to another program.
     """
     there = _kernels.get(name)
     if there is None:
-        return op(name, kernel)
-    if _meaning(there) != _meaning(kernel):
+        return op(name, kernel, grad=grad)
+    if _meaning(there) != _meaning(kernel) or _with_gradients[name] != grad:
         hint = "register each program under a name of its own"
         raise error("bad-call", f"the operator `{name}` was saved with another program than it has here", hint)
     import torch
@@ -80,11 +114,12 @@ def _meaning(kernel: Kernel) -> tuple[object, ...]:
     return kernel.program.source.text, kernel.options, kernel._engine.device
 
 
-def _autograd(operator: Any, kernel: Kernel) -> Any:
-    """The operator's autograd kernel, which refuses tensors that require gradients, also under torch.func and tracing.
+def _autograd(operator: Any, kernel: Kernel, recorded: Callable[..., Any] | None) -> Any:
+    """The operator's autograd kernel.  ``recorded``: what runs it on tensors that record gradients.
 
-    Without it torch would treat the result as a constant, whose gradient is zero.  Calls that repeat an earlier one
-    launch from here, where nothing below has to see the operator: dispatching again would take 2 us.
+    Where it is None they are refused, also under torch.func and tracing: without that torch would treat the result as a
+    constant, whose gradient is zero.  Calls that repeat an earlier one launch from here, where nothing below has to see
+    the operator: dispatching again would take 2 us.
     """
     import torch
 
@@ -105,7 +140,9 @@ def _autograd(operator: Any, kernel: Kernel) -> Any:
                         return result
         for x in (*args, *named.values()):
             if isinstance(x, torch.Tensor) and adapter.records(x):
-                raise requires_grad("pass x.detach(), or call under torch.no_grad()")
+                if recorded is not None:
+                    return recorded(*args, **named)
+                raise requires_grad("register it with grad=True, pass x.detach(), or call under torch.no_grad()")
         with below():
             return operator(*args, **named)
 

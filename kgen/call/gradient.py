@@ -68,6 +68,11 @@ class Gradient:
         return tuple(a.name for a in self.outline.arguments)
 
     @property
+    def cotangents(self) -> Mapping[str, str]:
+        """By output of the kernel, the input that is its gradient."""
+        return self._names.cotangents
+
+    @property
     def params(self) -> tuple[str, ...]:
         """The names of the by-value parameters."""
         return tuple(p.name for p in self.outline.parameters)

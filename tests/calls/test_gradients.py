@@ -1,4 +1,7 @@
-"""No gradient is lost in silence: tensors that record one are refused, and torch is told what is written to."""
+"""No gradient is lost in silence: where none would flow, tensors are refused; torch is told what is written to.
+
+``tests/gradients`` has what gradients flow through.
+"""
 
 from __future__ import annotations
 
@@ -85,10 +88,36 @@ RECORDING: dict[str, Callable[[Function], Any]] = {
 
 
 @pytest.mark.parametrize("how_recorded", RECORDING)
-def test_recorded_gradients_are_refused(square: Function, how_recorded: str) -> None:
-    """Wherever torch would record a gradient; torch.compile wraps the error in one of its own."""
+@pytest.mark.parametrize("calls", [0, 3])
+def test_recorded_gradients_are_refused(calls: int, how_recorded: str) -> None:
+    """By operators without gradients, wherever torch would record one; torch.compile wraps the error in one of its own.
+
+    Before its first call, and after several on plain tensors of the same layout.
+    """
+    square = operator("out = x * x")
+    for _ in range(calls):
+        square(X)
     with pytest.raises((KgenError, RuntimeError), match="requires-grad"):
         RECORDING[how_recorded](square)
+
+
+@pytest.mark.parametrize("how_recorded", ["dual", "jvp", "jacfwd"])
+def test_forward_mode_is_refused(square: Function, how_recorded: str) -> None:
+    with pytest.raises(KgenError, match="requires-grad"):
+        RECORDING[how_recorded](square)
+
+
+@pytest.mark.parametrize("how_recorded", ["leaf", "grad", "torch.compile"])
+def test_updates_in_place_are_refused(how_recorded: str) -> None:
+    """There is no gradient of a kernel that overwrites its argument."""
+    double = kernel("inout p\np = p * x\nout = x")
+    with pytest.raises((KgenError, RuntimeError), match="requires-grad"):
+        RECORDING[how_recorded](lambda x: double(torch.ones(3), x))
+
+
+def test_out_is_refused() -> None:
+    with pytest.raises(KgenError, match="requires-grad"):
+        kernel("out = x * x")(X.clone().requires_grad_(), out=torch.empty(3))
 
 
 def test_without_recording_everything_works(square: Function) -> None:
@@ -179,7 +208,8 @@ def test_without_torchs_private_guards(monkeypatch: pytest.MonkeyPatch, square: 
     """A version of torch that was never tried is asked through other interfaces, and nothing gets by."""
     monkeypatch.setattr("kgen.arrays.torch_._PROVEN", ((0, 0), (0, 0)))
     for name in ("leaf", "dual", "grad", "jvp", "vmap of grad"):
-        test_recorded_gradients_are_refused(square, name)
+        test_recorded_gradients_are_refused(3, name)
+    test_forward_mode_is_refused(square, "dual")
     test_kernels_inside_transformations("vmap", "")
     nested = torch.nested.nested_tensor([X, X])
     sparse = X.to_sparse()

@@ -1,0 +1,126 @@
+"""Calls on torch tensors that record gradients: torch calls back for the backward kernel."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Protocol
+
+from kgen.call.arguments import bind
+from kgen.call.gradient import Compiled, Gradient
+from kgen.records import dataclass
+
+
+class Differentiable(Compiled, Protocol):
+    """A kernel that knows its gradients."""
+
+    def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call without its tensors.  ``tensors``: their names; ``others``: the arguments that are none."""
+
+    kernel: Differentiable
+    tensors: tuple[str, ...]
+    others: Mapping[str, Any]
+    stream: Any
+
+    def run(self, tensors: tuple[Any, ...]) -> Any:
+        return self.kernel(**dict(zip(self.tensors, tensors, strict=True)), **self.others, stream=self.stream)
+
+
+def recorder(args: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """What runs a call whose tensors record gradients: ``recorded(kernel, args, named, stream)``; None for others."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return None
+    values = (*args, *named.values())
+    return _record if any(isinstance(x, torch.Tensor) and x.requires_grad for x in values) else None
+
+
+def _record(kernel: Differentiable, args: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> Any:
+    given = bind(kernel.program, args, named)
+    torch = sys.modules["torch"]
+    tensors = {name: x for name, x in given.items() if isinstance(x, torch.Tensor)}
+    others = {name: x for name, x in given.items() if name not in tensors}
+    return _function().apply(_Call(kernel, tuple(tensors), others, stream), *tensors.values())
+
+
+@cache
+def _function() -> Any:
+    """The ``torch.autograd.Function`` of all kernels."""
+    torch: Any = sys.modules["torch"]
+
+    class KgenKernel(torch.autograd.Function):  # type: ignore[misc]  # torch is imported by now
+        @staticmethod
+        def forward(call: _Call, *tensors: Any) -> Any:
+            return call.run(tensors)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.call = inputs[0]
+            ctx.save_for_backward(*inputs[1:])
+            mark_integers(ctx, output)
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+            tensors = ctx.saved_tensors
+            needs = zip(ctx.needs_input_grad[1:], tensors, strict=True)
+            needed = tuple(need and is_differentiable(x) for need, x in needs)
+            return None, *gradients(ctx.call, tensors, cotangents, needed)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:
+            return one_by_one(lambda *row: KgenKernel.apply(call, *row), info, in_dims[1:], tensors)
+
+    return KgenKernel
+
+
+def is_differentiable(x: Any) -> bool:
+    """Whether a tensor may have a gradient."""
+    return bool(x.is_floating_point() or x.is_complex())
+
+
+def mark_integers(ctx: Any, output: Any) -> None:
+    """Tell torch which outputs have no gradient, and that gradients which are not there are None."""
+    outputs = output if isinstance(output, tuple) else (output,)
+    ctx.mark_non_differentiable(*(x for x in outputs if not is_differentiable(x)))
+    ctx.set_materialize_grads(False)
+
+
+def one_by_one(
+    function: Callable[..., Any], info: Any, in_dims: tuple[int | None, ...], tensors: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """The results for each element of a batch, stacked, and the dimension of the batch in them."""
+    pairs = list(zip(tensors, in_dims, strict=True))
+    rows = [
+        function(*(x if dim is None else x.select(dim, number) for x, dim in pairs))
+        for number in range(info.batch_size)
+    ]
+    stack = sys.modules["torch"].stack
+    if isinstance(rows[0], tuple):
+        return tuple(map(stack, zip(*rows, strict=True))), (0,) * len(rows[0])
+    return stack(rows), 0
+
+
+def gradients(
+    call: _Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needed: tuple[bool, ...]
+) -> list[Any]:
+    """The gradient of each tensor, None for those that need none."""
+    wrt = tuple(name for name, need in zip(call.tensors, needed, strict=True) if need)
+    names = zip(call.kernel.outputs, cotangents, strict=True)
+    given = {name: x for name, x in names if x is not None}
+    if not wrt or not given:
+        return [None] * len(tensors)
+    gradient = call.kernel.gradient(wrt)
+    own = {gradient.cotangents[name]: x for name, x in given.items()}
+    found = gradient(**dict(zip(call.tensors, tensors, strict=True)), **call.others, **own)
+    results = iter(found if isinstance(found, tuple) else (found,))
+    return [_like(next(results), x) if need else None for x, need in zip(tensors, needed, strict=True)]
+
+
+def _like(result: Any, tensor: Any) -> Any:
+    """A number of the host that a kernel took by value has its gradient there."""
+    return result.to(device=tensor.device, dtype=tensor.dtype)

@@ -1,0 +1,175 @@
+"""Gradients flow through kernels, and through operators that are registered with them, as through torch's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+import kgen
+from kgen.diagnostics import KgenError
+
+torch: Any = pytest.importorskip("torch", reason="these are gradients of torch")
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+import kgen.torch  # noqa: E402
+
+#: Of torch about itself: deprecations, prototypes, and kernels that Dynamo meets outside an operator.
+pytestmark = [pytest.mark.filterwarnings(f"ignore::{name}") for name in ("DeprecationWarning", "UserWarning")]
+_number = count()
+Function = Callable[..., Any]
+TEXT = "out = silu(a) * b"
+
+
+def kernel(text: str) -> Function:
+    return kgen.jit(text, device="cpu")
+
+
+def operator(text: str) -> Function:
+    made: Function = kgen.torch.op(f"kgen_autograd::op{next(_number)}", kgen.jit(text, device="cpu"), grad=True)
+    return made
+
+
+@pytest.fixture(params=[kernel, operator])
+def make(request: pytest.FixtureRequest) -> Callable[[str], Function]:
+    found: Callable[[str], Function] = request.param
+    return found
+
+
+def reference(a: Any, b: Any) -> Any:
+    return torch.nn.functional.silu(a) * b
+
+
+def tensors(dtype: Any = torch.float64) -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    return torch.randn(3, 4, dtype=dtype), torch.randn(4, dtype=dtype)
+
+
+def gradients(f: Function, *xs: Any) -> list[Any]:
+    leaves = [x.detach().clone().requires_grad_() for x in xs]
+    f(*leaves).sum().backward()
+    return [x.grad for x in leaves]
+
+
+WAYS: dict[str, Callable[[Function, Any, Any], Any]] = {
+    "backward": lambda f, a, b: gradients(f, a, b),
+    "checkpoint": lambda f, a, b: gradients(lambda a, b: checkpoint(f, a, b, use_reentrant=False), a, b),
+    "within a graph": lambda f, a, b: gradients(lambda a, b: f(a * 2, b + a).exp(), a, b),
+    "of one": lambda f, a, b: gradients(lambda a: f(a, b), a),
+    "of the other": lambda f, a, b: gradients(lambda b: f(a, b), b),
+    "grad": lambda f, a, b: torch.func.grad(lambda a, b: f(a, b).sum(), argnums=(0, 1))(a, b),
+    "vjp": lambda f, a, b: torch.func.vjp(f, a, b)[1](torch.ones(3, 4, dtype=a.dtype)),
+    "jacrev": lambda f, a, b: torch.func.jacrev(f, argnums=(0, 1))(a, b),
+    "vmap of grad": lambda f, a, b: torch.func.vmap(torch.func.grad(lambda a: f(a, b).sum()))(a),
+    "twice": lambda f, a, b: [f(a.requires_grad_(), b).sum().backward(), f(a, b).sum().backward(), a.grad][2:],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_gradients_are_torchs(make: Callable[[str], Function], way: str) -> None:
+    """Before the first call, and by a function that has learnt the layout."""
+    f = make(TEXT)
+    for _ in range(2):
+        found, expected = (WAYS[way](g, *tensors()) for g in (f, reference))
+        torch.testing.assert_close(tuple(found), tuple(expected))
+        for _ in range(3):
+            f(*tensors())
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compiled(dynamic: bool) -> None:
+    """An operator and its gradients are nodes of torch.compile's graphs, also of dynamic shapes."""
+    op = operator(TEXT)
+    torch._dynamo.reset()
+    f = torch.compile(lambda a, b: op(a * 1.0, b) + 1, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    a, b = tensors(torch.float32)
+    for rows in (3, 2):
+        torch.testing.assert_close(gradients(f, a[:rows], b), gradients(reference, a[:rows], b))
+
+
+def test_a_kernel_under_compile() -> None:
+    torch._dynamo.reset()
+    f = kernel(TEXT)
+    a, b = tensors()
+    found = gradients(torch.compile(lambda a, b: f(a * 1.0, b), backend="aot_eager"), a, b)
+    torch.testing.assert_close(found, gradients(reference, a, b))
+
+
+@pytest.mark.parametrize("text", [TEXT, "out = a * sum(b, axis=-1, keepdims=true)\nbig = a > 0"])
+def test_opcheck(text: str) -> None:
+    """torch's own tests of an operator, its gradients included."""
+    given = [x.requires_grad_() for x in tensors(torch.float32)]
+    assert set(torch.library.opcheck(operator(text), given).values()) == {"SUCCESS"}
+
+
+def test_second_derivatives() -> None:
+    """Of kernels; an operator says that it has none."""
+    given = [x.requires_grad_() for x in tensors()]
+    assert torch.autograd.gradgradcheck(kernel(TEXT), given)
+    z = torch.randn(3, dtype=torch.complex128).requires_grad_()
+    assert torch.autograd.gradgradcheck(
+        kernel("out = exp(z) * x + abs(z)"), (z, torch.rand(3).double().requires_grad_())
+    )
+    (first,) = torch.autograd.grad(operator(TEXT)(*given).sum(), given[0], create_graph=True)
+    with pytest.raises(KgenError, match="requires-grad"):
+        first.sum().backward()
+
+
+def test_gradcheck(make: Callable[[str], Function]) -> None:
+    """Against differences; several outputs, of which one has integers, and one is not used."""
+    assert torch.autograd.gradcheck(make(TEXT), [x.requires_grad_() for x in tensors()])
+    one, two, sign = make("one = a * b\ntwo = a / b\nsign = a > 0")(*[x.requires_grad_() for x in tensors()])
+    assert one.requires_grad
+    assert two.requires_grad
+    assert not sign.requires_grad
+    (found,) = torch.autograd.grad(two.sum(), two.grad_fn.saved_tensors[0])
+    torch.testing.assert_close(found, (1 / tensors()[1]).expand(3, 4))
+
+
+def test_only_what_is_needed_is_computed() -> None:
+    f = kgen.jit(TEXT, device="cpu")
+    a, b = tensors()
+    f(a.requires_grad_(), b).sum().backward()
+    assert list(f._gradients) == [("a",)]
+
+
+def test_params_that_are_tensors() -> None:
+    """A number passed by value may be a tensor that learns."""
+    f = kernel("param s\nout = x * s")
+    s = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+    x = tensors()[0]
+    f(x, s=s).sum().backward()
+    torch.testing.assert_close(s.grad, x.sum())
+
+
+def test_halves() -> None:
+    """Gradients have the dtypes of their tensors, computed in float32 and rounded once."""
+    a, b = tensors(torch.bfloat16)
+    found, exact = gradients(kernel(TEXT), a, b), gradients(reference, a.double(), b.double())
+    for one, other in zip(found, exact, strict=True):
+        assert one.dtype == torch.bfloat16
+        torch.testing.assert_close(one.double(), other, rtol=2**-8, atol=1e-6)
+
+
+def test_a_saved_tensor_that_changes_is_an_error() -> None:
+    """torch counts kgen's updates in place, and sees that the backward would read new values."""
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    out = kernel("out = y * y")(y)
+    kernel("inout p\np = p * 2")(y.detach())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_no_derivative_is_an_error_of_the_backward() -> None:
+    x = torch.ones(3, requires_grad=True)
+    out = kernel("out = lgamma(x)")(x)
+    with pytest.raises(KgenError, match="no-derivative"):
+        out.sum().backward()
+
+
+def test_an_operator_that_updates_in_place_has_no_gradients() -> None:
+    with pytest.raises(KgenError, match="no-derivative"):
+        operator("inout p\np = p * 2")
