@@ -33,6 +33,7 @@ class Specialised:
     lints: tuple[Diagnostic, ...]
     chained: bool = True  # whether a kernel may use the results of its own reductions
     online: Specialised | None = None  # variant with online reductions, for long rows
+    nested: Specialised | None = None  # variant with fewer kernels, of rows and segments of them
     split: Specialised | None = None  # variant with a kernel for each reduction of a chain, for few, long rows
 
 

@@ -39,11 +39,13 @@ from kgen.lowering import (
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
 from kgen.partition.cut import cut, refuse_empty
+from kgen.partition.nesting import nested_spaces
 from kgen.partition.reasons import order_reasons
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.relayout import with_copies
 from kgen.partition.step import Step
 from kgen.partition.stored import stored_value
+from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
 from kgen.passes.online import online_reductions
 from kgen.program import Program
@@ -51,6 +53,7 @@ from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import prefers_online, prefers_split
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
+from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import beside_another, of_one_row
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
@@ -98,12 +101,18 @@ def specialise(
         return Specialised(kernel, cut(kernel)[1], checked.lints)
     fewer_rounds = online_reductions(kernel)
 
-    def steps_of(whole: Graph, *, chained: bool) -> Specialised:
-        operands, steps = cut(whole, chained=chained)
+    def steps_of(whole: Graph, *, chained: bool, nested: Mapping[int, KernelSpace] | None = None) -> Specialised:
+        operands, steps = cut(whole, chained=chained, nested=nested)
         return Specialised(replace(whole, operands=operands), steps, checked.lints, chained)
 
-    online = None if fewer_rounds is kernel else steps_of(fewer_rounds, chained=True)
-    return replace(steps_of(kernel, chained=True), online=online, split=steps_of(fewer_rounds, chained=False))
+    usual, spaces = steps_of(kernel, chained=True), nested_spaces(kernel)
+    nested = steps_of(kernel, chained=True, nested=spaces) if spaces else usual
+    return replace(
+        usual,
+        online=None if fewer_rounds is kernel else steps_of(fewer_rounds, chained=True),
+        nested=nested if len(nested.steps) < len(usual.steps) else None,
+        split=steps_of(fewer_rounds, chained=False),
+    )
 
 
 #: The stages of :func:`ir_after`: typing, the passes, and online reductions (``rounds``), which only some variants use.
@@ -132,6 +141,8 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     rows = [s for s in typed.steps if isinstance(s, ReductionStep)]
     if any(prefers_split(s, sizes.extents, given, target) for s in rows):
         return typed.split
+    if (nested := _nested(typed, sizes, operands, target)) is not None:
+        return nested
     if typed.online is not None and any(prefers_online(s, sizes.extents, target) for s in rows):
         return typed.online
     return typed
@@ -192,6 +203,17 @@ def choose_variant(
         if seconds < least:
             best, least = other, seconds
     return best
+
+
+def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:
+    """The variant with nested reductions, if in all its kernels rows and their segments fit registers of threads that
+    can share them."""
+    if typed.nested is None or sizes.assumed:
+        return None
+    lowered = decide(typed.nested, sizes, allocate(typed.nested, sizes, operands.without_addresses()), target)
+    nesting = (s.schedule for s in lowered.steps if isinstance(s.step, ReductionStep) and s.step.inner)
+    fits = all(isinstance(one, RowSchedule) and one.segment_threads for one in nesting)
+    return typed.nested if fits else None
 
 
 def _traffic(step: LoweredStep) -> KernelTraffic:

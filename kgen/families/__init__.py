@@ -83,9 +83,11 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
 
 
 def _applicable(facts: Facts, families: Sequence[Family[Any, Any]]) -> Iterator[tuple[Family[Any, Any], Choice]]:
+    nested = isinstance(facts, RowFacts) and facts.step.inner > 0  # one family has rows with segments
     for family in families:
         # Where extents are open, a few kernels serve all; boxes are for those that they were predicted for.
-        if type(facts) is family.facts and (facts.bounded or family is not BOXES):
+        may = facts.bounded if family is BOXES else family is ROW_REDUCE or not nested
+        if type(facts) is family.facts and may:
             choice = family.choose(facts)
             if choice is not None:
                 yield family, choice

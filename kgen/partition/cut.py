@@ -27,15 +27,20 @@ from kgen.source import Source
 
 
 def cut(
-    kernel: Graph, *, chained: bool = True, stored: Collection[int] = ()
+    kernel: Graph,
+    *,
+    chained: bool = True,
+    stored: Collection[int] = (),
+    nested: Mapping[int, KernelSpace] | None = None,
 ) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
     """The operands with buffers added, and the steps in the order in which they have to run.
 
     ``chained``: whether one kernel may reduce a row and then use the result to reduce or write the whole row again.
     Then one block (or cluster) has to take the whole row, and to read long ones several times.  ``stored``: values that
-    go through buffers as well.
+    go through buffers as well.  ``nested``: the spaces of reductions that share one with others, over more or fewer
+    axes.
     """
-    tracer = Tracer(kernel, chain_cuts(kernel).union(stored), chained=chained)
+    tracer = Tracer(kernel, chain_cuts(kernel).union(stored), nested or {}, chained=chained)
     loads, stores = (
         {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, IndexMap)}
         for name in ("load", "store")
@@ -75,12 +80,13 @@ def _step(kernel: Graph, tracer: Tracer, fused: FusedKernel, made: Mapping[int, 
     if trace.space.reduced is None:
         aligned = [op.attr.axes for op in part.ops if isinstance(op.attr, IndexMap)]
         return Step(part, trace.space.dims, _accesses(part, aligned))
-    order = [*trace.space.kept, *sorted(trace.space.reduced)]
+    inner = tracer.nested_axes(trace)
+    order = [*trace.space.kept, *sorted(trace.space.reduced - inner), *sorted(inner)]
     axis = {walked: i for i, walked in enumerate(order)}
     found = [tuple(None if p is None else axis[p] for p in place) for place in places]
     maps = [spread(op, p, len(order)) for op, p in zip(part.ops, found, strict=True) if isinstance(op.attr, IndexMap)]
     shape = tuple(trace.space.dims[a] for a in order)
-    return ReductionStep(part, shape, _accesses(part, maps), len(trace.space.kept), tuple(found))
+    return ReductionStep(part, shape, _accesses(part, maps), len(trace.space.kept), tuple(found), len(inner))
 
 
 def _ops(

@@ -61,11 +61,12 @@ def _is_elsewhere(space: KernelSpace, read: Read, written: AxisMap) -> bool:
     """Whether a thread may read an element that another one writes."""
     if read.axes is None or read.axes != written:
         return True
-    return read.by_row and bool(space.reduced) and not _varies_along_row(space, read.axes)
+    return read.by_row and bool(space.reduced) and not _varies(space, read.axes)
 
 
-def _varies_along_row(space: KernelSpace, axes: AxisMap) -> bool:
-    return any(axes[a] is not None for a in space.reduced or ())
+def _varies(space: KernelSpace, axes: AxisMap) -> bool:
+    """Whether the elements of a segment, or of a row without segments, have different elements of an operand."""
+    return any(axes[a] is not None for a in space.inner or space.reduced or ())
 
 
 def _read(ops: Sequence[Op]) -> list[int | None]:

@@ -63,7 +63,7 @@ def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> st
 def _why_in_memory(step: ReductionStep, reader: Step, *, chained: bool) -> str:
     """Why the result of a reduction goes through memory."""
     if isinstance(reader, ReductionStep) and (reader.shape, reader.kept) != (step.shape, step.kept):
-        return "a kernel reduces only one set of axes"
+        return "a kernel reduces one set of axes, or rows and segments of them that part of a warp can share"
     if not chained:
         return "one kernel for the whole chain is slower: rows are too long for it, or not consecutive in memory"
     updated = {t.operand for t in reader.accesses if t.writes and step.graph.operands[t.operand].role == "inout"}

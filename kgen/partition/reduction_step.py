@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from kgen.ir.graph import IndexMap, Reduction
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
@@ -19,17 +20,38 @@ class ReductionStep(Step):
 
     ``shape``: first the ``kept`` kept axes, then the reduced ones, without axes of size 1.  ``places``: for each op,
     the axis of ``shape`` that each of its own axes maps to, None for an axis of size 1.  The ``axes`` of accesses are
-    those of ``shape``.
+    those of ``shape``.  ``inner``: how many of the last axes nested reductions reduce, to one result for each segment
+    of a row; 0 where there are none.
     """
 
     kept: int
     places: tuple[AxisMap, ...]
+    inner: int = 0
+
+    @property
+    def outer(self) -> int:
+        """How many of the first axes number the segments, or rows without segments."""
+        return len(self.shape) - self.inner if self.inner else self.kept
+
+    def is_of_segment(self, number: int) -> bool:
+        """Whether a value varies from segment to segment of a row, but not within them."""
+        places = [p for p in self.places[number] if p is not None]
+        return self.inner > 0 and any(p >= self.kept for p in places) and all(p < self.outer for p in places)
+
+    def reduces_segments(self, number: int) -> bool:
+        """Whether a value is the result of a nested reduction: one for each segment."""
+        return self.graph.ops[number].name == "reduce" and self.is_of_segment(number)
 
     def varies_along_row(self, number: int) -> bool:
         """Whether a value varies along the row.  In rows of one element, all values but results count as varying."""
         if self.kept == len(self.shape):
             return self.graph.ops[number].name != "reduce"
         return any(p is not None and p >= self.kept for p in self.places[number])
+
+    def merges_segments(self, number: int) -> bool:
+        """Whether a value is reduced from values of segments."""
+        op = self.graph.ops[number]
+        return op.name == "reduce" and not self.is_of_segment(number) and self.is_of_segment(op.args[0])
 
     def index_axes(self) -> frozenset[int]:
         ops = enumerate(self.graph.ops)
@@ -44,20 +66,20 @@ class ReductionStep(Step):
         """
         order = sorted(range(len(layouts)), key=lambda i: -sum(a is not None for a in self.accesses[i].axes))
         linear = any(isinstance(op.attr, Reduction) and op.attr.kind in PLACES for op in self.graph.ops)
+        segments = ((self.kept, self.outer),) if self.inner else ()
         parts: list[IterationSpace] = []
-        for first, last in ((self.kept, len(shape)), (0, self.kept)):
+        for first, last in ((self.outer, len(shape)), *segments, (0, self.kept)):
             keep = frozenset(a - first for a in self.index_axes() if first <= a < last)
             seen = [OperandLayout(layouts[i].shape[first:last], layouts[i].strides[first:last]) for i in order]
-            part = iteration_space(shape[first:last], seen, keep=keep, linear=linear and first == self.kept)
+            part = iteration_space(shape[first:last], seen, keep=keep, linear=linear and first >= self.kept)
             axes = tuple(tuple(a + first for a in merged) for merged in part.axes)
             strides = tuple(part.strides[order.index(i)] for i in range(len(layouts)))
             parts.append(IterationSpace(part.shape, strides, axes))
-        reduced, kept = parts
-        strides = tuple(a + b for a, b in zip(reduced.strides, kept.strides, strict=True))
-        return IterationSpace(reduced.shape + kept.shape, strides, reduced.axes + kept.axes), len(reduced.shape)
+        whole = reduce(_joined, parts)
+        return whole, len(whole.shape) - len(parts[-1].shape)
 
     def reads_by_row(self) -> set[tuple[int, AxisMap]]:
-        """Accesses (operand and axes) to one element per row, which all threads of the row may read."""
+        """Accesses (operand and axes) to one element per row or segment, which all its threads may read."""
         ops = self.graph.ops
         by_row = [False] * len(ops)
         for number in range(len(ops) - 1, -1, -1):
@@ -67,7 +89,10 @@ class ReductionStep(Step):
         return {
             (op.attr.operand, spread(op, self.places[n], len(self.shape)))
             for n, op in enumerate(ops)
-            if op.name == "load" and isinstance(op.attr, IndexMap) and by_row[n] and not self.varies_along_row(n)
+            if op.name == "load"
+            and isinstance(op.attr, IndexMap)
+            and by_row[n]
+            and (self.is_of_segment(n) or not self.varies_along_row(n))
         }
 
     def phase(self) -> tuple[int, ...]:
@@ -77,3 +102,9 @@ class ReductionStep(Step):
             before = max((found[a] for a in op.args), default=0)
             found.append(before + 1 if op.name == "reduce" else before)
         return tuple(found)
+
+
+def _joined(one: IterationSpace, other: IterationSpace) -> IterationSpace:
+    """The dimensions of both."""
+    strides = tuple(a + b for a, b in zip(one.strides, other.strides, strict=True))
+    return IterationSpace(one.shape + other.shape, strides, one.axes + other.axes)

@@ -1,15 +1,15 @@
 """What one kernel computes: its sinks and all values that they depend on, each with its place in the space.
 
 A kernel walks a space.  A sink is a store, or a value that later kernels read from a buffer; it has all axes of the
-space (*whole*) or only the kept ones (*narrow*).  A value's place maps its axes to those of the space.  The places of
-an op's arguments follow from its own: broadcasting aligns the last axes, ``expand`` inserts axes of size 1, and the
-argument of a reduction has the reduced axes of the space as well.  Axes of size 1 map to None.  A value that is needed
-at two places is computed twice.
+space (*whole*), only the kept ones (*narrow*), or those of a segment (``nesting.py``).  A value's place maps its axes
+to those of the space.  The places of an op's arguments follow from its own: broadcasting aligns the last axes,
+``expand`` inserts axes of size 1, and the argument of a reduction has the axes that it reduces as well.  Axes of size 1
+map to None.  A value that is needed at two places is computed twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from heapq import heappop, heappush
 
@@ -27,16 +27,34 @@ class KernelSpace:
 
     ``reduced``: the axes that all its reductions reduce; None without reductions: all stores then have shape ``dims``.
     With reductions, ``dims`` is the shape of their arguments, in the order of the program, without axes of size 1.
+    ``inner``: those of the reduced axes that nested reductions reduce, to one result for each segment of a row.
     """
 
     dims: Shape
     reduced: frozenset[int] | None = None
+    inner: frozenset[int] = frozenset()
 
     @property
     def kept(self) -> tuple[int, ...]:
         """The axes that the result of a reduction has."""
         reduced = self.reduced or frozenset()
         return tuple(i for i in range(len(self.dims)) if i not in reduced)
+
+    @property
+    def of_segments(self) -> tuple[int, ...]:
+        """The axes that the result of a nested reduction has."""
+        return tuple(i for i in range(len(self.dims)) if i not in self.inner)
+
+    def axes_of(self, rows: KernelSpace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """The axes that the argument and the result of a reduction over ``rows`` have here; None where it is over
+        others."""
+        whole = tuple(range(len(self.dims)))
+        nested = ((whole, self.of_segments), (self.of_segments, self.kept)) if self.inner else ()
+        for argument, result in ((whole, self.kept), *nested):
+            dims = tuple(self.dims[a] for a in argument)
+            if rows.dims == dims and tuple(argument[i] for i in rows.kept) == result:
+                return argument, result
+        return None
 
     def varies_along_row(self, place: AxisMap) -> bool:
         """Whether a value varies along the row."""
@@ -47,7 +65,7 @@ class KernelSpace:
         if self.reduced is None:
             return tuple(None if dim == 1 else i for i, dim in enumerate(shape)) if shape == self.dims else None
         dims = squeezed(shape)
-        for axes in (tuple(range(len(self.dims))), self.kept):
+        for axes in (tuple(range(len(self.dims))), self.kept, self.of_segments):
             if dims == tuple(self.dims[a] for a in axes):
                 walked = iter(axes)
                 return tuple(None if dim == 1 else next(walked) for dim in shape)
@@ -95,12 +113,20 @@ def below(op: Op, place: AxisMap, ops: Sequence[Op], space: KernelSpace) -> Iter
     for a in op.args:
         shape = ops[a].shape
         if op.name in ("expand", "reduce"):
-            over = op.attr.axes if isinstance(op.attr, Reduction) else ()
-            kept, reduced = iter([p for p in place if p is not None]), iter(sorted(space.reduced or ()))
-            yield tuple(None if dim == 1 else next(reduced if i in over else kept) for i, dim in enumerate(shape))
+            found = space.axes_of(rows_of(op, ops)) if op.name == "reduce" else None
+            axes = iter([p for p in place if p is not None] if found is None else found[0])
+            yield tuple(None if dim == 1 else next(axes) for dim in shape)
         else:
             skipped = len(place) - len(shape)
             yield tuple(None if dim == 1 else place[skipped + i] for i, dim in enumerate(shape))
+
+
+def rows_of(op: Op, ops: Sequence[Op]) -> KernelSpace:
+    """The space of a reduction alone."""
+    assert isinstance(op.attr, Reduction)
+    walked = [(axis, dim) for axis, dim in enumerate(ops[op.args[0]].shape) if dim != 1]
+    reduced = frozenset(i for i, (axis, _) in enumerate(walked) if axis in op.attr.axes)
+    return KernelSpace(tuple(dim for _, dim in walked), reduced)
 
 
 def spread(op: Op, place: AxisMap, rank: int) -> AxisMap:
@@ -115,26 +141,33 @@ def spread(op: Op, place: AxisMap, rank: int) -> AxisMap:
 
 class Tracer:
     """``chained``: whether a kernel may reduce a row and then use the result to reduce or write the whole row again.
-    ``chain_cuts``: values that are read from buffers wherever they are used."""
+    ``chain_cuts``: values that are read from buffers wherever they are used.  ``nested``: the spaces of reductions that
+    share one with others, over more or fewer axes."""
 
-    def __init__(self, kernel: Graph, chain_cuts: Iterable[int], *, chained: bool) -> None:
+    def __init__(
+        self, kernel: Graph, chain_cuts: Iterable[int], nested: Mapping[int, KernelSpace], *, chained: bool
+    ) -> None:
         self.ops = kernel.ops
         self.chain_cuts = frozenset(chain_cuts)
+        self.nested = nested
         self.chained = chained
 
-    def rows(self, number: int) -> KernelSpace:
-        """The space of a reduction."""
-        op = self.ops[number]
-        assert isinstance(op.attr, Reduction)
-        walked = [(axis, dim) for axis, dim in enumerate(self.ops[op.args[0]].shape) if dim != 1]
-        reduced = frozenset(i for i, (axis, _) in enumerate(walked) if axis in op.attr.axes)
-        return KernelSpace(tuple(dim for _, dim in walked), reduced)
+    def space_of(self, number: int) -> KernelSpace:
+        """The space in which a reduction is computed."""
+        return self.nested.get(number) or rows_of(self.ops[number], self.ops)
+
+    def nested_axes(self, trace: Trace) -> frozenset[int]:
+        """The axes of segments; none where all reductions are of whole rows."""
+        space, ops = trace.space, self.ops
+        rows = tuple(range(len(space.dims))), space.kept
+        nested = any(space.axes_of(rows_of(ops[n], ops)) != rows for n in trace.fused)
+        return space.inner if nested else frozenset()
 
     def alone(self, sink: int, *, separate: bool = False) -> Trace:
         """The trace of a kernel for one sink.  ``separate``: with all its reductions in other kernels."""
         op = self.ops[sink]
         if op.name == "reduce":
-            return self.run(self.rows(sink), [sink])
+            return self.run(self.space_of(sink), [sink])
         flat = self.run(KernelSpace(op.shape), [sink])
         if separate:
             return flat
@@ -142,9 +175,11 @@ class Tracer:
         for number, place in flat.loaded:  # the space of the last reduction that the sink fits
             if number in self.chain_cuts or self.ops[number].name != "reduce":
                 continue
-            space = self.rows(number)
+            space = self.space_of(number)
+            axes = space.axes_of(rows_of(self.ops[number], self.ops))
+            assert axes is not None
             kept = tuple(p for p in place if p is not None)
-            whole = space.dims == squeezed(op.shape) and kept == tuple(mine[k] for k in space.kept)
+            whole = space.dims == squeezed(op.shape) and kept == tuple(mine[a] for a in axes[1])
             if kept == mine or (whole and self.chained):
                 return self.run(space, [sink])
         return flat
@@ -193,7 +228,8 @@ class Tracer:
             return False
         if space.reduced is None or (by_row and not self.chained):
             return True
-        return self.rows(number) != space or tuple(p for p in place if p is not None) != space.kept
+        axes = space.axes_of(rows_of(self.ops[number], self.ops))
+        return axes is None or tuple(p for p in place if p is not None) != axes[1]
 
 
 # --- chains -----------------------------------------------------------------------------------------------

@@ -125,13 +125,16 @@ class Schedule:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: all fields but the target, whose effect the other fields show.
 
-        ``narrow_counts`` is left out where there is nothing to narrow, and ``wide`` where there is none.
+        ``narrow_counts`` is left out where there is nothing to narrow, ``wide`` where there is none, and
+        ``segment_threads`` where there are no segments.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts",))}
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:
             if access["wide"] is None:
                 del access["wide"]
+        if not found.get("segment_threads"):
+            found.pop("segment_threads", None)
         return found
 
 

@@ -105,6 +105,13 @@ def fused_quant(residual: Array, x: Array, weight: Array, scale: Array | None = 
     return *(scaled(normed) if scale is None else (normed / scale,)), residual
 
 
+def fused_blocks(residual: Array, x: Array, weight: Array) -> Results:
+    """The same with a scale for each group of a row."""
+    residual = added(residual, x)
+    rows = residual.reshape(len(residual), -1)
+    return *scaled(norm(rows, weight.reshape(-1)).reshape(residual.shape)), residual
+
+
 def merged(prefix: Array, prefix_lse: Array, suffix: Array, suffix_lse: Array) -> Array:
     p, s = np.exp(prefix_lse), np.exp(suffix_lse)
     return np.asarray((prefix * p + suffix * s) / (p + s))
@@ -177,6 +184,14 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
         lambda x, weight, scale: norm(x, weight) / scale,
     ),
     "rms_norm_dynamic_per_token_quant": ({"x": STREAM["x"]} | WEIGHT, lambda x, weight: scaled(norm(x, weight))),
+    "rms_norm_per_block_quant": (
+        {"x": STREAM["x"]} | WEIGHT,
+        lambda x, weight: scaled(norm(x, weight).reshape(TOKENS, -1, 128)),
+    ),
+    "fused_add_rms_norm_per_block_quant": (
+        {n: lambda d: d.bf16(TOKENS, 3, 128) for n in ("residual", "x")} | {"weight": lambda d: d.bf16(3, 128)},
+        fused_blocks,
+    ),
     "fused_add_rms_norm": (STREAM | WEIGHT, fused),
     "gemma_fused_add_rms_norm": (STREAM | WEIGHT, partial(fused, more=1)),
     "fused_add_rms_norm_static_fp8_quant": (STREAM | WEIGHT | SCALE, fused_quant),

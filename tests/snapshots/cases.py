@@ -121,6 +121,7 @@ CASES = (
     ),
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),
     Case("quantize_rows_fp8", "quantize_rows_fp8", "--dtype bf16 --shape x=16384x4096"),
+    Case("rms_norm_per_block_quant", "llm/rms_norm_per_block_quant", "--dtype bf16 --shape x=4096x7168,weight=7168"),
     Case("batch_stats", "batch_stats", "--dtype f32 --shape image=64x256x56x56"),
     Case(
         "batch_stats_pixels",

@@ -34,7 +34,7 @@ def test_current(case: Case, bless: Callable[[Path, str], None], tmp_path: Path)
 def test_nothing_else() -> None:
     """Every file of ``generated/`` is in the table, and every example is among them."""
     assert sorted(GENERATED.iterdir()) == sorted(case.path for case in CASES)
-    assert {path.stem for path in EXAMPLES.glob("*.k")} == {case.example for case in CASES}
+    assert {path.stem for path in EXAMPLES.glob("*.k")} == {case.example for case in CASES if "/" not in case.example}
 
 
 @pytest.mark.parametrize("seed", ["0", "4242", pytest.param("1", marks=pytest.mark.whole)])

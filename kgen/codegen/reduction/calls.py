@@ -133,7 +133,7 @@ class Calls:
             case "row":
                 return self.values.passed[int(argument.key)]
             case "reciprocal":
-                return self.values.reciprocals[int(argument.key)] + self.column
+                return self.values.reciprocals[int(argument.key)]
             case "is_exact":
                 return argument.name
             case "scalar" | "size":

@@ -20,13 +20,15 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 @dataclass(slots=True)
 class ColumnArrays:
-    """Arrays of values that are computed in a loop over a thread's columns, and read after it.
+    """Arrays of values that are computed in a loop over a thread's columns, or segments of rows, and read after it.
 
-    ``group``: the number of these columns.  ``lasting``: the values.  ``declarations``: of the arrays, so far.
+    ``group``: the number of these columns.  ``lasting``: the values.  ``index``: the variable of the loop.
+    ``declarations``: of the arrays, so far.
     """
 
     group: int
     lasting: frozenset[int]
+    index: str = "j"
     declarations: list[str] = field(default_factory=list)
 
     def has(self, number: int) -> bool:
@@ -36,12 +38,12 @@ class ColumnArrays:
         """A value as an element of its array, or as a constant of the loop's body (a ``Define`` of ``Writer``)."""
         if not self.has(number):
             return define_constant(number, c_type, name, value)
-        return self.assign(c_type, name, value), f"{name}[j]"
+        return self.assign(c_type, name, value), f"{name}[{self.index}]"
 
     def assign(self, c_type: str, name: str, value: str) -> str:
         """The line that writes a column's value into an array, which this also declares."""
         self.declarations.append(f"{c_type} {name}[{self.group}];")
-        return f"{name}[j] = {value};"
+        return f"{name}[{self.index}] = {value};"
 
     def take(self) -> tuple[str, ...]:
         """The declarations since the last call."""

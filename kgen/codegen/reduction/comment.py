@@ -45,6 +45,9 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
         launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
     launches = _cluster_launch(schedule) if schedule.cluster > 1 else (launch, *memory)
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
+    if schedule.segment_threads:
+        shared_by = f"{schedule.segment_threads} threads" if schedule.segment_threads > 1 else "one thread"
+        text.insert(1, f"Segments of {schedule.segment} elements, the fastest extent: {shared_by} each.")
     if schedule.index_bits == 32:
         below = "2^31" if schedule.vectors else "2^31 - 2^16"  # a loop's index goes up to 2^16 beyond the row's end
         text.append(f"Limits: fewer than 2^31 rows, and every place within a row, in bytes, below {below}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kgen.codegen.context import LayoutContext
 from kgen.records import dataclass
 
@@ -114,12 +116,22 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentValues:
+    """The lines that compute values of a segment, with the arrays for those that are read later."""
+
+    arrays: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """A round of reductions: the ``work`` on each group and on each ``edge`` element, then the exchange of states.
 
     ``meets``: whether warps exchange states.  ``waits``: whether it must wait until all blocks of the
     cluster have begun: it is the first that sends messages.  ``arrived``: the mbarrier that counts their ``bytes``.
-    ``results``: the row's results; ``follows``: the lines that compute a row's values from them.
+    ``results``: the row's results; ``follows``: the lines that compute a row's values from them; ``segments``: what is
+    computed for each segment then.  ``over``: what the threads that share a segment reduce each to one state
+    (``segment``), or the values of segments, by their first thread (``merged``).
     """
 
     states: tuple[State, ...]
@@ -132,6 +144,8 @@ class Round:
     coordinates: tuple[str, ...] = ()
     results: tuple[Value, ...] = ()
     follows: tuple[str, ...] = ()
+    segments: SegmentValues | None = None
+    over: Literal["row", "segment", "merged"] = "row"
 
     @property
     def lane_by_lane(self) -> tuple[State, ...]:
@@ -329,8 +343,12 @@ class RowsContext(IndexTypes):
     rounds: tuple[Round, ...]
     final: Final | None
     stores: tuple[str, ...]
+    segment_threads: int
+    segment_values: SegmentValues | None
+    segment_coordinates: tuple[str, ...]
+    segment_stores: tuple[str, ...]
 
     @property
     def met(self) -> tuple[Round, ...]:
         """The rounds in which warps exchange states."""
-        return tuple(r for r in self.rounds if r.meets)
+        return tuple(r for r in self.rounds if r.meets and r.over != "segment")

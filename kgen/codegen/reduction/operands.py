@@ -44,6 +44,11 @@ class Operands:
         """Whether a group has one element of an operand."""
         return self.planned(access).kind in ("row", "column")
 
+    def is_of_segment(self, access: int) -> bool:
+        """Whether an operand has one element for each segment, and these lie at one stride."""
+        schedule = self.schedule
+        return schedule.segment_threads > 0 and schedule.reduced == 2 and self.planned(access).kind == "column"
+
     def pack(self, access: int) -> str:
         """The type of a group that one load or store moves."""
         group, planned = self.schedule.group, self.planned(access)

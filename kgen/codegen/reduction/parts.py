@@ -19,9 +19,10 @@ _LEAVES = frozenset({"const", "scalar", "size"})
 class Parts:
     """Which section each op belongs to.
 
-    ``rounds``: the reductions of each round.  ``varies``: whether an op varies along the row.  ``common``: uniform ops
-    that rounds or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common
-    ops that elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
+    ``rounds``: the reductions of each round: of segments, of rows, or of the values of segments.  ``varies``: whether
+    an op is computed for each element of a row; ``of_segment``: for each segment.  ``common``: uniform ops that rounds
+    or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common ops that
+    elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
     ``summed_exps``: exponentials that are only summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit
     quotients.
     """
@@ -30,6 +31,7 @@ class Parts:
     rounds: tuple[tuple[int, ...], ...]
     phase: tuple[int, ...]
     varies: tuple[bool, ...]
+    of_segment: tuple[bool, ...]
     common: frozenset[int]
     varying_stores: tuple[int, ...]
     row_stores: tuple[int, ...]
@@ -43,17 +45,17 @@ class Parts:
         """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element."""
         ops = step.graph.ops
         phase = step.phase()
-        varies = _computed_per_element(step) if is_column else tuple(map(step.varies_along_row, range(len(ops))))
-        rounds = tuple(_reductions(ops, phase, p) for p in range(1, max(phase) + 1))
-        needed = _needed_once_a_row(ops, varies)
+        of_segment = _computed_per_segment(step, phase)
+        varies = _computed_per_element(step) if is_column else _computed_along_rows(step, of_segment)
+        needed = _needed_once_a_row(ops, varies, of_segment)
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
         divisors = frozenset() if is_column else _divisors(ops, varies, needed)
         sum_divisors = frozenset(n for n in divisors if _divides_by_sum(step.graph, n))
         none = frozenset[int]()
         summed_exps, scaled_exps = (none, none) if is_column else approximable_exponentials(step.graph)
         return Parts(
-            step, rounds, phase, varies, needed,
-            tuple(n for n in stores if varies[n]), tuple(n for n in stores if not varies[n]),
+            step, _rounds(step, phase), phase, varies, of_segment, needed,
+            tuple(n for n in stores if varies[n]), tuple(n for n in stores if not (varies[n] or of_segment[n])),
             divisors, sum_divisors, summed_exps, scaled_exps,
         )  # fmt: skip
 
@@ -128,7 +130,24 @@ class Parts:
         ops = self.step.graph.ops
         excluded = {"load", "reduce", *_LEAVES}
         found = {n for n in self.common if self.phase[n] == phase and ops[n].name not in excluded}
+        found = {n for n in found if not self.of_segment[n]}
         return sorted(found | self._leaves(found))
+
+    def of_segments(self, phase: int) -> list[int]:
+        """The ops that are computed for each segment after round ``phase``."""
+        ops = self.step.graph.ops
+        found = {n for n in self.common if self.of_segment[n] and self.phase[n] == phase and ops[n].name != "reduce"}
+        return sorted(found | self._leaves(found))
+
+    @property
+    def segment_stores(self) -> list[int]:
+        """The stores of one element a segment."""
+        return [n for n, op in enumerate(self.step.graph.ops) if op.name == "store" and self.of_segment[n]]
+
+    def is_last_of_phase(self, number: int) -> bool:
+        """Whether the round with this number, from 0, is the last one whose reductions need equally many others."""
+        phases = [self.phase[sinks[0]] for sinks in self.rounds]
+        return number + 1 == len(phases) or phases[number + 1] != phases[number]
 
     def last(self) -> list[int]:
         """The stores of one element a row, and the ops that only these need."""
@@ -158,9 +177,36 @@ def _computed_per_element(step: ReductionStep) -> tuple[bool, ...]:
     return tuple(i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True))
 
 
-def _reductions(ops: Sequence[Op], phase: Sequence[int], p: int) -> tuple[int, ...]:
-    """The reductions of round ``p``."""
-    return tuple(n for n, op in enumerate(ops) if op.name == "reduce" and phase[n] == p)
+def _computed_per_segment(step: ReductionStep, phase: Sequence[int]) -> tuple[bool, ...]:
+    """For each op, whether it is computed once a segment: what needs a reduction or is stored, and what that needs."""
+    ops = step.graph.ops
+    found = [False] * len(ops)
+    for n in range(len(ops) - 1, -1, -1):
+        if step.is_of_segment(n) and ops[n].name != "load":
+            found[n] = found[n] or phase[n] > 0 or ops[n].name == "store"
+        else:
+            found[n] = False
+        if found[n] or (ops[n].name == "reduce" and not step.is_of_segment(n)):
+            for a in ops[n].args:
+                found[a] = True  # unless it is not of a segment
+    return tuple(found)
+
+
+def _computed_along_rows(step: ReductionStep, of_segment: Sequence[bool]) -> tuple[bool, ...]:
+    return tuple(step.varies_along_row(n) and not once for n, once in enumerate(of_segment))
+
+
+def _rounds(step: ReductionStep, phase: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The reductions of each round."""
+    return tuple(sinks for p in range(1, max(phase) + 1) for sinks in _reductions(step, phase, p) if sinks)
+
+
+def _reductions(step: ReductionStep, phase: Sequence[int], p: int) -> tuple[tuple[int, ...], ...]:
+    """The reductions that need ``p`` rounds with their own: of segments, of rows, of the values of segments."""
+    mine = [n for n, op in enumerate(step.graph.ops) if op.name == "reduce" and phase[n] == p]
+    nested = [n for n in mine if step.reduces_segments(n)]
+    merged = [n for n in mine if step.merges_segments(n)]
+    return tuple(nested), tuple(n for n in mine if n not in (*nested, *merged)), tuple(merged)
 
 
 def _divides_by_sum(graph: Graph, by: int) -> bool:
@@ -174,11 +220,11 @@ def _divisors(ops: Sequence[Op], varies: Sequence[bool], needed: Set[int]) -> fr
     return frozenset(n for n in divides if ops[n].name not in _LEAVES)
 
 
-def _needed_once_a_row(ops: Sequence[Op], varies: Sequence[bool]) -> frozenset[int]:
-    """The ops that are the same for all elements of a row, and that elements or reductions need."""
+def _needed_once_a_row(ops: Sequence[Op], varies: Sequence[bool], of_segment: Sequence[bool]) -> frozenset[int]:
+    """The ops that are the same for all elements of a row or segment, and that elements, segments or rounds need."""
     needed: set[int] = set()
     for n, op in enumerate(ops):
-        if varies[n] or op.name == "reduce":
+        if varies[n] or of_segment[n] or op.name == "reduce":
             needed |= {a for a in op.args if not varies[a]}
     for n in range(len(ops) - 1, -1, -1):
         if n in needed and ops[n].name != "reduce":

@@ -109,6 +109,8 @@ class RowPlaces:
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
         if access in schedule.dense:
             return f"{self.at}{plus}"
+        if self.operands.is_of_segment(access):
+            return f"{self.at} / {schedule.segment} * layout.{label}_step[0]"
         repeats = self.operands.planned(access).kind == "column"
         self.uses.reduced.update(range(int(repeats), schedule.reduced))
         steps = steps_of(schedule, access)

@@ -286,7 +286,7 @@ class ResidentColumnKernel:
                 values.passed[n], values.rows[n] = code, code.removesuffix("[j]")
             if n in self.parts.divisors and n not in values.reciprocals:
                 reciprocal = values.unique(names.reciprocal(values.rows[n]))
-                values.reciprocals[n] = reciprocal
+                values.reciprocals[n] = reciprocal + self.j
                 value = self.parts.inverted(n, code)
                 lines.append(
                     self.arrays.assign("float", reciprocal, value) if self.j else f"const float {reciprocal} = {value};"

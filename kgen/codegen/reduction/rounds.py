@@ -51,28 +51,37 @@ class Rounds:
 
     def round(self, place: int, name: str, states: States) -> Round:
         """A round of reductions; an element function updates all states but those that take whole groups."""
-        operands, schedule = self.operands, self.operands.schedule
+        schedule = self.operands.schedule
         whole = {n: access for n, (mine, _) in states.items() if (access := self.at_once(n, mine)) is not None}
+        function = self.function(place, name, states, whole)
         self.calls.states = states
-        self.whole_groups |= set(whole.values())
-        by_element = [n for n in states if n not in whole]
-        function = (
-            self.functions.write(place, name, by_element, {n: states[n] for n in by_element}) if by_element else None
+        work = self.work(states, function, whole)
+        return replace(
+            self.merging(place, states, work),
+            edge=None if self.edges is None else self.edges.into(states, function, whole),
+            coordinates=self.calls.places.uses.in_loop(schedule),
         )
+
+    def function(self, place: int, name: str, states: States, whole: Mapping[int, int]) -> Element | None:
+        """The element function of a round; None where all states take whole groups (``whole``)."""
+        self.whole_groups |= set(whole.values())
         for n, access in whole.items():
-            dtype = operands.operand(access).dtype
+            dtype = self.operands.operand(access).dtype
             self.writer.helpers.append(f"{states[n][0].at_once}_{dtype.short}")
             self.writer.headers += headers_of(dtype)
-        work, coordinates = self.work(states, function, whole), self.calls.places.uses.in_loop(schedule)
+        by_element = [n for n in states if n not in whole]
+        return self.functions.write(place, name, by_element, {n: states[n] for n in by_element}) if by_element else None
+
+    def merging(self, place: int, states: States, work: Work) -> Round:
+        """A round whose states are merged by all threads of a row."""
         sizes = " + ".join(f"sizeof({mine.type})" for mine, _ in states.values())
         return Round(
             tuple(self.state(mine, state) for mine, state in states.values()),
             work,
-            None if self.edges is None else self.edges.into(states, function, whole),
-            meets=schedule.threads > WARP,
+            None,
+            meets=self.operands.schedule.threads > WARP,
             arrived="arrived" if place == 0 else f"arrived{place + 1}",
             bytes=sizes if len(states) == 1 else f"({sizes})",
-            coordinates=coordinates,
         )
 
     def work(self, states: States, function: Element | None, whole: Mapping[int, int]) -> Work:
@@ -129,5 +138,6 @@ class Rounds:
         may_be_empty = schedule.vectors == 0 or schedule.row_threads * schedule.vectors == 1
         self.writer.exprs[number] = Expr(value, PRIMARY)
         self.writer.helpers += mine.all_helpers
-        text = result_of(mine, state, member, "layout.width", may_be_empty=may_be_empty)
+        count = f"layout.width / {schedule.segment}" if step.merges_segments(number) else "layout.width"
+        text = result_of(mine, state, member, count, may_be_empty=may_be_empty)
         return Value(register_type(op.dtype), value, text)

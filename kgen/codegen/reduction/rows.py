@@ -10,7 +10,16 @@ from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.helpers import CLUSTER
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
-from kgen.codegen.reduction.context import Declared, Division, Final, Persistent, Round, RowsContext, Value
+from kgen.codegen.reduction.context import (
+    Declared,
+    Division,
+    Final,
+    Persistent,
+    Round,
+    RowsContext,
+    SegmentValues,
+    Value,
+)
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
@@ -19,12 +28,13 @@ from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coor
 from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.sections import access_of
+from kgen.codegen.reduction.segments import Segments
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import WARP, RowSchedule, varying_accesses
+from kgen.schedule.reduction.schedule import WARP, RowSchedule, segment_stores, varying_accesses
 
 
 def describe_rows(facts: Facts) -> Described:
@@ -41,13 +51,14 @@ def resident_accesses(schedule: RowSchedule) -> set[int]:
     """The register-resident accesses.  What rows or groups share comes from the cache where used, unless prefetched."""
     if schedule.vectors == 0:
         return set()
-    by_group = {i for i, t in enumerate(schedule.accesses) if t.kind == "column"}
+    by_group = {i for i, t in enumerate(schedule.accesses) if t.kind == "column" and not schedule.segment_threads}
     others = {*range(len(schedule.accesses))} - by_group
     if schedule.prefetches:
         return others
+    of_segments = {i for i, t in enumerate(schedule.accesses) if t.kind == "column" and schedule.segment_threads}
     some_differ = schedule.patterns > 0 or schedule.stages
     shared = [i for i, t in enumerate(schedule.accesses) if t.pattern is None and t.kind != "staged" and some_differ]
-    return others - {*shared}
+    return others - {*shared} | of_segments
 
 
 def _exchange_lanes(entries: int) -> int:
@@ -81,6 +92,7 @@ class RowKernel:
     edges: EdgeElements | None
     writer: Writer
     rounds: Rounds
+    segments: Segments
 
     @staticmethod
     def of(facts: Facts) -> RowKernel:
@@ -89,7 +101,6 @@ class RowKernel:
         places = RowPlaces(operands, at)
         registers = Registers(operands, places, resident_accesses(schedule))
         values = Values(facts.values)
-        values.passed = values.rows
         values.kept = kept_values(facts, parts, registers.resident)
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
@@ -99,21 +110,28 @@ class RowKernel:
         rounds = Rounds(
             operands, registers, values, functions, calls, edges, writer, dict(facts.states), facts.known
         )  # fmt: skip
+        segments = Segments.of(facts, parts, registers, rounds)
         return RowKernel(
-            facts, parts, operands, places, registers, values, functions, calls, edges, writer, rounds
+            facts, parts, operands, places, registers, values, functions, calls, edges, writer, rounds, segments
         )  # fmt: skip
 
     def describe(self) -> Described:
         fetched = self.fetched()
         self.writer.wanted = self.parts.common
         values = (*self.writer.lines(self.parts.of_row(0)), *self.named())
+        segment_values = self.segments.values(0)
         rounds = self.written_rounds()
         final = self.final()
         self.writer.wanted = frozenset()
         stores = self.stores()
+        segment_stores = self.segments.stores()
+        context = replace(
+            self.context(fetched, values, rounds, final, stores), segment_values=segment_values,
+            segment_stores=segment_stores, segment_coordinates=self.places.uses.in_loop(self.facts.schedule),
+        )  # fmt: skip
         return Described(
-            self.context(fetched, values, rounds, final, stores),
-            (*self.functions.headers, *self.writer.headers),
+            context,
+            (*self.functions.headers, *self.writer.headers, *self.segments.writer.headers),
             (*self.helpers(), *staged_helpers(self.operands)),
         )
 
@@ -123,6 +141,7 @@ class RowKernel:
         return (
             *self.functions.helpers,
             *self.writer.helpers,
+            *self.segments.writer.helpers,
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
             *(["keep_packed"] if any(map(self.operands.is_packed, self.loads)) else []),
             *(["keep_loaded"] if self.kept_loaded else []),
@@ -136,7 +155,7 @@ class RowKernel:
         return [t for t in self.reads_anywhere() if t in self.registers.resident - self.registers.late]
 
     def reads_anywhere(self) -> list[int]:
-        found = {t for f in self.functions.written for t in reads_of(f)} | self.rounds.whole_groups
+        found = {t for f in self.functions.written for t in reads_of(f)} | self.rounds.whole_groups | self.segments.read
         return sorted(found, key=lambda t: self.facts.step.accesses[t].operand)
 
     def context(
@@ -192,6 +211,10 @@ class RowKernel:
             rounds=rounds,
             final=final,
             stores=stores,
+            segment_threads=schedule.segment_threads,
+            segment_values=None,
+            segment_coordinates=(),
+            segment_stores=(),
         )
 
     # --- rounds, and the outputs of whole rows --------------------------------------------------------
@@ -201,18 +224,28 @@ class RowKernel:
         found: list[Round] = []
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.facts.known]
-            for n in own if self.facts.schedule.vectors > 0 else ():
+            over = self.segments.over(sinks)
+            for n in own if self.facts.schedule.vectors > 0 and over == "row" else ():
                 steps = self.steps(n)
                 if steps is not None and not parts.is_expensive(ops[n].args[0]):  # each element is computed twice
                     found.append(self.rounds.first_step(number - 1, base, n, steps))
-            results = tuple(map(self.rounds.result, sinks))
-            follows = (*self.writer.lines(parts.of_row(number)), *self.named())
+            results = tuple(map(self.rounds.result, sinks)) if over != "segment" else ()
+            follows, segments = self.after(number - 1)
             suffix = str(number) if len(parts.rounds) > 1 else ""
             states = {n: self.rounds.states[n] for n in own}
-            one = self.rounds.round(number - 1, f"{base}_pass{suffix}", states)
-            found.append(replace(one, results=results, follows=follows))
+            write = {"row": self.rounds.round, "segment": self.segments.reduced, "merged": self.segments.merged}[over]
+            one = write(number - 1, f"{base}_pass{suffix}", states)
+            found.append(replace(one, results=results, follows=follows, segments=segments))
         first = next((i for i, r in enumerate(found) if r.meets), None)
         return tuple(replace(r, waits=i == first) for i, r in enumerate(found))
+
+    def after(self, number: int) -> tuple[tuple[str, ...], SegmentValues | None]:
+        """What is computed once a row, and for each segment, behind a round; nothing ahead of another of its phase."""
+        if not self.parts.is_last_of_phase(number):
+            return (), None
+        phase = self.parts.phase[self.parts.rounds[number][0]]
+        follows = (*self.writer.lines(self.parts.of_row(phase)), *self.named())
+        return follows, self.segments.values(phase)
 
     def steps(self, number: int) -> TwoSteps | None:
         """The two steps of a reduction, if it takes them."""
@@ -313,7 +346,9 @@ class RowKernel:
 
     def pointers(self) -> tuple[Value, ...]:
         """The start of a row in each operand."""
-        varies = (t for t, is_64bit in enumerate(varying_accesses(self.facts.step)) if is_64bit)
+        step = self.facts.step
+        along = zip(varying_accesses(step), segment_stores(step), strict=True)
+        varies = (t for t, (of_element, of_segment) in enumerate(along) if of_element or of_segment)
         return tuple(
             self.operands.start(access, self.places.base_of(access), self.places.row_offset(access))
             for access in varies
@@ -335,8 +370,9 @@ class RowKernel:
         lines: list[str] = []
         rows, reciprocals = self.values.rows, self.values.reciprocals
         for n in sorted(self.parts.common):
-            if n in self.writer.exprs and self.facts.step.graph.ops[n].name not in ("const", "scalar", "size"):
-                rows[n] = self.writer.exprs[n].code
+            leaf = self.facts.step.graph.ops[n].name in ("const", "scalar", "size")
+            if n in self.writer.exprs and not leaf and not self.parts.of_segment[n]:
+                rows[n] = self.values.passed[n] = self.writer.exprs[n].code
                 if n in self.parts.divisors and n not in reciprocals:
                     reciprocals[n] = self.values.unique(names.reciprocal(rows[n]))
                     lines.append(f"const float {reciprocals[n]} = {self.parts.inverted(n, rows[n])};")

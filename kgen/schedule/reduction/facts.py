@@ -49,6 +49,12 @@ class RowFacts(Facts):
         return math.prod(self.space.shape[: self.reduced])
 
     @cached_property
+    def segment(self) -> int:
+        """Elements of a segment; 0 without segments, and where their elements are not one dimension."""
+        whole = self.step.inner > 0 and len(self.space.axes[0]) == self.step.inner
+        return self.space.shape[0] if whole else 0
+
+    @cached_property
     def rows(self) -> int:
         return math.prod(self.space.shape[self.reduced :])
 
@@ -76,7 +82,7 @@ class RowFacts(Facts):
         """Whether who takes which elements may depend on the number of rows: results are the same for all orders of
         merging, there is no other row in the program, or rows do not lie one behind the other.
         """
-        together = self.reduced == 1 and len(self.space.shape) <= 2
+        together = (self.reduced == 1 or self.segment > 0) and len(self.space.shape) <= self.reduced + 1
         apart = any(abs(self.step_along(i, 0)) > 1 for i, varies in enumerate(self.varies) if varies)
         return is_exact(self.step) or not may_have_rows(self.step) or apart or not together
 

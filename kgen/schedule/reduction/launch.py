@@ -59,7 +59,8 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     for i in range(len(schedule.accesses)):
         beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
-    fields += _divisors(schedule, "of places in a row", [extent(d) for d in range(reduced, rank)], "of rows")
+    places = "of places in a row" if schedule.counts_places else ""
+    fields += _divisors(schedule, places, [extent(d) for d in range(reduced, rank)], "of rows")
     return _rule(schedule, row_blocks, fields, spans)
 
 
@@ -167,8 +168,8 @@ def _steps(schedule: RowSchedule, labels: Labels, access: int, comment: str) -> 
 
 
 def _divisors(schedule: RowSchedule, places: str, units: list[Expr], of: str) -> list[Field]:
-    """The divisors of places within a row, and of row numbers."""
-    is_64bit, inner = schedule.index_bits == 64, range(schedule.reduced - 1)
+    """The divisors of places within a row, described as ``places`` if there are any, and of row numbers."""
+    is_64bit, inner = schedule.index_bits == 64, range(schedule.reduced - 1 if places else 0)
     return [
         *divisor_fields([extent(d) for d in inner], is_64bit, places, "place_"),
         *divisor_fields(units[:-1], is_64bit, of),

@@ -52,7 +52,15 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
         ends = ("prefetched: operands that all rows share are loaded with the row, ahead of the reductions",)
     if schedule.shared_operand is not None:
         ends = ("persistent: clusters take row after row, and keep one operand that all rows share in shared memory",)
-    return (what, *ends, *common_reasons(schedule), *_arithmetic(step))
+    return (what, *ends, *_segments(schedule), *common_reasons(schedule), *_arithmetic(step))
+
+
+def _segments(schedule: RowSchedule) -> tuple[str, ...]:
+    """How segments of rows are processed."""
+    if not schedule.segment_threads:
+        return ()
+    each = f"{schedule.segment_threads} threads share" if schedule.segment_threads > 1 else "one thread has"
+    return (f"segments: {each} each {schedule.segment} elements of a row, which are reduced in the same pass",)
 
 
 def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: int) -> tuple[str, ...]:

@@ -131,6 +131,17 @@ class _Rows:
         return tuning.span_groups if may_have_rows(self.facts.step) else tuning.span_groups_alone
 
     @property
+    def segment_threads(self) -> int:
+        """Threads that share a segment: part of a warp, each with one group; 0 where there is no such number."""
+        one, counted = self.mapping, any(op.name == "index" for op in self.facts.step.graph.ops)
+        apart = any(self.accesses[i].kind == "gather" for i in self.facts.reads)
+        if not self.facts.segment or not one.vectors or counted or apart:
+            return 0
+        numbers = (1 << n for n in range(WARP.bit_length()))
+        fitting = (n for n in numbers if self.facts.segment == n * self.traversal.group and one.threads % n == 0)
+        return next(fitting, 0)
+
+    @property
     def prefetches(self) -> bool:
         """Whether row operands are loaded ahead of the first round: there are registers for them."""
         facts, one = self.facts, self.mapping
@@ -176,6 +187,7 @@ class _Rows:
             evict_last=self.evict_last,
             streaming=self.streaming,
             dense=traversal.dense,
+            segment_threads=self.segment_threads,
         )
 
 
@@ -216,7 +228,7 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             group,
             kept,
             facts.rounds,
-            _singles(facts, traversal),
+            max(_singles(facts, traversal), facts.segment // group),
             largest,
             facts.along,
             bool(facts.written),

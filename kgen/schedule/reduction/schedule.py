@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from kgen.ir.graph import IndexMap
@@ -31,7 +31,8 @@ class RowSchedule(Schedule):
     ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
     ``prefetches``: whether row operands are loaded with a row's own elements, ahead of the first round, not where they
     are used.  ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
-    ``dense``: accesses whose rows have several dimensions, without gaps between them.
+    ``dense``: accesses whose rows have several dimensions, without gaps between them.  ``segment_threads``: threads of
+    a warp that share a segment, of which each has one group; 0 where no segments are reduced.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -55,6 +56,18 @@ class RowSchedule(Schedule):
     evict_last: tuple[int, ...] = ()
     streaming: tuple[int, ...] = ()
     dense: tuple[int, ...] = ()
+    segment_threads: int = 0
+
+    @property
+    def segment(self) -> int:
+        """Elements of a segment."""
+        return self.segment_threads * self.group
+
+    @property
+    def counts_places(self) -> bool:
+        """Whether the coordinates of an element are computed from its place in the row."""
+        direct = all(i in self.dense or t.kind in ("row", "column") for i, t in enumerate(self.accesses))
+        return not (self.segment_threads and self.reduced == 2 and direct)
 
     @property
     def row_threads(self) -> int:
@@ -163,14 +176,28 @@ class ResidentColumnSchedule(ColumnSchedule):
 
 
 def varying_accesses(step: ReductionStep) -> tuple[bool, ...]:
-    """For each access, whether it varies along the row."""
-    rank = len(step.shape)
-    varies = {
-        (op.attr.operand, spread(op, step.places[n], rank))
-        for n, op in enumerate(step.graph.ops)
-        if isinstance(op.attr, IndexMap) and step.varies_along_row(n)
+    """For each access, whether it varies along the row.  A store of one element for each segment does not count."""
+    return _accesses_of(step, lambda n: step.varies_along_row(n) and not _stores_segments(step, n))
+
+
+def segment_stores(step: ReductionStep) -> tuple[bool, ...]:
+    """For each access, whether it stores one element for each segment."""
+    return _accesses_of(step, lambda n: _stores_segments(step, n))
+
+
+def _stores_segments(step: ReductionStep, number: int) -> bool:
+    return step.graph.ops[number].name == "store" and step.is_of_segment(number)
+
+
+def _accesses_of(step: ReductionStep, of: Callable[[int], bool]) -> tuple[bool, ...]:
+    """For each access, whether one of its ops is one of those."""
+    ops = enumerate(step.graph.ops)
+    found = {
+        (op.attr.operand, spread(op, step.places[n], len(step.shape)))
+        for n, op in ops
+        if isinstance(op.attr, IndexMap) and of(n)
     }
-    return tuple((t.operand, t.axes) in varies for t in step.accesses)
+    return tuple((t.operand, t.axes) in found for t in step.accesses)
 
 
 # --- properties of steps --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from kgen.schedule.elementwise.groups import is_shifted
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_rows
 from kgen.schedule.reduction.peel import choose_anchor
+from kgen.schedule.reduction.schedule import segment_stores
 from kgen.schedule.reduction.staging import StagedRows, stage
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 
@@ -53,6 +54,11 @@ class RowTraversal:
         space = self.facts.space
         still = (i for i, varies in enumerate(self.facts.varies) if varies and not space.strides[i][0])
         return frozenset(i for i in still if i not in self.facts.written)
+
+    @cached_property
+    def of_segments(self) -> tuple[bool, ...]:
+        """For each access, whether it stores one element for each segment."""
+        return segment_stores(self.facts.step)
 
     @cached_property
     def sharing(self) -> int | None:
@@ -182,6 +188,8 @@ class RowTraversal:
         if access in self.consecutive:
             aligned = self._is_aligned(access) if self.anchor is None else access in self.alike
             return "vector", self.group * size if aligned else size
+        if self.of_segments[access]:
+            return "column", 0
         if access in self.repeated and (self.group > 1 or self.facts.reduced == 1):
             return "column", 0
         return ("gather" if self.facts.varies[access] else "row"), 0

@@ -1,0 +1,752 @@
+// Made by kgen 0.1.0 from rms_norm_per_block_quant.k. Do not edit; remake it with
+//     kgen compile rms_norm_per_block_quant.k -o rms_norm_per_block_quant.cu --dtype x=bf16,weight=bf16 --shape x=4096x7168,weight=7168
+//
+//     # rms_norm in fp8, with a scale for each group of 128 of a row.  out: [tokens, groups, 128].
+//     input x, weight
+//     param epsilon = 1e-6
+//     let v = split(x, by=128)
+//     let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
+//     scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
+//     out = cast<float8_e4m3fn, sat>(y / scale)
+//
+// Inputs:  x: bfloat16, weight: bfloat16, epsilon: float32 (by value)
+// Views:   x_1 = split(x, axis=1, by=128), weight_1 = split(weight, axis=0, by=128)
+// Outputs: scale: float32, out: float8_e4m3fn
+//
+// Chosen: rows: 256 threads share a row of 7168 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: prefetched: operands that all rows share are loaded with the row, ahead of the reductions.
+// Chosen: segments: 16 threads share each 128 elements of a row, which are reduced in the same pass.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+namespace kgen_rms_norm_per_block_quant {
+
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
+// max(a, b); NaN if either is, and -0.0 < +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// The lower bound of a type: -inf, or the smallest integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
+// 1 / b for divide(); NaN where b is so small or large that a step might underflow or overflow.
+static __device__ __forceinline__ float reciprocal(float b)
+{
+    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
+}
+
+// a / b, rounded to nearest, where r = reciprocal(b) is not NaN.  Sets is_exact to false where that needs a
+// division; the caller then computes the group again with UseReciprocal = false.
+template <bool UseReciprocal>
+static __device__ __forceinline__ float divide(float a, float b, float r, bool& is_exact)
+{
+    if (!UseReciprocal) {
+        return a / b;
+    }
+    // 2^-66 <= |q| < 2^119: no step underflows or overflows (P. Markstein, 1990).
+    const float q = a * r, near = fmaf(fmaf(-q, b, a), r, q);
+    const bool is_zero = a == 0;
+    is_exact = is_exact & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
+    return is_zero ? q : near;  // -0 / b is -0; the fma would give +0
+}
+
+// a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
+static __device__ __forceinline__ float divide(float a, float b, float r)
+{
+    const float q = a * r;
+    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
+        return fmaf(fmaf(-q, b, a), r, q);
+    }
+    return a == 0 && r == r ? q : a / b;
+}
+
+// Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
+// registers, or fewer.
+template <typename T, int N, int Bytes>
+static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+    #pragma unroll
+    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
+        asm("" : "+r"(words[w]));
+    }
+#endif
+}
+
+// Element j of a group, extracted from its 32-bit word by one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// The maximum of some floats; NaN if any is.
+template <typename T>
+struct Max {
+    T value;
+
+    static __device__ __forceinline__ Max identity() { return {lowest<T>()}; }
+
+    __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
+    __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
+
+    __device__ __forceinline__ T result() const { return value; }
+};
+
+// Accumulates one element into mean.
+static __device__ __forceinline__ void
+rms_norm_per_block_quant_pass1(const __nv_bfloat16 x_1_v, Sum<float>& mean_acc)
+{
+    const float v_v = to_float(x_1_v);
+    // let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
+    mean_acc.add(v_v * v_v);
+}
+
+// Accumulates one element into max.
+static __device__ __forceinline__ void
+rms_norm_per_block_quant_pass2(const __nv_bfloat16 x_1_v,
+                               const __nv_bfloat16 weight_1_v,
+                               const float t2,
+                               Max<float>& max_acc,
+                               float& y_kept)
+{
+    const float v_v = to_float(x_1_v);
+    // let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
+    const float y_v = v_v * t2 * to_float(weight_1_v);
+    // scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
+    max_acc.add(fabsf(y_v));
+    y_kept = y_v;
+}
+
+// One element of out.
+template <bool UseReciprocal>
+static __device__ __forceinline__ void
+rms_norm_per_block_quant_element(const float y_v,
+                                 const float scale_out,
+                                 const float scale_out_reciprocal,
+                                 bool& is_exact,
+                                 __nv_fp8_e4m3& out_v)
+{
+    // out = cast<float8_e4m3fn, sat>(y / scale)
+    out_v = __nv_fp8_e4m3(divide<UseReciprocal>(y_v, scale_out, scale_out_reciprocal, is_exact));
+}
+
+// Where the rows lie; strides and steps in elements.
+struct rms_norm_per_block_quant_reduce_regs8192_layout {
+    long long scale_stride[1];
+    long long out_stride[1];  // of out and x_1
+    int width;  // elements of a row
+    int scale_step[1];  // along a row, beyond its fastest dimension
+};
+
+// Rows of 6145 to 8192 elements, kept in registers: 256 threads a row.
+// Segments of 128 elements, the fastest extent: 16 threads each.
+// Launch: a block of 256 threads for each row.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
+// Alignment, in bytes: 16 for x_1 and weight_1; 8 for out.
+// Vector accesses: the fastest extent and the strides beyond it are multiples of 8 elements.
+// No other operand may overlap scale and out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
+                                         __nv_fp8_e4m3* __restrict__ out_ptr,
+                                         const __nv_bfloat16* x_1_ptr,
+                                         const __nv_bfloat16* weight_1_ptr,
+                                         const float epsilon_v,
+                                         const rms_norm_per_block_quant_reduce_regs8192_layout layout)
+{
+    const int thread = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    float* const scale_row = scale_ptr + row * layout.scale_stride[0];
+    __nv_fp8_e4m3* const out_row = out_ptr + row * layout.out_stride[0];
+    const __nv_bfloat16* const x_1_row = x_1_ptr + row * layout.out_stride[0];
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_1_vec[4];
+    Pack<__nv_bfloat16, 8, 16> weight_1_vec[4];
+    float y_kept[4][8];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 3 || i < layout.width) {
+            x_1_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_1_row + i);
+            weight_1_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_1_ptr + i);
+        }
+    }
+
+    __shared__ Sum<float> mean_warp_partials[8];
+    auto mean_acc = Sum<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 3 || i < layout.width) {
+            keep_packed(x_1_vec[v]);
+            auto mean_part = Sum<float>::identity();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rms_norm_per_block_quant_pass1(extract(x_1_vec[v], j), mean_part);
+            }
+            mean_acc.merge(mean_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        mean_acc.merge(mean_acc.shuffle_xor(d));
+    }
+    if (threadIdx.x % 32 == 0) {
+        mean_warp_partials[threadIdx.x / 32] = mean_acc;
+    }
+    __syncthreads();
+    mean_acc = mean_warp_partials[threadIdx.x % 8];
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        mean_acc.merge(mean_acc.shuffle_xor(d));
+    }
+    const float mean_v = mean_acc.mean(layout.width);
+    // let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
+    const float t = mean_v + epsilon_v;
+    const float t2 = rsqrtf(t);
+
+    Max<float> max_acc[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        max_acc[v] = Max<float>::identity();
+    }
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 3 || i < layout.width) {
+            keep_packed(x_1_vec[v]);
+            keep_packed(weight_1_vec[v]);
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rms_norm_per_block_quant_pass2(extract(x_1_vec[v], j), extract(weight_1_vec[v], j), t2,
+                                               max_acc[v], y_kept[v][j]);
+            }
+        }
+    }
+    #pragma unroll
+    for (int d = 8; d > 0; d /= 2) {  // 16 threads share a segment
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            max_acc[v].merge(max_acc[v].shuffle_xor(d));
+        }
+    }
+
+    float scale_out[4];
+    float scale_out_reciprocal[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const float max_v = max_acc[v].result();
+        // scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
+        const float t3 = nan_max(max_v, 1e-12f);
+        scale_out[v] = divide(t3, 448.0f, 0.002232143f);
+        scale_out_reciprocal[v] = reciprocal(scale_out[v]);
+    }
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 3 || i < layout.width) {
+            Pack<__nv_fp8_e4m3, 8, 8> out_vec;
+            bool is_exact = scale_out_reciprocal[v] == scale_out_reciprocal[v];
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rms_norm_per_block_quant_element<true>(y_kept[v][j], scale_out[v],
+                                                       scale_out_reciprocal[v], is_exact,
+                                                       out_vec.at[j]);
+            }
+            if (!is_exact) {
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    rms_norm_per_block_quant_element<false>(y_kept[v][j], scale_out[v],
+                                                            scale_out_reciprocal[v], is_exact,
+                                                            out_vec.at[j]);
+                }
+            }
+            *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(out_row + i) = out_vec;
+        }
+    }
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 3 || i < layout.width) {
+            if (thread % 16 == 0) {  // one thread for each segment
+                scale_row[i / 128 * layout.scale_step[0]] = scale_out[v];
+            }
+        }
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_rms_norm_per_block_quant
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+#define KGEN_BOOL {6, 8, 1}
+#define KGEN_INT8 {0, 8, 1}
+#define KGEN_INT16 {0, 16, 1}
+#define KGEN_INT32 {0, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_UINT16 {1, 16, 1}
+#define KGEN_UINT32 {1, 32, 1}
+#define KGEN_UINT64 {1, 64, 1}
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT64 {2, 64, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+#define KGEN_FLOAT8_E5M2 {12, 8, 1}
+#define KGEN_COMPLEX64 {5, 64, 1}
+#define KGEN_COMPLEX128 {5, 128, 1}
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+namespace kgen_rms_norm_per_block_quant {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 4;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
+    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
+    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
+        return status_of(KGEN_BAD_DTYPE, number);
+    }
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
+        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
+            return status_of(KGEN_TOO_LARGE, number);
+        }
+        const long long span = n > 1 ? (n - 1) * stride : 0;
+        lowest += span < 0 ? span : 0;
+        highest += span > 0 ? span : 0;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
+    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    bool done[8] = {};
+    for (long long reach = 0;;) {
+        int fastest = -1;
+        for (int i = 0; i < array.rank; ++i) {
+            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
+            if (!done[i] && array.shape[i] > 1 && is_less) {
+                fastest = i;
+            }
+        }
+        if (fastest < 0 || array.size == 0) return false;
+        if (magnitude(array.strides[fastest]) <= reach) return true;
+        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
+        done[fastest] = true;
+    }
+}
+
+// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
+static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+{
+    *first = array.address;
+    *bytes = array.itemsize;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize;
+        if (array.shape[i] > 1 && step % period != 0) {
+            const long long span = (array.shape[i] - 1) * step;
+            *first += span < 0 ? span : 0;
+            *bytes += magnitude(span);
+        }
+    }
+    return *bytes <= period;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        uintptr_t a, b;
+        long long a_bytes, b_bytes;
+        if (one.shape[i] < 2 || period == 0) continue;
+        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status;
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
+        for (int k = 0; k < count; ++k) {
+            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
+                return status_of(KGEN_OVERLAP, i + 1);
+            }
+        }
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means.
+static const char* meaning_of(int status)
+{
+    switch (status) {
+        case KGEN_SUCCESS: return "success";
+        case KGEN_NULL_ARRAY: return "a null pointer";
+        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
+        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
+        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
+        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
+        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
+        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
+        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
+        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
+        default: return "no status of this launcher";
+    }
+}
+
+// What the kernels take.
+struct Arguments {
+    float* scale_ptr;
+    __nv_fp8_e4m3* out_ptr;
+    float epsilon_v;
+    const __nv_bfloat16* x_1_ptr;
+    const __nv_bfloat16* weight_1_ptr;
+    cudaStream_t stream;
+};
+
+static int launch_rms_norm_per_block_quant_reduce_regs8192(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[2];
+    const long long width = shape[0] * shape[1];
+    const long long row_blocks = rows;
+    const rms_norm_per_block_quant_reduce_regs8192_layout layout = {
+        {(shape[2] != 1) ? strides[0][2] : 0},
+        {(shape[2] != 1) ? strides[1][2] : 0},
+        (int)width,
+        {(int)((shape[1] > 1) ? strides[0][1] : 0)},
+    };
+    return launch(rms_norm_per_block_quant_reduce_regs8192, row_blocks, 1, 256, true, a.stream,
+                  a.scale_ptr, a.out_ptr, a.x_1_ptr, a.weight_1_ptr, a.epsilon_v, layout);
+}
+
+const Operand OPERANDS[] = {
+    {KGEN_BFLOAT16, 2, false},  // x
+    {KGEN_BFLOAT16, 1, false},  // weight
+    {KGEN_FLOAT32, 3, true},  // scale
+    {KGEN_FLOAT8_E4M3FN, 3, true},  // out
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// Checks that the arrays have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const Array* arrays, Choice* choices)
+{
+    int status = KGEN_SUCCESS;
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {4096, 7168}, {7168, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {7168}, {1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {4096, 56, 1}, {56, 1, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {4096, 56, 128}, {7168, 128, 1});
+    if (status != KGEN_SUCCESS || (arrays[2].size == 0 && arrays[3].size == 0)) return status;
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        arrays[3].address % 16 == 0) {
+        choices[0].launch = launch_rms_norm_per_block_quant_reduce_regs8192;
+        choices[0].space = {3, {128, 56, 4096}, {{0, 1, 56}, {1, 128, 7168}, {1, 128, 7168}, {1, 128, 0}}};
+        return KGEN_SUCCESS;
+    }
+    return KGEN_NOT_COVERED;
+}
+
+}  // namespace kgen_rms_norm_per_block_quant
+
+extern "C" int rms_norm_per_block_quant_launch(const kgen_array* x_array,
+                                               const kgen_array* weight_array,
+                                               const kgen_array* scale_array,
+                                               const kgen_array* out_array,
+                                               double epsilon_value,
+                                               void* /* workspace */,
+                                               size_t /* workspace_bytes */,
+                                               cudaStream_t stream)
+{
+    using namespace kgen_rms_norm_per_block_quant;
+    const kgen_array* const given[] = {x_array, weight_array, scale_array, out_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    if (status != KGEN_SUCCESS) return status;
+    const uintptr_t x_address = arrays[0].address;
+    const uintptr_t weight_address = arrays[1].address;
+    const Arguments a = {
+        reinterpret_cast<float*>(arrays[2].address),
+        reinterpret_cast<__nv_fp8_e4m3*>(arrays[3].address),
+        (float)epsilon_value,
+        reinterpret_cast<const __nv_bfloat16*>(x_address),
+        reinterpret_cast<const __nv_bfloat16*>(weight_address),
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    return status;
+}
+
+extern "C" int rms_norm_per_block_quant_workspace_size(const kgen_array* x_array,
+                                                       const kgen_array* weight_array,
+                                                       const kgen_array* scale_array,
+                                                       const kgen_array* out_array,
+                                                       size_t* bytes)
+{
+    using namespace kgen_rms_norm_per_block_quant;
+    const kgen_array* const given[] = {x_array, weight_array, scale_array, out_array};
+    Array arrays[4];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 4, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    *bytes = 0;
+    return status;
+}
+
+extern "C" const char* rms_norm_per_block_quant_error_string(int status)
+{
+    using namespace kgen_rms_norm_per_block_quant;
+    static const char* const names[] = {"x", "weight", "scale", "out"};
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > 4) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
+    return text;
+}
+
+#endif
