@@ -1,4 +1,5 @@
-"""Values that can only be one number become that constant: ``3 + (b ? 1 : 0) != 0`` is true for every ``b``.
+"""Values that can only be one number become that constant: ``3 + (b ? 1 : 0) != 0`` is true for every ``b``.  Small
+integers of 64 bits become floats by way of 32 bits, which is faster: ``cast<float>(x >> s & 15)``.
 
 Each bool and integer has a range; so has a float that such a value was cast to.  Constants, and what an operation makes
 of the ranges of its arguments, narrow the range of the dtype.  Where that decides a comparison, the operands of both
@@ -14,10 +15,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from kgen.dtypes import DType
+from kgen.dtypes import FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.builder import Builder
-from kgen.ir.graph import Graph, Op
+from kgen.ir.graph import CastMode, Graph, Op
 from kgen.passes.rewrite import constant, rewrite
 
 #: The least and the greatest value; None for floats that may be anything, NaN included.
@@ -30,7 +32,9 @@ _FALSE: tuple[float, float] = (0, 0)
 _TRUE: tuple[float, float] = (1, 1)
 
 #: Operations of integers whose least and greatest results are those of the ends.
-_ARITHMETIC: dict[str, Callable[..., float]] = {"min": min, "max": max, "add": operator.add, "mul": operator.mul}
+_ARITHMETIC: dict[str, Callable[..., float]] = {
+    "min": min, "max": max, "add": operator.add, "sub": operator.sub, "mul": operator.mul,
+}  # fmt: skip
 
 _SWAPPED = {"gt": "lt", "ge": "le"}
 
@@ -38,9 +42,11 @@ _SWAPPED = {"gt": "lt", "ge": "le"}
 def ranges(kernel: Graph) -> Graph:
     known: list[Range] = []  # of each op of the builder
 
-    def only_value(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    def rule(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
         for made in builder.ops[len(known) :]:
             known.append(_range(made, [known[a] for a in made.args]))
+        if op.name == "cast" and op.dtype in (FLOAT32, FLOAT64) and args[0].dtype.is_int:
+            return _by_32_bits(builder, op, args[0], known[op.args[0]])
         if op.name in ("const", "load", "expand") or op.dtype.is_float or op.dtype.is_complex:
             return None
         found = _range(op, [known[a] for a in op.args])
@@ -48,7 +54,15 @@ def ranges(kernel: Graph) -> Graph:
             return None
         return builder.const(bool(found[0]) if op.dtype.is_bool else int(found[0]), op.dtype)
 
-    return rewrite(kernel, only_value)
+    return rewrite(kernel, rule)
+
+
+def _by_32_bits(builder: Builder, op: Op, argument: Op, found: Range) -> int | None:
+    """The cast of an integer of 64 bits to a float, by way of 32 bits where it fits these."""
+    if argument.dtype.size < 8 or found is None or _inside(INT32, found) is None:
+        return None
+    narrow = builder.op("cast", op.args, dtype=INT32, attr=CastMode("rz", False), span=op.span)
+    return builder.add(replace(op, args=(narrow,)))
 
 
 def _range(op: Op, args: Sequence[Range]) -> Range:
@@ -81,11 +95,20 @@ def _narrowed(op: Op, args: Sequence[Range]) -> Range:
             return _comparison(op, args)
         case "and" | "or" | "not" if op.dtype.is_bool:
             return _logic(op.name, args)
-        case "min" | "max" | "add" | "mul" if op.dtype.is_int:
-            a, b = args
-            function = _ARITHMETIC[op.name]
-            return None if a is None or b is None else _inside(op.dtype, [function(x, y) for x in a for y in b])
+        case name if op.dtype.is_int:
+            return _integers(op.dtype, name, args)
     return None
+
+
+def _integers(dtype: DType, name: str, args: Sequence[Range]) -> Range:
+    """The range of bitwise and arithmetic operations."""
+    if name == "and":
+        highest = [end[1] for end in args if end is not None and end[0] >= 0]
+        return (0, min(highest)) if highest else None
+    function = _ARITHMETIC.get(name)
+    if function is None or args[0] is None or args[1] is None:
+        return None
+    return _inside(dtype, [function(x, y) for x in args[0] for y in args[1]])
 
 
 def _inside(dtype: DType, ends: Sequence[float]) -> Range:

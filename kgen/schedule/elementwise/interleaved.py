@@ -35,6 +35,15 @@ def interleaved(facts: Facts, space: IterationSpace, group: int, *, aligned: boo
     return {i: one for i, one in whole.items() if one.is_whole or not facts.step.accesses[i].writes}
 
 
+def group_of(facts: Facts, space: IterationSpace) -> int:
+    """Elements a thread: interleaved outputs are stored by one access, because two would write parts of the same
+    sectors one after the other (pairs in and out 1.00 of a copy, 0.79 with two accesses).
+    """
+    found = interleaved(facts, space, facts.group, aligned=True) if facts.group > 1 else {}
+    stored = [o.step * facts.itemsizes[i] for i, o in found.items() if facts.step.accesses[i].writes]
+    return min(facts.group, max(2, facts.target.vector_bytes // max(stored, default=1)))
+
+
 def _alone(facts: Facts, space: IterationSpace, access: int, group: int, *, aligned: bool) -> Interleaved | None:
     """An access by itself, at the widest alignment; None where it is not interleaved, or no wide group is aligned."""
     planned = facts.step.accesses[access]

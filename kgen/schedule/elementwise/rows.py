@@ -10,7 +10,7 @@ from math import prod
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
-from kgen.schedule.elementwise.interleaved import interleaved
+from kgen.schedule.elementwise.interleaved import group_of, interleaved
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, Interleaved, Schedule
@@ -28,7 +28,7 @@ def rows(facts: Facts) -> Choice | None:
     second, along = transposed_operands(facts)
     across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
     space = second_first(facts.space, second, min(along)) if across else facts.space
-    schedule = by_groups(facts, "rows", space, facts.spread(facts.group), frozenset())
+    schedule = by_groups(facts, "rows", space, facts.spread(group_of(facts, space)), frozenset())
     if across:
         schedule = replace(schedule, across=True)
         names = [facts.names[i] for i in sorted(along)]
