@@ -172,9 +172,11 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         operand, array = graph.operands[number], lowered.arrays[number]
         shapes = {op.shape for op in graph.ops if isinstance(op.attr, Gather) and op.attr.operand == number}
         count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
+        by_rows = number in dict(step.schedule.gathered)
+        moves = f"rows by groups of {step.schedule.group}" if by_rows else "element by element"
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "gathered",
-            "element by element, at computed places; 0 outside of the array", (), count * array.itemsize,
+            f"{moves}, at computed places; 0 outside of the array", (), count * array.itemsize,
         )  # fmt: skip
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+
 from kgen.records import dataclass
 
 #: Kinds of arguments that kernels have as parameters of the same name.
@@ -14,7 +17,8 @@ class Argument:
 
     ``kind`` and ``key``: ``read`` or ``write`` and the access number; ``scalar`` and its number; ``index`` and the
     axis from the right; ``size`` and the dimension symbol; ``source`` and the number of an operand that is read at
-    computed places, for its pointer and its extents and strides.
+    computed places, for its pointer and its extents and strides; ``gathered`` and the number of an op that reads rows
+    at computed places, for its element.
     """
 
     kind: str
@@ -25,3 +29,9 @@ class Argument:
     def name(self) -> str:
         """The parameter's name."""
         return self.declaration.rpartition(" ")[2]
+
+
+def used(arguments: Iterable[Argument], body: Sequence[str]) -> tuple[Argument, ...]:
+    """The arguments that the lines of a function read or write."""
+    words = set(re.findall(r"\w+", "\n".join(line for line in body if not line.startswith("//"))))
+    return tuple(a for a in arguments if a.name in words)

@@ -159,6 +159,17 @@ class TurnedContext:
 
 
 @dataclass(frozen=True, slots=True)
+class GatheredContext:
+    """A row at a computed place.  ``row``: its address, which the lines of ``find`` set."""
+
+    type: str
+    row: str
+    find: tuple[str, ...]
+    pack: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupContext:
     """A row or tile kernel.  ``OperandContext.pointer`` is the whole address (or element) here.
 
@@ -196,6 +207,7 @@ class GroupContext:
     thread: str
     along: str
     types: str
+    gathered: tuple[GatheredContext, ...]
 
     @property
     def packs(self) -> bool:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.arguments import Argument
+from kgen.codegen.arguments import Argument, used
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
-from kgen.codegen.gathers import element_at, sources
+from kgen.codegen.gathers import element_at, needed, place_name, sources
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
@@ -24,6 +24,7 @@ from kgen.codegen.quotients import (
     by_range,
     by_shared,
     moderate_quotients,
+    shared_values,
 )
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, short_results, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
@@ -152,6 +153,14 @@ class Writer:
         self.exprs[number] = Expr(name, PRIMARY)
         return Argument(op.name, op.attr, f"const {register_type(INT64)} {name}")
 
+    def given(self, number: int) -> Argument:
+        """A parameter for the element of a gathered row."""
+        op = self.step.graph.ops[number]
+        assert isinstance(op.attr, Gather)
+        name = self.unique(names.value(self.step.graph.operands[op.attr.operand].name))
+        self.exprs[number] = Expr(name, PRIMARY)
+        return Argument("gathered", number, f"const {register_type(op.dtype)} {name}")
+
     # branches: an expression is inlined, named or stored
     def write(self, selected: Sequence[int] | None = None) -> None:
         """Write the lines of the selected ops, given in order; of all ops by default."""
@@ -250,6 +259,9 @@ class Writer:
         """A name for a value that the user has not named: ``x_f32`` for a converted operand."""
         if isinstance(op.attr, Gather):
             return names.value(self.step.graph.operands[op.attr.operand].name)
+        place = place_name(self.step.graph, op)
+        if place is not None:
+            return place
         source = self.step.graph.ops[op.args[0]] if self._converts_operand(op) else None
         if source is not None and isinstance(source.attr, IndexMap | Gather):
             return names.converted(self.step.graph.operands[source.attr.operand].name, op.dtype.short)
@@ -289,18 +301,22 @@ class Writer:
     def _gathered(self, number: int, operand: int) -> Expr:
         """An element at computed places.  Writes the lines that it needs."""
         ops, of = self.step.graph.ops, self.step.graph.operands[operand]
-        op = ops[number]
-        for axis, a in enumerate(op.args):
-            if self.exprs[a].level != PRIMARY:
-                given = self._given(ops[a])
-                self._name(a, self.exprs[a], names.value(given) if given else names.place(of.name, axis))
+        op, places = ops[number], self.places_of(number)
         at, inside = self.unique(names.offset(of.name)), self.unique(names.inside(of.name))
-        found = element_at(of, [ops[a] for a in op.args], [self.exprs[a].code for a in op.args], at, inside)
+        found = element_at(of, [ops[a] for a in op.args], places, at, inside)
         for line in found.lines:
             self.put(line, number)
         self.helpers += found.helpers
         self.headers += headers_of(op.dtype)
         return found.expr
+
+    def places_of(self, number: int) -> list[str]:
+        """The names of the places of a gather, which get lines of their own."""
+        ops = self.step.graph.ops
+        for a in ops[number].args:
+            if self.exprs[a].level != PRIMARY:
+                self._name(a, self.exprs[a], self._label(ops[a], []))
+        return [self.exprs[a].code for a in ops[number].args]
 
     def _spelled(self, number: int) -> Spelling:
         ops = self.step.graph.ops
@@ -340,21 +356,29 @@ def write_element(
     *,
     fast: bool = False,
     short: bool = False,
+    rows: Sequence[int] = (),
 ) -> Element:
     """The element function of a step.
 
     ``statements``: the program's assignments and lets, in order.  ``shared``: the accesses to what all elements of a
     thread share; None where they are too few to profit.  ``fast``: whether functions may be approximate.  ``short``:
-    whether those may that only go into results of 16 bits.
+    whether those may that only go into results of 16 bits.  ``rows``: the ops that read gathered rows, whose elements
+    are parameters.
     """
     writer = Writer(step, statements, fast=fast)
     if short and not fast:
         writer.short = short_results(step.graph.ops)
     if shared is not None and not fast:
-        writer.shared = _shared(step, shared)
+        writer.shared = shared_values(step, shared)
         writer.moderate = moderate_quotients(step.graph.ops, writer.shared)
     arguments = writer.declare()
-    writer.write()
+    if rows:
+        given = tuple(map(writer.given, rows))
+        stores = [n for n, op in enumerate(step.graph.ops) if op.name == "store"]
+        writer.write(needed(step.graph.ops, stores, rows))
+        arguments = (*used(arguments, writer.body), *given)
+    else:
+        writer.write()
     comment = ["One element."]
     if len(statements) == 1:
         comment = [
@@ -368,17 +392,3 @@ def write_element(
     context = ElementContext(name, tuple(comment), parameters, one_line, tuple(writer.body), bool(conditions))
     headers, helpers = tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys(writer.helpers))
     return Element(context, arguments, headers, helpers, tuple(conditions))
-
-
-def _shared(step: Step, accesses: Set[int]) -> frozenset[int]:
-    """The ops whose values all elements of a thread share, if these accesses' elements are shared."""
-    shared: set[int] = set()
-    places = {(step.accesses[i].operand, step.accesses[i].axes) for i in accesses}
-    for number, op in enumerate(step.graph.ops):
-        if isinstance(op.attr, IndexMap):
-            is_shared = op.name == "load" and (op.attr.operand, op.attr.axes) in places
-        else:
-            is_shared = op.name != "index" and shared.issuperset(op.args)
-        if is_shared:
-            shared.add(number)
-    return frozenset(shared)

@@ -21,6 +21,7 @@ from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
 from kgen.records import dataclass
+from kgen.schedule.elementwise.gathers import ops_of_rows
 from kgen.schedule.schedule import Schedule, shared_accesses
 
 
@@ -45,10 +46,12 @@ def emit(
     # A reduction may be cut into other kernels where arrays have other layouts, with wider values between them.
     short = not any(op.name == "reduce" for step in steps for op in step.graph.ops)
     elements = {
-        (i, shared): functions.declare(
-            write_element(steps[i], f"{bases[i]}_element", statements, shared, fast=fast, short=short)
+        (i, shared, rows): functions.declare(
+            write_element(steps[i], f"{bases[i]}_element", statements, shared, fast=fast, short=short, rows=rows)
         )
-        for i, shared in dict.fromkeys((n, shared_accesses(s)) for n, s in variants if families[s.template].has_element)
+        for i, shared, rows in dict.fromkeys(
+            (n, shared_accesses(s), ops_of_rows(steps[n], s)) for n, s in variants if families[s.template].has_element
+        )
     }
     kernels: list[Written] = []
     entries: list[Entry] = []
@@ -59,7 +62,7 @@ def emit(
         itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
         name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
-        element = elements.get((number, shared_accesses(schedule)))
+        element = elements.get((number, shared_accesses(schedule), ops_of_rows(step, schedule)))
         unit = Unit(step, schedule, name, bases[number], statements, element, functions.declare, rule)
         common = alike(schedule)
         if common is not None and several[number, common] > 1:

@@ -9,7 +9,7 @@ from kgen.codegen.arguments import Argument
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.expressions import Expr, Level
 from kgen.codegen.lines import MAX_COLUMNS
-from kgen.ir.graph import Dim, Gather, Op, Operand
+from kgen.ir.graph import Dim, Gather, Graph, Op, Operand
 from kgen.partition.step import Step
 from kgen.records import dataclass
 
@@ -41,6 +41,50 @@ def element_at(of: Operand, places: Sequence[Op], codes: Sequence[str], at: str,
         code = f"{pointer}[{at}]"
     expr = Expr(f"{code} != 0", Level.EQUALITY) if of.dtype.is_bool else Expr(code, Level.POSTFIX)
     return ElementAt(expr, tuple(lines), ("is_inside", "gather") if checked else ())
+
+
+@dataclass(frozen=True, slots=True)
+class RowAt:
+    """The text of a row's address, null where it is outside; and the lines before it."""
+
+    code: str
+    lines: tuple[str, ...]
+    helpers: tuple[str, ...]
+
+
+def row_at(of: Operand, places: Sequence[Op], codes: Sequence[str], along: int | None, inside: str) -> RowAt:
+    """As :func:`element_at`, of the row along one axis."""
+    shape, pointer = names.shape(of.name), names.pointer(of.name)
+    others = [axis for axis in range(len(codes)) if axis != along]
+    terms = [f"{codes[axis]} * {shape}.stride[{axis}]" for axis in others if not _is_zero(places[axis])]
+    row = " + ".join([pointer, *terms])
+    checked = [axis for axis in others if not _is_within(places[axis], of.shape[axis])]
+    if not checked:
+        return RowAt(row, (), ())
+    tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
+    lines = _broken(f"const bool {inside} = ", " && ", tests)
+    return RowAt(f"{inside} ? {row} : nullptr", tuple(lines), ("is_inside",))
+
+
+def place_name(graph: Graph, op: Op) -> str | None:
+    """A name for an op that is a place of a gather; None for others."""
+    for user in graph.ops:
+        if isinstance(user.attr, Gather):
+            for axis, a in enumerate(user.args):
+                if graph.ops[a] is op:
+                    return names.place(graph.operands[user.attr.operand].name, axis)
+    return None
+
+
+def needed(ops: Sequence[Op], sinks: Iterable[int], given: Sequence[int] = ()) -> list[int]:
+    """The ops that these depend on, themselves included, in order; without those given, and what only they need."""
+    found, stack = set[int](), list(sinks)
+    while stack:
+        number = stack.pop()
+        if number not in found and number not in given:
+            found.add(number)
+            stack.extend(ops[number].args)
+    return sorted(found)
 
 
 def _is_zero(place: Op) -> bool:

@@ -68,11 +68,16 @@ MOVERS = (
     FIND_COORDINATES,
     OFFSET_OF,
     ARRAY_SHAPE,
+    "gather",
+    "load_gathered",
     LOAD_RUN,
     LOAD_ALIGNED_BLOCKS,
     LOAD_UNALIGNED,
     FUNNEL_SHIFT_BLOCKS,
 )  # in the order of a file, where they are before other helpers
+
+#: Elements, and groups of rows, at computed places.
+GATHER, LOAD_GATHERED = "gather", "load_gathered"
 
 #: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
 LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"
@@ -115,7 +120,7 @@ _ROWS = (
     *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
     Helper("mbarrier_init_expect", PERSISTENT),
     *(Helper(name) for name in OVERLAP),
-    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", "gather")),
+    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, LOAD_GATHERED)),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
     Helper("keep_loaded"),

@@ -38,6 +38,11 @@ def vector(name: str) -> str:
     return f"{name}_vec"
 
 
+def gathered(name: str) -> str:
+    """A group of a row at a computed place."""
+    return f"{name}_gathered"
+
+
 def place(name: str, axis: int) -> str:
     """A computed place along an axis of an operand."""
     return f"{name}_place{axis}"

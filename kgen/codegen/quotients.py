@@ -13,7 +13,8 @@ from dataclasses import replace
 from kgen.codegen.expressions import Expr, Level, Spelling, call
 from kgen.codegen.literals import constant
 from kgen.dtypes import FLOAT32
-from kgen.ir.graph import Op, from_bits, to_bits
+from kgen.ir.graph import IndexMap, Op, from_bits, to_bits
+from kgen.partition.step import Step
 from kgen.records import dataclass
 
 #: The divisors that ``templates/device/divide.cu`` is right for.
@@ -206,3 +207,17 @@ def _inverse(divisor: float) -> tuple[float, float]:
 
 def _literal(value: float) -> Expr:
     return constant(to_bits(value, FLOAT32), FLOAT32)
+
+
+def shared_values(step: Step, accesses: Set[int]) -> frozenset[int]:
+    """The ops whose values all elements of a thread share, if these accesses' elements are shared."""
+    shared: set[int] = set()
+    places = {(step.accesses[i].operand, step.accesses[i].axes) for i in accesses}
+    for number, op in enumerate(step.graph.ops):
+        if isinstance(op.attr, IndexMap):
+            is_shared = op.name == "load" and (op.attr.operand, op.attr.axes) in places
+        else:
+            is_shared = op.name != "index" and shared.issuperset(op.args)
+        if is_shared:
+            shared.add(number)
+    return frozenset(shared)

@@ -59,9 +59,9 @@ def facts_of(
     """
     where = placed.space, placed.itemsizes, placed.addresses, placed.offsets, placed.aliased, target, bounded
     return (
-        RowFacts(step, *where, placed.reduced, along, across)
+        RowFacts(step, *where, placed.reduced, along, across, sources=placed.sources)
         if isinstance(step, ReductionStep)
-        else Facts(step, *where)
+        else Facts(step, *where, sources=placed.sources)
     )
 
 

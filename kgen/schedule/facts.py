@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from functools import cached_property
 from math import prod
 
@@ -13,6 +14,7 @@ from kgen.layout.kinds import LayoutKind, classify
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
+from kgen.schedule.step_layout import Source
 from kgen.schedule.target import PORTABLE, SECTOR, Target
 from kgen.schedule.trace import keyed, leading, reaches
 from kgen.schedule.tuning import Tuning
@@ -24,7 +26,8 @@ class Facts:
 
     ``itemsizes``: in bytes.  ``addresses``: modulo the size of the widest access.  ``offsets``: of views, in elements
     from the first one of their base.  ``aliased``: whether another access may overlap the same memory.  ``bounded``:
-    whether all extents are known.
+    whether all extents are known.  ``sources``: operands read at computed
+    places.
     """
 
     step: Step
@@ -35,6 +38,7 @@ class Facts:
     aliased: Sequence[bool]
     target: Target = PORTABLE
     bounded: bool = True
+    sources: Sequence[Source] = field(default=(), kw_only=True)
 
     @property
     def tuning(self) -> Tuning:

@@ -81,8 +81,9 @@ class Schedule:
     ``coordinates``: for each axis that ``index()`` reads, its number and the merged dimension that it became.
     ``anchor``: the access at whose aligned addresses groups begin, None where they begin at the first element.
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbouring groups of one row (only
-    in ``rows``).  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.  ``target``: the devices that it
-    was chosen for.
+    in ``rows``).  ``gathered``: the operands that are read by rows at computed places, each with the alignment of its
+    groups in bytes (only in ``rows``).  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.  ``target``:
+    the devices that it was chosen for.
     """
 
     template: str
@@ -95,6 +96,7 @@ class Schedule:
     anchor: int | None = None
     across: bool = False
     narrow_counts: bool = False
+    gathered: tuple[tuple[int, int], ...] = ()
     target: Target = field(default=PORTABLE, kw_only=True)
 
     @property
@@ -125,10 +127,11 @@ class Schedule:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: all fields but the target, whose effect the other fields show.
 
-        ``narrow_counts`` is left out where there is nothing to narrow, ``wide`` where there is none, and
-        ``segment_threads`` where there are no segments.
+        ``narrow_counts`` is left out where there is nothing to narrow, ``wide`` and ``gathered`` where there is none,
+        and ``segment_threads`` where there are no segments.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts",))}
+        hidden |= set() if self.gathered else {"gathered"}
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:
             if access["wide"] is None:

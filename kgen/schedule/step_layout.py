@@ -35,6 +35,16 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """An operand that a step reads at computed places.  ``address``: modulo the size of the widest access."""
+
+    operand: int
+    strides: tuple[int, ...]
+    itemsize: int
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """A step with concrete layouts; sequences have one entry per access."""
 
@@ -46,6 +56,7 @@ class Placed:
     offsets: tuple[int, ...]  # of views, from their bases
     aliased: tuple[bool, ...]
     reduced: int = 0  # how many of the first dimensions of the space are reduced
+    sources: tuple[Source, ...] = ()
 
     @property
     def points(self) -> int:
@@ -155,4 +166,9 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
         tuple(a.offset for a in accessed),
         tuple(aliased),
         reduced,
+        tuple(_source(number, arrays[number]) for number in sorted(step.graph.gathered)),
     )
+
+
+def _source(number: int, array: Array) -> Source:
+    return Source(number, array.strides, array.itemsize, array.pointer % PORTABLE.vector_bytes)

@@ -64,6 +64,24 @@ def test_updates() -> None:
         assert caught.value.code == "overlap"
 
 
+@pytest.mark.parametrize(("dtype", "width"), [("float32", 64), ("float16", 200), ("bool", 128), ("complex64", 68)])
+def test_rows(dtype: str, width: int) -> None:
+    """Rows that are aligned to groups are read by groups; others, and columns, give the same elements."""
+    memory = np.zeros(24 * width + 16, dtype)
+    start = -memory.ctypes.data % 16 // memory.itemsize
+    x = memory[start : start + 24 * width].reshape(24, width)
+    x[...] = np.arange(x.size).reshape(x.shape) % 7
+    index = np.concatenate([HOSTILE, np.arange(-24, 24)])
+    kernel = jit("out = x[i]")
+    assert "gathered: rows by groups" in str(kernel.explain(x, index))
+    for view in (x, x[:, 1:], x[:, ::-1], x[:, : width // 2], x.T):
+        np.testing.assert_array_equal(kernel(view, index), taken(view, index))
+    both = jit("out = x[i] == x[j]")(x, index, index[::-1])
+    np.testing.assert_array_equal(both, taken(x, index) == taken(x, index[::-1]))
+    cube = x.reshape(4, 6, width)
+    np.testing.assert_array_equal(jit("out = x[:, i % 6]")(cube, index), cube[:, index % 6])
+
+
 def test_explain() -> None:
     """`explain` names the class and the bytes of what is gathered."""
     found: Any = jit("out = table[ids]").explain(np.zeros((100, 8), np.float32), np.zeros(7, np.int64)).to_dict()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import (
+    GatheredContext,
     GroupContext,
     LayoutContext,
     OffsetContext,
@@ -12,9 +15,10 @@ from kgen.codegen.context import (
     TransposedContext,
     TurnedContext,
 )
+from kgen.codegen.elementwise.gathered_rows import GatheredRow, find_rows, merged
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
-from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_RUN, LOAD_UNALIGNED
+from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, GATHER, LOAD_GATHERED, LOAD_RUN, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     GROUPS_32,
     OFFSETS_32,
@@ -85,6 +89,7 @@ class GroupWriter(ElementWriter):
             conditions=element.conditions,
             packed=self.call_element([self.argument(a, at, packed=True) for a in element.arguments], is_group=True),
             direct=self.call_element([self.argument(a, self.alone, packed=False) for a in element.arguments]),
+            gathered=tuple(map(self.gathered, self.rows.values())),
         )
         return Written(context, parameters, movers=self.movers())
 
@@ -92,6 +97,17 @@ class GroupWriter(ElementWriter):
     def side(self) -> int:
         """Elements along each side of a tile."""
         return tile_side(self.schedule)
+
+    @cached_property
+    def rows(self) -> dict[int, GatheredRow]:
+        return find_rows(self.unit)
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return merged(self.element, *(row.find for row in self.rows.values()))
+
+    def gathered(self, row: GatheredRow) -> GatheredContext:
+        return row.context([self.argument(a, "i", packed=False) for a in row.find.arguments])
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -216,6 +232,7 @@ class GroupWriter(ElementWriter):
     def movers(self) -> tuple[str, ...]:
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
         found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
+        found += (LOAD_GATHERED, GATHER) if self.rows else ()
         return (*self.shared_movers(), *found)
 
     # --- the layout struct, and comments ------------------------------------------------------------
@@ -257,6 +274,8 @@ class GroupWriter(ElementWriter):
         ):
             found = self.by_kind(kind)
             text += [f"{what}: {names.listed(found)}."] if found else []
+        rows = [row.operand.name for row in self.rows.values()]
+        text += [f"Rows at computed places, whose groups are aligned: {names.listed(rows)}."] if rows else []
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.step, self.schedule)])
 
 
@@ -264,6 +283,11 @@ class RowsWriter(GroupWriter):
     """Writes kernels in which a thread has a group of elements of one row."""
 
     template = "rows.cu.j2"
+
+    def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
+        if argument.kind in ("gathered", "row"):
+            return self.rows[int(argument.key)].argument(argument.kind, p, packed=packed)
+        return super().argument(argument, p, packed=packed)
 
     def covered(self, note: str) -> list[str]:
         group, block = self.schedule.group, self.schedule.block

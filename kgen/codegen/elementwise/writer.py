@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from kgen.codegen import names
+from kgen.codegen.arguments import Argument
 from kgen.codegen.bodies import LAYOUT_TYPES, index_types, template_fields
 from kgen.codegen.context import EntryContext, FieldContext, OperandContext
 from kgen.codegen.element import Element
@@ -129,6 +130,11 @@ class ElementWriter:
         """Whether the amount of work is a parameter: not if the grid fits it exactly."""
         return True
 
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Those of all device functions that the kernel calls, each once."""
+        return self.element.arguments
+
     def operand(self, access: int) -> Operand:
         return self.step.graph.operands[self.step.accesses[access].operand]
 
@@ -146,7 +152,7 @@ class ElementWriter:
     def once(self, kind: str) -> tuple[OperandContext, ...]:
         """Operands with one element for all work or for a row, which are read before all others."""
         found: list[OperandContext] = []
-        for argument in self.element.arguments:
+        for argument in self.arguments:
             if argument.kind == "read" and self.schedule.accesses[int(argument.key)].kind == kind:
                 access = int(argument.key)
                 type_ = register_type(self.operand(access).dtype)
@@ -168,7 +174,7 @@ class ElementWriter:
         Raises :class:`~kgen.KgenError` (``too-many-parameters``).
         """
         found = Parameters.of_operands(self.step, self.schedule)
-        for argument in self.element.arguments:
+        for argument in self.arguments:
             if argument.kind == "scalar":
                 dtype = self.step.graph.scalars[int(argument.key)].dtype
                 found.add(Parameter("scalar", argument.key, dtype), argument.declaration)

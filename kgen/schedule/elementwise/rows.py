@@ -9,6 +9,7 @@ from math import prod
 
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
+from kgen.schedule.elementwise.gathers import gathered_rows
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
 from kgen.schedule.elementwise.interleaved import group_of, interleaved
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
@@ -29,6 +30,8 @@ def rows(facts: Facts) -> Choice | None:
     across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
     space = second_first(facts.space, second, min(along)) if across else facts.space
     schedule = by_groups(facts, "rows", space, facts.spread(group_of(facts, space)), frozenset())
+    if not across and schedule.anchor is None:
+        schedule = replace(schedule, gathered=gathered_rows(facts, schedule.group))
     if across:
         schedule = replace(schedule, across=True)
         names = [facts.names[i] for i in sorted(along)]

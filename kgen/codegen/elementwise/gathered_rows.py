@@ -1,0 +1,93 @@
+"""The device functions that find gathered rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.codegen import names
+from kgen.codegen.arguments import Argument, used
+from kgen.codegen.context import ElementContext, GatheredContext
+from kgen.codegen.element import Element, Statement, Writer
+from kgen.codegen.family import Unit
+from kgen.codegen.gathers import needed, row_at
+from kgen.codegen.layouts import call_lines
+from kgen.codegen.lines import MAX_COLUMNS
+from kgen.codegen.spelling import storage_type
+from kgen.ir.graph import Gather, Operand
+from kgen.partition.step import Step
+from kgen.records import dataclass
+from kgen.schedule.elementwise.gathers import ops_of_rows, row_axis
+from kgen.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredRow:
+    """A row at a computed place.
+
+    ``find``: the function that finds it.  ``name``: its address.  ``pack``: the type of a group of it, and ``vector``
+    its name.
+    """
+
+    find: Element
+    operand: Operand
+    name: str
+    pack: str
+    vector: str
+
+    def argument(self, kind: str, p: str, *, packed: bool) -> str:
+        """The text of an argument: an element, at ``p`` in memory or of a group; or the address of the row."""
+        if kind == "row":
+            return self.name
+        return f"{self.vector}.at[j]" if packed else f"gather({self.name}, {p}, {self.name} != nullptr)"
+
+    def context(self, arguments: Sequence[str]) -> GatheredContext:
+        """``arguments``: of ``find``."""
+        return GatheredContext(
+            storage_type(self.operand.dtype), self.name, call_lines(self.find, arguments), self.pack, self.vector
+        )
+
+
+def merged(*functions: Element) -> tuple[Argument, ...]:
+    """The arguments of several functions, each once."""
+    return tuple({(a.kind, a.key, a.declaration): a for f in functions for a in f.arguments}.values())
+
+
+def find_rows(unit: Unit[Schedule]) -> dict[int, GatheredRow]:
+    """For each op of a kernel that reads rows at computed places, the function that finds one, and names."""
+    found: dict[int, GatheredRow] = {}
+    unique, step, schedule = names.Unique(), unit.step, unit.schedule
+    for number in ops_of_rows(step, schedule):
+        attr = step.graph.ops[number].attr
+        assert isinstance(attr, Gather)
+        operand = step.graph.operands[attr.operand]
+        label = unique(operand.name)
+        find = unit.declare(_write_row(step, number, f"{unit.base}_{names.row(label)}", unit.statements))
+        alignment = dict(schedule.gathered)[attr.operand]
+        pack = f"Pack<{storage_type(operand.dtype)}, {schedule.group}, {alignment}>"
+        found[number] = GatheredRow(find, operand, names.row(label), pack, names.gathered(label))
+    return found
+
+
+def _write_row(step: Step, number: int, name: str, statements: Sequence[Statement]) -> Element:
+    """The function that finds the row that a gather reads: its last parameter becomes the address."""
+    ops = step.graph.ops
+    op = ops[number]
+    assert isinstance(op.attr, Gather)
+    operand = step.graph.operands[op.attr.operand]
+    writer = Writer(step, statements)
+    arguments = writer.declare()
+    along = row_axis(step, op)
+    writer.write(needed(ops, [a for axis, a in enumerate(op.args) if axis != along]))
+    places = writer.places_of(number)
+    out = writer.unique(names.row(operand.name))
+    found = row_at(operand, [ops[a] for a in op.args], places, along, writer.unique(names.inside(operand.name)))
+    for line in (*found.lines, f"{out} = {found.code};"):
+        writer.put(line, number)
+    row = Argument("row", number, f"const {storage_type(operand.dtype)}*& {out}")
+    parameters = (*used(arguments, writer.body), row)
+    declared = tuple(a.declaration for a in parameters)
+    one_line = len(name) + 2 + len(", ".join(declared)) <= MAX_COLUMNS
+    comment = (f"The row of {operand.name} at a computed place; null where that is outside.",)
+    context = ElementContext(name, comment, declared, one_line, tuple(writer.body))
+    helpers = dict.fromkeys((*writer.helpers, *found.helpers))
+    return Element(context, parameters, tuple(dict.fromkeys(writer.headers)), tuple(helpers))
