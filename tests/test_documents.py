@@ -260,7 +260,7 @@ def documented() -> dict[str, str]:
 def used() -> set[str]:
     """Every code in kgen: the first argument where a diagnostic is made, and words of that form elsewhere."""
     makers = {"error", "lint", "report", "Diagnostic", "Problem", "_error"}
-    other = {"utf-8", "0-7", "numba-cuda", "tvm-ffi"}
+    other = {"utf-8", "0-7", "numba-cuda", "tvm-ffi", "apache-tvm-ffi"}
     found: set[str] = set()
     for _, tree in modules():
         for node in ast.walk(tree):

@@ -13,12 +13,13 @@ import click
 from kgen.aot import lowered_sets
 from kgen.cli import options, terminal
 from kgen.cli.depfile import rule
-from kgen.cli.request import Prepared, Request, prepare
+from kgen.cli.request import Prepared, Request, contents, prepare
 from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
 from kgen.launcher.header import Sets, header_text, launcher_names
 from kgen.library import toolkit
+from kgen.library.doors import compile_doors, exports, libraries
 from kgen.library.link import archive, link_shared
 from kgen.library.objects import Source, Work, compile_objects, generations
 from kgen.library.toolkit import Compiler
@@ -45,15 +46,23 @@ _FUNCTIONS = ("launch", "workspace_size", "error_string")
     "--compiler", type=click.Choice(["nvcc", "nvrtc"]), help="what compiles kernels [default: nvcc where there is one]"
 )
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="compilers at a time [default: the machine's cores]")
+@options.abi("build in functions that call the launchers from other libraries")
 @options.depfile
 @click.option("--json", "as_json", is_flag=True, help="print what was written as JSON")
 # many: click passes each option as a parameter
 def command(
     files: tuple[str, ...], out: str, arch: str | None, name: str | None, compiler: Compiler | None,
-    jobs: int | None, depfile: str | None, as_json: bool, **request: Any,
+    jobs: int | None, abi: str | None, depfile: str | None, as_json: bool, **request: Any,
 ) -> None:  # fmt: skip
-    """Compile the programs FILE... and their launchers to a library, with a header NAME.h beside it."""
-    path = _library_path(out)
+    """Compile the programs FILE... and their launchers to a library, with a header NAME.h beside it.
+
+    With --abi, other libraries find functions of their own in it, and their Python files are written beside it.
+    """
+    path, doors = _library_path(out), [] if abi is None else options.parse_abis(abi)
+    if doors and path.suffix == _STATIC:
+        hint = f"-o {path.with_suffix(_SHARED)}"
+        raise error("bad-option", f"--abi is for shared libraries, and {path} is a static one", hint)
+    libraries(doors)  # what is not installed comes before the compilers' time
     header = path.with_name(f"{_library_name(path)}.h")
     if name is not None and len(files) > 1:
         raise error("bad-option", "--name is for one program", "rename the files, which name the functions")
@@ -64,22 +73,26 @@ def command(
         sets = [lowered_sets(one.program, one.base, one.flags, one.specs)[0] for one in programs]
         functions = _functions(files, [launcher_names(p.base, s) for p, s in zip(programs, sets, strict=True)])
         by_base = {one.base: found for one, found in zip(programs, sets, strict=True)}
-        contents: dict[Path, str | bytes] = {header: _header(path, programs, by_base)}
+        made: dict[Path, str | bytes] = {header: _header(path, programs, by_base)}
+        kinds = [kind for abi in doors for kind in options.ABIS[abi]]
+        sources = {one.base: contents(one, ["h", *kinds]) for one in programs} if doors else {}
+        for base, texts in sources.items():
+            made |= {path.with_name(f"{base}_{kind}"): text for kind, text in texts.items() if kind.endswith(".py")}
         if depfile is not None:
-            contents |= rule(depfile, [path, header], files)
+            made |= rule(depfile, [path, *made], files)
         for file in files:
-            options.keep_program(file, [path, *contents])
+            options.keep_program(file, [path, *made])
         tools = toolkit.find(compiler)
         say(f"building {path.name} by {tools.compiler}")
         with folders.temporary() as folder:
             archs = archs or generations(tools, folder)
             work = Work(tools, archs, programs[0].flags, jobs or os.cpu_count() or 1, folder)
-            contents[path] = _built(path, programs, functions, work)
-    write_all(contents)
+            made[path] = _built(path, programs, functions, sources, doors, work)
+    write_all(made)
     lints = [lint for one in programs for lint in one.module.lints]
     if as_json:
         said = {"functions": functions, "arch": archs, "compiler": tools.compiler, "lints": [d.render() for d in lints]}
-        click.echo(json.dumps({"written": [str(p) for p in contents], **said}, indent=2))
+        click.echo(json.dumps({"written": [str(p) for p in made], **said}, indent=2))
         return
     terminal.show(lints)
     terminal.say(f"wrote {path}, {header}: {counted(len(programs), 'program')} by {tools.compiler}", err=True)
@@ -129,8 +142,18 @@ def _header(path: Path, programs: Sequence[Prepared], sets: Mapping[str, Sets]) 
     return header_text(kernel_base(path.stem), sets, banner)
 
 
-def _built(path: Path, programs: Sequence[Prepared], functions: Sequence[str], work: Work) -> bytes:
+def _built(
+    path: Path,
+    programs: Sequence[Prepared],
+    functions: Sequence[str],
+    sources: Mapping[str, Mapping[str, str | bytes]],
+    doors: Sequence[str],
+    work: Work,
+) -> bytes:
+    """``sources``: of the doors, by the base name of each program and the ends of their names."""
     objects = compile_objects([Source(one.base, one.module) for one in programs], work)
     if path.suffix == _STATIC:
         return archive(objects, work.folder)
-    return link_shared(work.toolkit, objects, path.name, functions, work.folder)
+    objects += compile_doors(sources, doors, work)
+    every = [*functions, *exports(sources, doors)]
+    return link_shared(work.toolkit, objects, path.name, every, work.folder, libraries(doors))

@@ -19,8 +19,6 @@ from kgen.spec import counted
 
 _STAGES = ("tree", "program", "ir", "steps", "schedule")
 _KINDS = ("cu", "h", "json", *_STAGES, "ptx", "cubin")
-#: The ends of the names of each one's files.
-_ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py"), "xla": ("xla.cpp", "xla.py")}
 
 
 @click.command("compile")
@@ -38,12 +36,7 @@ _ABIS = {"tvm-ffi": ("tvm_ffi.cpp",), "torch": ("torch.cpp", "torch.py"), "xla":
     metavar="cu,ir,...",
     help=f"what to write, each beside the other: {', '.join(_KINDS)} [default: cu, or ir with --after]",
 )
-@click.option(
-    "--abi",
-    metavar="tvm-ffi,...",
-    help=f"write sources that call the file from other libraries, too, and its header: {', '.join(_ABIS)}",
-)
-@click.option("--namespace", metavar="NAME", help="of the operator of --abi torch [default: kgen]")
+@options.abi("write sources that call the file from other libraries, too, and its header")
 @click.option("--after", metavar="PASS", help="write the IR as it is after this pass")
 @click.option(
     "--arch",
@@ -102,17 +95,13 @@ def _kinds(emit: str, after: str | None) -> list[str]:
 
 def _bound(abi: str, emit: str | None, base: str, out: str | None) -> list[str]:
     """What ``--abi`` names, after the file and its header, which it includes by the name of the kernels."""
-    names = [name for name in abi.split(",") if name]
-    unknown = [name for name in names if name not in _ABIS]
-    if unknown or not names:
-        message = f"--abi: `{unknown[0] if unknown else abi}` is no calling convention that kgen knows"
-        raise error("bad-option", message, f"one or more of {', '.join(_ABIS)}")
+    names = options.parse_abis(abi)
     if emit not in (None, "cu", "cu,h"):
         raise error("bad-option", f"--abi writes a .cu file and its header, and not {emit}", "leave --emit out")
     if out is not None and Path(out).name not in (base, f"{base}.cu"):
         hint = f"-o {Path(out).with_name(base)}.cu, or --name {kernel_base(Path(out).stem)}"
         raise error("bad-option", f"-o {out}: with --abi, files have the name of the kernels, {base}", hint)
-    return ["cu", "h", *(kind for name in dict.fromkeys(names) for kind in _ABIS[name])]
+    return ["cu", "h", *(kind for name in names for kind in options.ABIS[name])]
 
 
 def _places(kinds: list[str], arch: str | None, out: str | None, as_json: bool) -> dict[str, Path]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from kgen import pipeline
+from kgen.bindings import BINDINGS
 from kgen.codegen.names import named_base
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
@@ -51,6 +52,35 @@ def depfile(function: F) -> F:
     """``--depfile``."""
     what = "write a rule for make and ninja with what is made, and what it depends on"
     return click.option("--depfile", metavar="PATH", help=what)(function)
+
+
+#: The values of ``--abi``, each with the ends of the names of its files.
+ABIS = {
+    abi: tuple(kind for kind, (of, _) in BINDINGS.items() if of == abi)
+    for abi in dict.fromkeys(abi for abi, _ in BINDINGS.values())
+}
+
+
+def abi(text: str) -> Callable[[F], F]:
+    """``--abi`` and ``--namespace``.  ``text``: what the first one does."""
+
+    def options(function: F) -> F:
+        function = click.option("--namespace", metavar="NAME", help="of the operator of --abi torch [default: kgen]")(
+            function
+        )
+        return click.option("--abi", metavar="tvm-ffi,...", help=f"{text}: {', '.join(ABIS)}")(function)
+
+    return options
+
+
+def parse_abis(text: str) -> list[str]:
+    """The calling conventions that ``--abi`` names."""
+    names = [name for name in text.split(",") if name]
+    unknown = [name for name in names if name not in ABIS]
+    if unknown or not names:
+        message = f"--abi: `{unknown[0] if unknown else text}` is no calling convention that kgen knows"
+        raise error("bad-option", message, f"one or more of {', '.join(ABIS)}")
+    return list(dict.fromkeys(names))
 
 
 def per_array(option: str, metavar: str, text: str) -> Callable[[F], F]:

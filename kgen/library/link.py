@@ -12,12 +12,22 @@ from kgen.library.toolkit import Toolkit, archiver
 _SYSTEM = ("-ldl", "-lrt", "-lpthread")
 
 
-def link_shared(toolkit: Toolkit, objects: Sequence[Path], name: str, functions: Sequence[str], folder: Path) -> bytes:
-    """A shared library that needs only the driver: CUDA's runtime is linked in.  ``functions``: those that it has."""
+def link_shared(
+    toolkit: Toolkit,
+    objects: Sequence[Path],
+    name: str,
+    functions: Sequence[str],
+    folder: Path,
+    libraries: Sequence[str] = (),
+) -> bytes:
+    """A shared library that needs only the driver and ``libraries``: CUDA's runtime is linked in.
+
+    ``functions``: those that it has.
+    """
     made, exports = folder / "library", folder / "exports"
     exports.write_text(f"{{ global: {' '.join(f'{one};' for one in functions)} local: *; }};\n", encoding="utf-8")
     wanted = [f"--version-script={exports}", f"-soname={name}", "--no-undefined", "--as-needed", "--strip-all"]
-    inputs = ["-shared", *map(str, objects), *(word for option in wanted for word in ("-Xlinker", option))]
+    inputs = ["-shared", *map(str, objects), *libraries, *(word for option in wanted for word in ("-Xlinker", option))]
     if toolkit.nvcc is None:
         command = [*toolkit.cxx, *inputs, str(toolkit.cudart), *_SYSTEM]
     else:

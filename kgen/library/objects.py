@@ -23,7 +23,8 @@ T = TypeVar("T")
 #: One for each generation of devices: with them and PTX of the last one, a library runs on all that kgen supports.
 _GENERATIONS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120")
 
-_HOST_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-w")
+#: For the host's compiler.
+HOST_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,5 +142,5 @@ def _by_host(source: Source, work: Work) -> Path:
     ]
     text.write_text(host_text(source.base, source.module.host, images), encoding="utf-8")
     headers = ("-isystem", str(work.toolkit.include))
-    run([*work.toolkit.cxx, "-c", *_HOST_FLAGS, *headers, str(text), "-o", str(made)], work.folder)
+    run([*work.toolkit.cxx, "-c", *HOST_FLAGS, *headers, str(text), "-o", str(made)], work.folder)
     return made

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import shutil
 import subprocess
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ import pytest
 from kgen import KgenError
 from kgen.cli.build_ import command
 from kgen.dtypes import FLOAT16, FLOAT32
-from kgen.library import toolkit
+from kgen.library import doors, toolkit
 from kgen.runtime.cuda.driver import probe
 from tests.launcher.host import BAD_DTYPE, NULL_ARRAY, array
 
@@ -151,6 +154,8 @@ def test_names_that_clash(tmp_path: Path) -> None:
         (["-o", "lib.so", "--name", "a b"], "bad-name", "a_b"),
         (["other.k", "-o", "lib.so", "--name", "mine"], "bad-option", "--name is for one program"),
         (["missing.k", "-o", "lib.so"], "unreadable-file", "missing.k"),
+        (["-o", "lib.a", "--abi", "xla"], "bad-option", "-o lib.so"),
+        (["-o", "lib.so", "--abi", "banana"], "bad-option", "tvm-ffi, torch, xla"),
         (["-o", "lib.so", "--depfile", "lib.h"], "bad-option", "--depfile lib.h is a file that is made"),
     ],
 )
@@ -194,6 +199,38 @@ def test_an_unwritable_place(axpy: Path) -> None:
         refused(axpy, "-o", place, "--compiler", "nvrtc", "--arch", "sm_90", "--layout", "contiguous").code
         == "unwritable"
     )
+
+
+def test_packages_that_are_not_installed(axpy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor for CUDA: said before anything is compiled."""
+    empty = ModuleSpec("torch", None, origin=str(axpy.with_name("__init__.py")))
+    for spec, says in ((None, "`torch`, which is not installed"), (empty, "no libtorch_cuda.so")):
+        monkeypatch.setattr(doors, "find_spec", {"torch": spec}.get)
+        problem = refused(axpy, "-o", axpy.with_name("lib.so"), "--abi", "torch")
+        assert problem.code == "no-package"
+        assert says in str(problem)
+    assert [p.name for p in axpy.parent.iterdir()] == ["axpy.k"]
+
+
+@needs_tools
+@pytest.mark.parametrize("abi", ["tvm-ffi", pytest.param("xla", marks=pytest.mark.whole)])
+def test_functions_of_other_libraries(axpy: Path, abi: str) -> None:
+    """TVM-FFI's refuses what is no tensor; JAX's is registered."""
+    if find_spec(doors.DOORS[abi].package) is None:
+        pytest.skip(f"{doors.DOORS[abi].pip} is not installed")
+    library = axpy.with_name("libaxpy.so")
+    build(axpy, "-o", library, "--abi", abi, "--arch", "sm_90", "--layout", "contiguous", "--compiler", "nvrtc")
+    if abi == "tvm-ffi":
+        function = importlib.import_module("tvm_ffi").load_module(str(library)).axpy
+        with pytest.raises(TypeError, match="axpy"):
+            function(1, 2, 3, 2.0)
+    else:
+        spec = importlib.util.spec_from_file_location("axpy_xla", axpy.with_name("axpy_xla.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.register(library)
 
 
 @pytest.mark.whole
