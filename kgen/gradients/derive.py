@@ -10,6 +10,7 @@ from kgen.dtypes import DType, Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.inline import Names, inlined
+from kgen.gradients.invariance import cancelled
 from kgen.gradients.reverse import Line, Sweep
 from kgen.gradients.terms import Term, inserted
 from kgen.gradients.trees import call, cast_to, name, names_in, number
@@ -54,6 +55,8 @@ def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> s
     for output, own in zip(program.outputs, whole.outputs, strict=True):
         _seed(sweep, own, request.cotangents, output)
     reporter.raise_errors()
+    forward.cancelled = cancelled(facts, sweep.gradients)
+    active -= {s.name for s in whole.statements if id(s.value) in forward.cancelled}
     sweep.run()
     reporter.raise_errors()
     results = [_result(sweep, own, name) for own, name in request.results.items()]

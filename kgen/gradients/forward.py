@@ -20,6 +20,7 @@ class Forward:
         self.facts = facts
         self.names = names
         self.active = active
+        self.cancelled: AbstractSet[int] = frozenset()  # the nodes through which no gradient flows
         self.bound: dict[int, str] = {}  # node -> the name of its let
         self.placed: set[str] = set()  # the lets that read ``index``: they take the shape of where they are read
         self._labels = {id(s.value): s.name for s in facts.program.statements if isinstance(s, Let)}
@@ -27,7 +28,7 @@ class Forward:
 
     def is_active(self, node: Expr) -> bool:
         """Whether a gradient flows through a node to an argument."""
-        if kind_of(self.facts.value(node)) < Kind.FLOAT:
+        if kind_of(self.facts.value(node)) < Kind.FLOAT or id(node) in self.cancelled:
             return False
         return not self.active.isdisjoint(names_in(node))
 

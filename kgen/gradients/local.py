@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 
 from kgen.dtypes import Kind
 from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of, literal_of
 from kgen.gradients.forward import Forward
-from kgen.gradients.rules import COMPLEX, NO_DERIVATIVE, RULES, WITHOUT_GRADIENT, Row
+from kgen.gradients.rules import COMPLEX, NO_DERIVATIVE, RULES, SUMMED, WITHOUT_GRADIENT, Row
 from kgen.gradients.terms import Term
 from kgen.gradients.trees import call, cast_to
 from kgen.ir.graph import Shape
@@ -23,7 +24,7 @@ class Local:
     """``values``: what the names in a row stand for, made where a row reads them.
 
     ``whole``: the shape that operands are broadcast to.  ``spread``: the gradient of a reduction's result as one of its
-    argument's shape.
+    argument's shape.  ``summed``: as in :data:`~kgen.gradients.rules.SUMMED`.
     """
 
     operands: tuple[Expr, ...]
@@ -31,6 +32,7 @@ class Local:
     values: Mapping[str, Callable[[], Term]]
     whole: Shape
     spread: Callable[[Term], Term] | None = None
+    summed: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # rows for operands that are broadcast
 
 
 def local_rule(facts: Facts, forward: Forward, node: Expr) -> Local | str:
@@ -47,7 +49,7 @@ def local_rule(facts: Facts, forward: Forward, node: Expr) -> Local | str:
 
     values = {letter: reader(operand) for letter, operand in zip("abcd", operands, strict=False)}
     values["z"] = reader(node)
-    return Local(operands, row, values, facts.shape(facts.value(node)))
+    return Local(operands, row, values, facts.shape(facts.value(node)), summed=SUMMED.get(key, {}))
 
 
 def target_of(node: Expr) -> str:

@@ -24,8 +24,7 @@ def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
     target = FUNCTIONS[node.function].target
     whole = facts.shape(facts.value(operand))
     words = {word.name: word.value for word in node.keywords}
-    over = _axes(words.get("axis"), len(whole))
-    kept = _is_true(words.get("keepdims"))
+    over, kept = reduced_axes(node, len(whole))
     spread = None if kept else partial(unreduced, reduced=over, rank=len(whole))
     if target in WITHOUT_GRADIENT:
         return Local((operand,), ("",), {}, whole)
@@ -65,6 +64,17 @@ def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
         "rest": conj(beside("rest")),
     }
     return Local((operand,), (REDUCTIONS[target],), values, whole, spread)
+
+
+def reduced_axes(node: Call, rank: int) -> tuple[list[int], bool]:
+    """The axes of its argument that a reduction reduces, and whether it keeps them."""
+    words = {word.name: word.value for word in node.keywords}
+    return _axes(words.get("axis"), rank), _is_true(words.get("keepdims"))
+
+
+def expanded_axes(node: Call, rank: int) -> list[int]:
+    """The axes that ``expand`` inserts into a result of ``rank`` axes, ascending."""
+    return _axes(node.keywords[0].value, rank)
 
 
 def _axes(value: object, rank: int) -> list[int]:

@@ -11,13 +11,13 @@ from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local, local_rule
-from kgen.gradients.reduced import reduction_rule
+from kgen.gradients.reduced import expanded_axes, reduction_rule
 from kgen.gradients.terms import Term, contracted, joined, summed
 from kgen.gradients.trees import binary, call, cast_to, filled, is_atom, name, names_in, number, parsed
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Tuple, TypeName, children, postorder
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, TypeName, children, postorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,10 @@ class Sweep:
         rule = self._rule(node)
         if rule is None:
             return []
-        found = [
-            (child, row)
-            for child, row in zip(rule.operands, rule.row, strict=True)
-            if row and self.forward.is_active(child)
-        ]
-        if sum(_count(row, "g") for _, row in found) > 1 and not is_atom(term.expr):
+        found = [place for place, row in enumerate(rule.row) if row and self.forward.is_active(rule.operands[place])]
+        if sum(_count(rule.row[place], "g") for place in found) > 1 and not is_atom(term.expr):
             term = self._let(f"{self.forward.label(node)}_grad", term)
-        return [(child, self._part(rule, row, term, node, child)) for child, row in found]
+        return [(rule.operands[place], self._part(rule, place, term, node)) for place in found]
 
     def _rule(self, node: Expr) -> Local | None:
         if isinstance(node, Index) or _has_rule(node, "view"):
@@ -113,15 +109,26 @@ class Sweep:
     def _refuse(self, code: str, message: str, node: Expr, hint: str) -> None:
         self.reporter.error(code, message, node.span, hint=hint)
 
-    def _part(self, rule: Local, row: str, term: Term, node: Expr, child: Expr) -> Term:
+    def _part(self, rule: Local, place: int, term: Term, node: Expr) -> Term:
+        """What a node adds to the gradient of one operand."""
+        child = rule.operands[place]
         gradient = term if rule.spread is None else rule.spread(term)
+        is_broadcast = self.facts.shape(self.facts.value(child)) != rule.whole
+        inner, outer = rule.summed.get(place, ("", "")) if is_broadcast else ("", "")
+        made = self._fitted(self._filled(inner or rule.row[place], "g", rule, gradient, node), rule.whole, node, child)
+        if outer:
+            made = self._filled(outer, "s", rule, made, node)
+        return self._converted(made, node, child)
+
+    def _filled(self, row: str, letter: str, rule: Local, gradient: Term, node: Expr) -> Term:
+        """A row with its names replaced; ``letter`` stands for the gradient."""
         values = {key: rule.values[key]() for key in sorted(names_in(parsed(row)) & rule.values.keys())}
         shape = joined([value.shape for value in values.values()] + [gradient.shape])
         if any(self.forward.is_placed(value.expr) for value in values.values()):
             gradient = self._spread_out(gradient, rule.whole, node)
             shape = rule.whole
-        made = filled(row, {"g": gradient.expr, **{key: value.expr for key, value in values.items()}})
-        return self._fitted(Term(made, shape), rule.whole, node, child)
+        made = filled(row, {letter: gradient.expr, **{key: value.expr for key, value in values.items()}})
+        return Term(made, shape)
 
     def _spread_out(self, term: Term, whole: Shape, node: Expr) -> Term:
         """A term of all elements, beside which ``index`` refers to these."""
@@ -139,11 +146,15 @@ class Sweep:
         return Term(call("where", number(True), term.expr, like), whole)
 
     def _fitted(self, term: Term, whole: Shape, node: Expr, child: Expr) -> Term:
-        """A term in the shape and dtype of an operand: gradients have those of their values."""
+        """A term in the shape of an operand, and real if that is."""
         own, value = self.facts.value(node), self.facts.value(child)
         if kind_of(own) is Kind.COMPLEX and kind_of(value) is not Kind.COMPLEX and not _is_part(term.expr):
             term = Term(call("real", term.expr), term.shape)
-        term = summed(self.facts, term, whole, self.facts.shape(value))
+        return summed(self.facts, term, whole, self.facts.shape(value))
+
+    def _converted(self, term: Term, node: Expr, child: Expr) -> Term:
+        """A term in the dtype in which an operand is computed."""
+        own, value = self.facts.value(node), self.facts.value(child)
         source, result = dtype_of(value), dtype_of(own)
         if source is not None and result is not None and source.compute.real is not result.compute.real:
             kind = source.compute if kind_of(value) is not Kind.COMPLEX else source
@@ -152,13 +163,7 @@ class Sweep:
 
     def _contracted(self, node: Call, term: Term) -> Term:
         rank = len(self.facts.value(node).shape)
-        (word,) = node.keywords
-        places = word.value.items if isinstance(word.value, Tuple) else (word.value,)
-        return contracted(term, sorted(_integer(place) % rank for place in places), rank)
-
-
-def _integer(node: object) -> int:
-    return int(text_of(node))  # type: ignore[arg-type]  # check has seen that it is a literal
+        return contracted(term, expanded_axes(node, rank), rank)
 
 
 def _has_rule(node: Expr, rule: str) -> bool:

@@ -183,6 +183,11 @@ COMPLEX: dict[str, Row] = {
     ),
 }
 
+#: For an operand that is broadcast: what is summed over the axes that it lacks, and what becomes of the sum ``s``.
+SUMMED: dict[str, dict[int, tuple[str, str]]] = {
+    "/": {1: ("-g * a", "s / b / b")},
+}
+
 #: A reduction of ``a`` to ``z`` over ``n`` elements; ``k`` is its ``correction``.  :data:`BESIDE` has the other names.
 REDUCTIONS: dict[str, str] = {
     "sum": "g",
