@@ -8,7 +8,7 @@
 // Outputs: out: float32
 //
 // Chosen: rows: `a` is not dense in the order in which the outputs are walked.
-// Chosen: interleaved: `a` is moved with all that lies between, and taken apart in registers.
+// Chosen: interleaved: `a` is moved with all that lies between, by wide accesses.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -63,7 +63,7 @@ struct mixed_slices_rows_2d_layout {
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and c; 8 for b.
 // Wide groups are aligned to 16 bytes: a.
-// At a step along rows, taken apart in registers: a.
+// At a step along rows, moved with all that lies between: a.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 mixed_slices_rows_2d(const float* a_ptr,

@@ -112,5 +112,5 @@ def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
 def _alignment_notes(lowered: Lowered) -> list[str]:
     """A note on arrays that are not aligned, which no option of the command line expresses."""
     operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
-    off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if a.pointer % 16]
+    off = [f"`{o.name}` {a.pointer % 16}" for o, a in operands if o.view is None and a.pointer % 16]
     return [f"{UNALIGNED}: {', '.join(off)}."] if off else []

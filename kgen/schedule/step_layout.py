@@ -22,9 +22,8 @@ Extents = Mapping[str, int]  #: dimension symbol -> its extent
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An operand in memory: ``strides`` in elements, ``pointer`` a byte address (0 where only metadata is known).
-
-    ``offset``: of a view, the elements from the first one of its base.
+    """An operand in memory: ``strides`` in elements, ``pointer`` a byte address (counted from the first element of the
+    array where only metadata is known).  ``offset``: of a view, the elements from the first one of its base.
     """
 
     shape: tuple[int, ...]
@@ -91,8 +90,7 @@ def sliced(view: View, base: Array, extents: Extents) -> Array:
     """The array that a view is.  ``extents``: of every dimension."""
     strides, offset = strides_of(view, base.shape, base.strides, extents)
     shape = shape_of(view, base.shape, extents)
-    pointer = 0 if base.pointer == 0 else base.pointer + offset * base.itemsize
-    return Array(shape, strides, base.itemsize, pointer, offset)
+    return Array(shape, strides, base.itemsize, base.pointer + offset * base.itemsize, offset)
 
 
 def concrete(shape: Shape, extents: Extents) -> tuple[int, ...]:

@@ -269,7 +269,7 @@ class GroupWriter(ElementWriter):
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),
             ("gather", "At a stride along rows"),
-            ("interleaved", "At a step along rows, taken apart in registers"),
+            ("interleaved", "At a step along rows, moved with all that lies between"),
             ("run", "At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned"),
         ):
             found = self.by_kind(kind)

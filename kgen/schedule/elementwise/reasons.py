@@ -37,9 +37,7 @@ def unvectorised_operands(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
         found.append(f"element by element: {listed(gathered)} not consecutive along rows")
     taken_apart = [n for n, t in zip(facts.names, schedule.accesses, strict=True) if t.kind == "interleaved"]
     if taken_apart:
-        found.append(
-            f"interleaved: {listed(taken_apart)} moved with all that lies between, and taken apart in registers"
-        )
+        found.append(f"interleaved: {listed(taken_apart)} moved with all that lies between, by wide accesses")
     if schedule.anchor is not None:
         found.append(f"groups begin where `{facts.names[schedule.anchor]}` is aligned: its first element is not")
     shifted = [n for n, t in zip(facts.names, schedule.accesses, strict=True) if t.kind == "shifted"]
