@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kgen.call.arguments import bind
-from kgen.call.gradient import Compiled, Gradient
 from kgen.records import dataclass
 
+if TYPE_CHECKING:  # every call asks for its recorder, and most need no gradients
+    from kgen.call.gradient import Compiled, Gradient
 
-class Differentiable(Compiled, Protocol):
-    """A kernel that knows its gradients."""
+    class Differentiable(Compiled, Protocol):
+        """A kernel that knows its gradients."""
 
-    def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
+        def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
 
 
 @dataclass(frozen=True, slots=True)

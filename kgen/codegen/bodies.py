@@ -31,16 +31,6 @@ def alike(schedule: Schedule) -> Schedule | None:
     return replace(schedule, rank=2 if has_layout else 1, index_bits=32)
 
 
-def index_types(schedule: Schedule) -> tuple[str, str]:
-    """What ``Index`` and ``Count`` are in a kernel."""
-    return ("int", "unsigned int") if schedule.index_bits == 32 else ("long long", "unsigned long long")
-
-
-def layout_type(name: str, body: str, schedule: Schedule) -> str:
-    """The type of a kernel's layout struct.  ``body``: that of :class:`~kgen.codegen.kernels.Entry`."""
-    return f"{body}_layout<{schedule.rank}, {', '.join(index_types(schedule))}>" if body else f"{name}_layout"
-
-
 def template_fields(fields: Sequence[Field], rank: int) -> tuple[FieldContext, ...]:
     """The members of a layout struct that is a template, from those for a rank."""
     return tuple(FieldContext(template_member(f, rank), _COMMENTS.get(f.name, f.comment)) for f in fields)

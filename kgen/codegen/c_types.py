@@ -1,8 +1,9 @@
-"""The C type of each dtype, in memory and in a register."""
+"""The C type of each dtype, in memory and in a register, and those of a kernel's indices and layout struct."""
 
 from __future__ import annotations
 
 from kgen.dtypes import DType
+from kgen.schedule.schedule import Schedule
 
 
 def storage_type(dtype: DType) -> str:
@@ -18,3 +19,13 @@ def register_type(dtype: DType) -> str:
 def headers_of(dtype: DType) -> tuple[str, ...]:
     """The headers that declare the type: CUDA's for the narrow floats, none for the others."""
     return dtype.headers
+
+
+def index_types(schedule: Schedule) -> tuple[str, str]:
+    """What ``Index`` and ``Count`` are in a kernel."""
+    return ("int", "unsigned int") if schedule.index_bits == 32 else ("long long", "unsigned long long")
+
+
+def layout_type(name: str, body: str, schedule: Schedule) -> str:
+    """The type of a kernel's layout struct.  ``body``: that of :class:`~kgen.codegen.kernels.Entry`."""
+    return f"{body}_layout<{schedule.rank}, {', '.join(index_types(schedule))}>" if body else f"{name}_layout"

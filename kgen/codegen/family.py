@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from kgen.codegen import names
-from kgen.codegen.bodies import layout_type
+from kgen.codegen.c_types import layout_type
 from kgen.codegen.context import KernelText
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.kernels import Parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kgen.codegen.bodies import layout_type
+from kgen.codegen.c_types import layout_type
 from kgen.diagnostics import Diagnostic
 from kgen.dtypes import DType
 from kgen.records import dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgen.codegen.bodies import LAYOUT_TYPES, index_types, member_length, member_type
+from kgen.codegen.bodies import LAYOUT_TYPES, member_length, member_type
+from kgen.codegen.c_types import index_types
 from kgen.codegen.kernels import Entry
 from kgen.launcher.kernels import KernelLaunch, bare, kernel_launch
 from kgen.partition.step import Step

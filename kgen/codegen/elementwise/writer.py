@@ -7,7 +7,8 @@ from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
-from kgen.codegen.bodies import LAYOUT_TYPES, index_types, template_fields
+from kgen.codegen.bodies import LAYOUT_TYPES, template_fields
+from kgen.codegen.c_types import index_types
 from kgen.codegen.context import EntryContext, FieldContext, OperandContext
 from kgen.codegen.element import Element
 from kgen.codegen.family import Parameters, Unit, Written
