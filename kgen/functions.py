@@ -123,7 +123,9 @@ FUNCTIONS: dict[str, Function] = {
         "sum prod mean var std argmin argmax any all count_nonzero norm logsumexp",
         is_complex=True,
     ),
-    **_rows("view", (1,), "transpose flip split", is_complex=True),
+    **_rows("view", (1,), "transpose flip split merge", is_complex=True),
+    **_rows("view", (2,), "repeat", is_complex=True),
+    **_rows("view", tuple(range(2, 17)), "concat stack", is_complex=True),
     # One positional argument reduces, two or more are elementwise.
     "min": Function("reduction", "min", tuple(range(1, 17))),
     "max": Function("reduction", "max", tuple(range(1, 17))),
@@ -155,7 +157,7 @@ KEYWORDS: dict[str, frozenset[str]] = {
     **{name: frozenset({"axis", "keepdims", "dtype"}) for name in ("sum", "prod", "mean")},
     **{name: frozenset({"axis", "keepdims", "correction"}) for name in ("var", "std")},
     "expand": frozenset({"axis"}),
-    "flip": frozenset({"axis"}),
+    **{name: frozenset({"axis"}) for name in ("flip", "merge", "repeat", "concat", "stack")},
     "split": frozenset({"axis", "by"}),
     "transpose": frozenset({"axes"}),
 }

@@ -93,10 +93,11 @@ def _signature(kernel: Graph) -> list[str]:
     def one(name: str, dtype: object) -> str:
         return f"{name}: {dtype}"
 
-    inputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "input" and o.view is None]
-    inputs += [f"{one(o.name, o.dtype)} (updated in place)" for o in kernel.operands if o.role == "inout"]
+    arrays = [o for o in kernel.operands if o.view is None]
+    inputs = [one(o.name, o.dtype) for o in arrays if o.role == "input"]
+    inputs += [f"{one(o.name, o.dtype)} (updated in place)" for o in arrays if o.role == "inout"]
     inputs += [f"{one(s.name, s.dtype)} (by value)" for s in kernel.scalars]
-    outputs = [one(o.name, o.dtype) for o in kernel.operands if o.role == "output"]
+    outputs = [one(o.name, o.dtype) for o in arrays if o.role == "output"]
     lines = [f"Inputs:  {', '.join(inputs)}"] if inputs else []
     views = [f"{o.name} = {kernel.show_view(o.view)}" for o in kernel.operands if o.view is not None]
     lines += [f"Views:   {', '.join(views)}"] if views else []

@@ -18,7 +18,7 @@ from kgen.program import Program
 from kgen.records import dataclass
 from kgen.schedule.launch import Launch
 from kgen.schedule.schedule import Schedule
-from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete
+from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete, with_views
 from kgen.schedule.target import Target
 from kgen.source import Source
 from kgen.syntax.tree import Call, Index, postorder
@@ -140,10 +140,12 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
     full = [found.get(n, a) for n, a in enumerate(arrays)]
     for step in cut.steps:
         for access in step.accesses:
-            if full[access.operand] is None:
-                operand = cut.graph.operands[access.operand]
-                strides = allocated_strides(cut.graph, access.operand, arrays, sizes.extents)
-                full[access.operand] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
+            number = cut.graph.base(access.operand)
+            if full[number] is None:
+                operand = cut.graph.operands[number]
+                strides = allocated_strides(cut.graph, number, arrays, sizes.extents)
+                full[number] = Array(concrete(operand.shape, sizes.extents), strides, operand.dtype.size)
+    full = with_views(cut.graph, full, sizes.extents)
     unused = Array((), (), 1)
     return Layouts(
         tuple(a if a is not None else unused for a in full), tuple((False,) * len(s.accesses) for s in cut.steps)

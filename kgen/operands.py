@@ -102,19 +102,19 @@ class Operands:
         if all(operand.view is None for operand in kernel.operands):
             return True
         found: dict[str, int] = {}
-        shapes: list[tuple[Extent, ...]] = []
+        shapes: list[tuple[Extent, ...] | None] = []
         for operand in kernel.operands:
             given = self.arguments.get(operand.name)
-            shape = given.shape if isinstance(given, ArrayOperand) else ()
-            if operand.view is not None:
+            shape = given.shape if isinstance(given, ArrayOperand) else None
+            if operand.view is not None and (base := shapes[operand.view.of]) is not None:
                 try:
-                    shape = shape_of(operand.view, shapes[operand.view.of], found)
+                    shape = shape_of(operand.view, base, found)
                 except IndexError:
                     return True  # an error, which finding the sizes reports
                 if any((n == 1) != (dim == 1) for n, dim in zip(shape, operand.shape, strict=True)):
                     return False
             shapes.append(shape)
-            if operand.role in ("input", "inout"):
+            if shape is not None:
                 found.update((d, n) for d, n in zip(operand.shape, shape, strict=True) if d != 1 and n is not None)
         return True
 
@@ -127,8 +127,7 @@ class Operands:
         for operand in kernel.operands:
             if operand.view is not None:
                 base = found[operand.view.of]
-                assert base is not None
-                found.append(sliced(operand.view, base, sizes.extents))
+                found.append(None if base is None else sliced(operand.view, base, sizes.extents))
                 continue
             given = (self.outputs if operand.role == "output" else self.arguments).get(operand.name)
             if not isinstance(given, ArrayOperand):
@@ -175,10 +174,10 @@ class Sizes:
 
 def _with_assumed(kernel: Graph, known: dict[str, int], multiple: int) -> dict[str, int]:
     """The known extents, and assumed ones for the others; those of views follow from them."""
-    found = dict(known)
+    found, derived = dict(known), dict(kernel.derived)
     for operand in kernel.operands:
         for dim in reversed(operand.shape if operand.view is None else ()):
-            if dim != 1 and dim not in found:
+            if dim != 1 and dim not in found and dim not in derived:
                 found[dim] = ASSUMED_EXTENTS[len(found) % len(ASSUMED_EXTENTS)] * multiple
     return found
 

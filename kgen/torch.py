@@ -12,6 +12,7 @@ from kgen.jit import Kernel, jit
 from kgen.spec import Spec, c_strides
 
 if TYPE_CHECKING:
+    from kgen.ir.graph import Graph
     from kgen.program import Parameter
 
 _NAME = re.compile(r"([A-Za-z_]\w*)::([A-Za-z_]\w*)")
@@ -216,32 +217,41 @@ def _symbolic_shapes(
     """
     from kgen.arrays import adapter_of
     from kgen.call.inspection import lower_call
-    from kgen.ir.views import shape_of
 
     adapter: Any = adapter_of(args[0])
     laid = lower_call(kernel._engine, [_spec(x, _hint) for x in args], named)
-    given = dict(zip(kernel.inputs, args, strict=False))
-    extents: dict[str, Any] = {}
-    shapes: list[tuple[Any, ...]] = []
-    for operand in laid.specialised.graph.operands:
-        shape = tuple(given[operand.name].shape) if operand.name in given else ()
-        if operand.view is not None:
-            shape = shape_of(operand.view, shapes[operand.view.of], extents)
-        shapes.append(shape)
-        for dim, n in zip(operand.shape, shape, strict=False):
-            if dim == 1:
-                if n != 1:
-                    return None
-            elif extents.setdefault(dim, n) != n:
-                return None
+    extents = _symbolic_extents(laid.specialised.graph, dict(zip(kernel.inputs, args, strict=False)))
+    if extents is None:
+        return None
     found = []
     for operand, array in zip(laid.specialised.graph.operands, laid.arrays, strict=True):
-        if operand.role == "output":
+        if operand.role == "output" and operand.view is None:
             if array.strides != c_strides(array.shape):
                 return None
             shape = tuple(1 if dim == 1 else extents[dim] for dim in operand.shape)
             found.append((shape, adapter.to_torch[operand.dtype]))
     return found
+
+
+def _symbolic_extents(graph: Graph, given: dict[str, Any]) -> dict[str, Any] | None:
+    """The extent of each dimension; None where arrays disagree."""
+    from kgen.ir.views import evaluate, shape_of
+
+    extents: dict[str, Any] = {}
+    shapes: list[tuple[Any, ...]] = []
+    for operand in graph.operands:
+        shape = tuple(given[operand.name].shape) if operand.name in given else ()
+        if operand.view is not None and operand.role != "output":
+            shape = shape_of(operand.view, shapes[operand.view.of], extents)
+        shapes.append(shape)
+        for dim, n in zip(operand.shape, shape, strict=False):
+            if n != 1 if dim == 1 else extents.setdefault(dim, n) != n:
+                return None
+    for dim, bound in graph.derived:
+        n = evaluate(bound, extents)
+        if extents.setdefault(dim, n) != n:
+            return None
+    return extents
 
 
 def _hint(n: Any) -> int:

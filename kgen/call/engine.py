@@ -67,8 +67,8 @@ class PreparedCall:
 
     def written(self) -> list[ArrayValue]:
         """The caller's arrays that the kernels write to."""
-        operands = self.lowered.specialised.graph.operands
-        updated = {operands[t.operand].name for s in self.lowered.specialised.steps for t in s.accesses if t.writes}
+        graph, steps = self.lowered.specialised.graph, self.lowered.specialised.steps
+        updated = {graph.operands[graph.base(t.operand)].name for s in steps for t in s.accesses if t.writes}
         return [v for v in self.arrays() if v.name in updated]
 
     def arrays(self) -> list[ArrayValue]:
@@ -103,7 +103,8 @@ class PreparedCall:
     def observed(self) -> ObservedCall:
         from kgen.call.fastpath import ObservedCall, Operand
 
-        writes = {t.operand for s in self.lowered.specialised.steps for t in s.accesses if t.writes}
+        graph, steps = self.lowered.specialised.graph, self.lowered.specialised.steps
+        writes = {graph.base(t.operand) for s in steps for t in s.accesses if t.writes}
         operands = tuple(
             Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
             for number, (o, array) in enumerate(

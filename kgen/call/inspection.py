@@ -40,7 +40,7 @@ def meta(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: S
     """Shape, dtype and strides of each output."""
     lowered = lower_call(engine, args, named, shape)
     operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
-    return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output")
+    return tuple(Spec(a.shape, o.dtype, a.strides) for o, a in operands if o.role == "output" and o.view is None)
 
 
 def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Any, arch: str | None) -> str:

@@ -81,7 +81,7 @@ class Outputs:
         caller_arrays = [None if a is None else memory[o.name] for o, a in zip(graph.operands, arrays, strict=True)]
         by_name = {o.name: o for o in self.outs if o is not None}
         fresh: set[int] = set()
-        for number in {t.operand: None for step in self.specialised.steps for t in step.accesses}:
+        for number in {graph.base(t.operand): None for step in self.specialised.steps for t in step.accesses}:
             operand = graph.operands[number]
             if operand.role != "output" or full[number] is not None:
                 continue
@@ -94,9 +94,18 @@ class Outputs:
                 strides = allocated_strides(graph, number, caller_arrays, self.extents)
                 full[number] = self.session.allocate(operand.name, shape, strides, operand.dtype)
                 fresh.add(number)
-        for array in full:
-            assert array is not None
+        self._add_views(full, fresh)
         self.arrays, self.fresh = tuple(a for a in full if a is not None), frozenset(fresh)
+
+    def _add_views(self, arrays: list[Array | None], fresh: set[int]) -> None:
+        """Add the views of outputs."""
+        graph = self.specialised.graph
+        for number, operand in enumerate(graph.operands):
+            base = None if operand.view is None else arrays[operand.view.of]
+            if arrays[number] is None and base is not None:
+                arrays[number] = self.session.view(graph.operands, operand, base, self.extents)
+                fresh |= {number} if graph.base(number) in fresh else set()
+            assert arrays[number] is not None
 
     def check_overlap(self) -> tuple[tuple[bool, ...], ...]:
         """For each access of each step, whether its memory is also another access's; both are then the same view.
@@ -202,5 +211,5 @@ class Outputs:
     def results(self) -> Any:
         """The result: one array, a tuple, or None for a kernel that only updates."""
         graph = self.specialised.graph
-        results = [self.session.result(o.name) for o in graph.operands if o.role == "output"]
+        results = [self.session.result(o.name) for o in graph.operands if o.role == "output" and o.view is None]
         return None if not results else results[0] if len(results) == 1 else tuple(results)

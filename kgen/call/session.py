@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgen.call.arguments import ArrayValue, Value
 from kgen.diagnostics import error
 from kgen.dtypes import DType
+from kgen.ir.graph import Operand
 from kgen.records import dataclass
 from kgen.runtime.stream import stream_handle
 from kgen.schedule.step_layout import Array, Extents, sliced
@@ -44,9 +45,7 @@ class Session:
         for operand in operands:
             if operand.view is not None:
                 base = arrays[operand.view.of]
-                assert base is not None
-                arrays.append(sliced(operand.view, base, extents))
-                self.memory[operand.name] = sliced(operand.view, self.memory[operands[operand.view.of].name], extents)
+                arrays.append(None if base is None else self.view(operands, operand, base, extents))
                 continue
             value = values.get(operand.name) if operand.role in ("input", "inout") else None
             if not isinstance(value, ArrayValue):
@@ -56,6 +55,12 @@ class Session:
                 check_writable(value)
             arrays.append(self._operand(value, operand.role == "inout"))
         return arrays
+
+    def view(self, operands: Sequence[Operand], operand: Operand, base: Array, extents: Extents) -> Array:
+        """A view of an operand; ``base``: that operand, in the memory of the device."""
+        assert operand.view is not None
+        self.memory[operand.name] = sliced(operand.view, self.memory[operands[operand.view.of].name], extents)
+        return sliced(operand.view, base, extents)
 
     def given(self, value: ArrayValue) -> Array:
         """An array of the caller to write into."""

@@ -6,15 +6,17 @@ Errors are collected, and raised together after the last statement.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
+from kgen.check.arranged import NotYetError
 from kgen.check.casts import cast
 from kgen.check.context import Context
 from kgen.check.expressions import inline_prelude, lower, named, place_of
 from kgen.check.limits import TooLarge, too_many_arguments
 from kgen.check.scope import Late, Scope, uses_place
+from kgen.check.stores import Stored, stores
 from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
@@ -99,7 +101,7 @@ class _Checker:
         self.numbers: dict[str, int] = {}  # operand name -> number
         self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
         self.shape: Shape = tuple(self.ctx.dims.fresh(n) for n in shape) if self.no_arrays else ()
-        self.stores: list[tuple[int, int, Shape, Span]] = []
+        self.stores: list[tuple[Stored, Span]] = []
         self.updated = frozenset(a.name for a in program.arguments if a.role == "inout")
         self.declared = {o.name: o.dtype for o in program.outputs}
 
@@ -275,21 +277,41 @@ class _Checker:
             number = self.ctx.cast(converted.id, dtype, span)
         if role == "output":
             self.numbers[statement.name] = self.ctx.arrays.add(Operand(statement.name, dtype, shape, "output"))
-        self.stores.append((self.numbers[statement.name], number, shape, statement.span))
+        whole = Stored(self.numbers[statement.name], number, shape)
+        try:
+            found = stores(self.ctx, whole, role)
+        except NotYetError as problem:
+            self.ctx.error("not-yet", str(problem), span, hint=NotYetError.hint)
+            return
+        self.stores += [(one, statement.span) for one in found]
         self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
 
     # --- the kernel -------------------------------------------------------------------------------
 
     def _finish(self) -> Graph:
         ops = list(self.ctx.builder.ops)
-        for operand, number, shape, span in self.stores:
-            access = IndexMap(operand, tuple(range(len(shape))))
-            ops.append(Op("store", (number,), self.ctx.arrays.operands[operand].dtype, shape, access, span=span))
+        for one, span in self.stores:
+            access = IndexMap(one.operand, tuple(range(len(one.shape))))
+            dtype = self.ctx.arrays.operands[one.operand].dtype
+            ops.append(Op("store", (one.value,), dtype, one.shape, access, span=span))
+        ops = _without(ops, self.ctx.arrays.arranged)
         found = self.ctx.arrays.operands
-        order = sorted(range(len(found)), key=lambda number: found[number].view is not None)  # views come last
+        # Views come last, those of outputs behind the others.
+        order = sorted(range(len(found)), key=lambda n: (found[n].view is not None, found[n].role == "output"))
         rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
         operands = tuple(rename.operand(found[number]) for number in order)
-        return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops))
+        return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops), rename.derived())
+
+
+def _without(ops: Sequence[Op], arranged: Container[int]) -> list[Op]:
+    """The ops without arranged values and all that is computed from these: no store is."""
+    moved: dict[int, int] = {}
+    found: list[Op] = []
+    for number, op in enumerate(ops):
+        if number not in arranged and all(a in moved for a in op.args):
+            moved[number] = len(found)
+            found.append(replace(op, args=tuple(moved[a] for a in op.args)))
+    return found
 
 
 class _Renamer:
@@ -317,7 +339,7 @@ class _Renamer:
         if isinstance(item, Pick):
             return Pick(self._bound(item.place))
         if isinstance(item, Split):
-            return Split(self._bound(item.by))
+            return Split(self._bound(item.by), None if item.count is None else self._bound(item.count))
         start, stop = (None if b is None else self._bound(b) for b in (item.start, item.stop))
         return Cut(start, stop, item.step)
 
@@ -325,6 +347,11 @@ class _Renamer:
         if isinstance(bound, Computed):
             return Computed(bound.op, self._bound(bound.left), self._bound(bound.right))
         return bound if isinstance(bound, int) else self.dim(bound)
+
+    def derived(self) -> tuple[tuple[str, Bound], ...]:
+        """The dimensions of operands whose extents follow from others."""
+        made = ((self.ctx.dims.find(symbol), bound) for symbol, bound in self.ctx.arrays.made.items())
+        return tuple((self.names[root], self._bound(bound)) for root, bound in made if root in self.names)
 
     def op(self, op: Op) -> Op:
         attr = op.attr

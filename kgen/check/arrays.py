@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 
 from kgen.check.dims import Dims
-from kgen.ir.graph import Dim, Operand, Shape
-from kgen.ir.views import REVERSED, WHOLE, Cut, Item, Pick, Split, View, groups, span
+from kgen.ir.graph import Dim, Operand, Role, Shape
+from kgen.ir.views import REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, Split, View, evaluate, groups, span
 from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """A value whose parts lie along one axis: an item of ``items`` takes each part.  ``shapes``: of the parts."""
+
+    axis: int
+    items: tuple[Item, ...]
+    shapes: tuple[Shape, ...]
 
 
 @dataclass(slots=True)
 class Arrays:
-    """``operands``: by number.  ``names``: those that the program has given."""
+    """``operands``: by number.  ``names``: those that the program has given.
+
+    ``arranged``: ops that stand for their parts.  ``made``: the dimensions that follow from others.
+    """
 
     dims: Dims
     operands: list[Operand] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    arranged: dict[int, Arranged] = field(default_factory=dict)
+    made: dict[str, Bound] = field(default_factory=dict)
     _views: dict[View, int] = field(default_factory=dict)  # the operand that is each of them
     _cuts: dict[tuple[Dim, Cut], Dim] = field(default_factory=dict)  # the dimension that a slice leaves of another
 
-    _splits: dict[tuple[str, Split], Shape] = field(default_factory=dict)  # the two that a split makes of another
+    _splits: dict[tuple[Dim, Bound], Shape] = field(default_factory=dict)  # the two that a split makes of another
+    _products: dict[str, Shape] = field(default_factory=dict)  # merged dimensions
+    _totals: dict[str, Shape] = field(default_factory=dict)  # concatenated dimensions
 
     def add(self, operand: Operand) -> int:
         """Returns its number."""
@@ -32,13 +48,14 @@ class Arrays:
         assert isinstance(item, Cut)
         if item in (WHOLE, REVERSED):
             return dim
+        known = next((part for (d, i), part in self._cuts.items() if i == item and self.same(d, dim)), None)
+        if known is not None:
+            return known
         part = span(item, self.dims.extent(dim), self.dims)
         if part is not None and part[1] == 1:
             return 1
-        key: tuple[Dim, Cut] = (1 if dim == 1 else self.dims.find(dim), item)
-        if key not in self._cuts:
-            self._cuts[key] = self.dims.fresh(None if part is None else part[1])
-        return self._cuts[key]
+        found = self._cuts[dim, item] = self.dims.fresh(None if part is None else part[1])
+        return found
 
     def parts(self, dim: Dim, item: Item) -> Shape:
         """The dimensions that an item leaves of one."""
@@ -47,20 +64,93 @@ class Arrays:
         return () if isinstance(item, Pick) else self._split(dim, item)
 
     def _split(self, dim: Dim, item: Split) -> Shape:
-        assert dim != 1
-        key = self.dims.find(dim), item
-        if key not in self._splits:
-            self._splits[key] = tuple(map(self.dims.fresh, groups(item, self.dims.extent(dim), self.dims)))
-        return self._splits[key]
+        known = next((parts for (d, by), parts in self._splits.items() if by == item.by and self.same(d, dim)), None)
+        if known is None:
+            known = tuple(map(self.dims.fresh, groups(item, self.dims.extent(dim), self.dims)))
+            self._splits[dim, item.by] = known
+        return known
 
-    def view(self, view: View) -> int:
-        """The number of the operand that is this view."""
+    # --- dimensions that follow from others -------------------------------------------------------
+
+    def product(self, outer: str, inner: str) -> tuple[str, Split]:
+        """The dimension of two merged axes, and the item that splits it again."""
+        count, by = self.bound(outer), self.bound(inner)
+        for symbol, parts in self._products.items():
+            if self.dims.same(parts, (outer, inner)):
+                return symbol, Split(by, count)
+        symbol = self._make(Computed("*", count, by))
+        self._products[symbol] = outer, inner
+        self._splits[symbol, by] = outer, inner
+        return symbol, Split(by, count)
+
+    def total(self, dims: Shape) -> tuple[str, tuple[Cut, ...]]:
+        """The dimension of concatenated axes, and the item that takes each of them."""
+        ends: list[Bound] = []
+        for dim in dims:
+            ends.append(_sum(ends[-1], self.bound(dim)) if ends else self.bound(dim))
+        starts: list[Bound | None] = [None, *ends[:-1]]
+        items = tuple(Cut(start, end) for start, end in zip(starts, [*ends[:-1], None], strict=True))
+        symbol = next((s for s, parts in self._totals.items() if self.dims.same(parts, dims)), None)
+        if symbol is None:
+            symbol = self._make(ends[-1])
+            self._totals[symbol] = dims
+            self._cuts.update(((symbol, item), dim) for item, dim in zip(items, dims, strict=True))
+        return symbol, items
+
+    def count(self, number: int) -> str:
+        """The dimension with so many elements; ``number`` is not 1."""
+        symbol = next((symbol for symbol, bound in self.made.items() if bound == number), None)
+        return self._make(number) if symbol is None else symbol
+
+    def _make(self, bound: Bound) -> str:
+        symbol = self.dims.symbol(evaluate(bound, self.dims))
+        self.made[symbol] = bound
+        return symbol
+
+    def is_made(self, dim: Dim) -> bool:
+        return dim != 1 and any(self.same(symbol, dim) for symbol in self.made)
+
+    def is_known(self, dim: Dim) -> bool:
+        """Whether an array has this dimension, or it follows from those of arrays."""
+        return dim == 1 or self.is_made(dim) or self.axis_with(dim) is not None
+
+    def bound(self, dim: Dim) -> Bound:
+        """The extent of a dimension, from those of arrays."""
+        if dim == 1:
+            return 1
+        known = next((bound for symbol, bound in self.made.items() if self.same(symbol, dim)), None)
+        by = next(
+            (by for (_, by), parts in self._splits.items() if isinstance(by, int) and self.same(parts[1], dim)), dim
+        )
+        return by if known is None else known
+
+    def same(self, a: Dim, b: Dim) -> bool:
+        return self.dims.same((a,), (b,))
+
+    def same_bound(self, a: Bound, b: Bound) -> bool:
+        """Whether two extents are equal; where that is not known, it becomes a condition of the program."""
+        if a == b:
+            return True
+        if isinstance(a, str) and isinstance(b, str):
+            return self.dims.unify(a, b) is not None
+        symbol, number = (a, b) if isinstance(a, str) else (b, a)
+        if not isinstance(symbol, str) or not isinstance(number, int) or self.dims.extent(symbol) not in (None, number):
+            return False
+        self.made[symbol] = number
+        return True
+
+    # --- views ------------------------------------------------------------------------------------
+
+    def view(self, view: View, role: Role = "input") -> int:
+        """The number of the operand that is this view.  ``role``: what the program does with it."""
         number = self._views.get(view)
         if number is None:
             base = self.operands[view.of]
             cut = zip(base.shape, view.items, strict=True)
             shape = tuple(part for dim, item in cut for part in self.parts(dim, item))
-            number = self._views[view] = self.add(Operand(self._new_name(base.name), base.dtype, shape, "input", view))
+            number = self._views[view] = self.add(Operand(self._new_name(base.name), base.dtype, shape, role, view))
+        elif role != "input":
+            self.operands[number] = replace(self.operands[number], role=role)
         return number
 
     def has_view(self, dim: str, item: Item) -> bool:
@@ -86,3 +176,7 @@ class Arrays:
             number += 1
         self.names.add(name)
         return name
+
+
+def _sum(a: Bound, b: Bound) -> Bound:
+    return a + b if isinstance(a, int) and isinstance(b, int) else Computed("+", a, b)

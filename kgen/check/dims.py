@@ -14,8 +14,10 @@ class Dims:
 
     def fresh(self, extent: int | None) -> Dim:
         """The dimension of one axis: 1, or a new symbol."""
-        if extent == 1:
-            return 1
+        return 1 if extent == 1 else self.symbol(extent)
+
+    def symbol(self, extent: int | None) -> str:
+        """A new symbol."""
         symbol = f"s{len(self._parent)}"
         self._parent[symbol] = symbol
         self._extent[symbol] = extent

@@ -170,15 +170,21 @@ def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
     late = any(uses_place(scope.defs, scope.late, e) for item in found for e in bounds(item))
     if not late and id(node) in scope.reduced:
         return scope.reduced[id(node)]
-    of = node.of if isinstance(node, Index) else node.args[0]
-    place = place_of(ctx, scope, of) if uses_place(scope.defs, scope.late, of) else ()
-    value = None if place is None else lower(ctx, replace(scope, place=place), of)
-    if value is not None:
+    args = (node.of,) if isinstance(node, Index) else node.args
+    values = [one for arg in args if (one := _in_its_place(ctx, scope, arg)) is not None]
+    value: Value | None = None
+    if len(values) == len(args):
         items = Items(lambda item: lower(ctx, scope, item), lambda item: uses_place(scope.defs, scope.late, item))
-        value = index(ctx, node, value, items) if isinstance(node, Index) else view(ctx, node, value)
+        value = index(ctx, node, values[0], items) if isinstance(node, Index) else view(ctx, node, values)
     if not late:
         scope.reduced[id(node)] = value
     return value
+
+
+def _in_its_place(ctx: Context, scope: Scope, root: Expr) -> Value | None:
+    """The value of an expression in which ``index`` and ``size`` refer to its own shape."""
+    place = place_of(ctx, scope, root) if uses_place(scope.defs, scope.late, root) else ()
+    return None if place is None else lower(ctx, replace(scope, place=place), root)
 
 
 def _call_def(ctx: Context, scope: Scope, node: Call, done: Mapping[int, Value | None]) -> Value | None:

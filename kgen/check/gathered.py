@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.check.context import Context
-from kgen.check.indexed import Own, rewrite, unexpanded
+from kgen.check.indexed import rewrite, unexpanded
+from kgen.check.own import Own
 from kgen.check.values import Typed
 from kgen.dtypes import INT64
 from kgen.ir.builder import broadcast
@@ -110,8 +111,8 @@ def gather(ctx: Context, value: Typed, index: Places) -> Typed | None:
     found = [_gather(ctx, part, taken.below(value.shape, ctx.builder.ops[part].shape), index) for part in parts]
     real, imag = found[0], found[-1]
     if real is None or imag is None:
-        message = "an array as the index of what holds a reduction is not supported yet"
-        hint = "index the arrays that are reduced, or pass the reduction's result to another program"
+        message = "an array as the index of what is reduced, merged, stacked or concatenated is not supported yet"
+        hint = "index the arrays of which it is made, or pass the result to another program"
         ctx.error("not-yet", message, value.span, hint=hint)
         return None
     return replace(value, id=real, imag=None if value.imag is None else imag, shape=index.dims(value.shape))
@@ -128,7 +129,7 @@ def _gather(ctx: Context, root: int, taken: Taken, index: Places) -> int | None:
         if at in needed:
             continue
         op = ops[at[0]]
-        if isinstance(op.attr, Reduction) and at[1].is_gathered:
+        if at[1].is_gathered and (isinstance(op.attr, Reduction) or at[0] in ctx.arrays.arranged):
             return None
         needed[at] = _below(ops, op, at[1])
         stack += needed[at]

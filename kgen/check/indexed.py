@@ -8,86 +8,18 @@ transpose(a + b)     ->  transpose(a) + transpose(b)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from kgen.check import arranged
+from kgen.check.arranged import NotYetError
 from kgen.check.context import Context
+from kgen.check.own import AXES, Own, is_empty
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import Dim, IndexMap, Op, Reduction, Shape, reduced_shape
-from kgen.ir.views import OPS, REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
+from kgen.ir.views import OPS, WHOLE, Bound, Computed, Item, Pick, Split, View
 from kgen.records import dataclass
 from kgen.source import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """An index of a value: an item for each of its axes, and for each axis of the result the value's (None: new).
-
-    Axes that are not in ascending order are transposed.  An axis that is split stands twice: its groups, then the
-    elements of a group.
-    """
-
-    items: tuple[Item, ...]
-    axes: tuple[int | None, ...]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether there are only new axes."""
-        return all(item == WHOLE for item in self.items) and not self.is_transposed
-
-    @property
-    def is_transposed(self) -> bool:
-        kept = [axis for axis in self.axes if axis is not None]
-        return kept != sorted(kept)
-
-    def dims(self, ctx: Context, shape: Shape) -> Shape:
-        """The shape of the result."""
-        found: list[Dim] = []
-        for place, axis in enumerate(self.axes):
-            parts = (1,) if axis is None else ctx.arrays.parts(shape[axis], self.items[axis])
-            found.append(parts[self.axes[:place].count(axis) if len(parts) > 1 else 0])
-        return tuple(found)
-
-    def has_extents(self, ctx: Context, shape: Shape) -> bool:
-        """Whether operands have the extent of each axis that is 1 in the value and 0 in the result."""
-        pairs = zip(shape, self.items, strict=True)
-        empty = {ctx.arrays.cut(1, item) for dim, item in pairs if dim == 1 and _is_empty(ctx, item)}
-        return empty <= {dim for operand in ctx.arrays.operands for dim in operand.shape}
-
-    def add_views(self, ctx: Context, shape: Shape) -> bool:
-        """Adds views of what the index takes where no operand of the value has it; False where no array can.
-
-        They are not read, but calls know extents by them.  The ops of a value may be scalars where its shape is an
-        array's: ``x ** 0`` is 1.
-        """
-        for dim, item in zip(shape, self.items, strict=True):
-            if dim == 1 or item in (WHOLE, REVERSED) or ctx.arrays.has_view(dim, item):
-                continue
-            base = ctx.arrays.axis_with(dim)
-            if base is None and isinstance(item, Pick):
-                continue  # of an axis that only shape= gives
-            if base is None:
-                return False
-            number, axis = base
-            rank = len(ctx.arrays.operands[number].shape)
-            ctx.arrays.view(View(number, tuple(item if a == axis else WHOLE for a in range(rank))))
-        return True
-
-    def of(self, value: Shape, operand: Shape) -> Own:
-        """The index of an operand that broadcasts to a value: what is broadcast is neither cut nor picked."""
-        missing = len(value) - len(operand)
-        items: list[Item] = []
-        axes = [None if axis is None or axis < missing else axis - missing for axis in self.axes]
-        for axis, dim in enumerate(operand, missing):
-            item = self.items[axis]
-            spread = dim == 1 and value[axis] != 1
-            items.append((Pick(0) if isinstance(item, Pick) else WHOLE) if spread else item)
-            if spread and isinstance(item, Split):
-                axes[axes.index(axis - missing)] = None
-        while axes and axes[0] is None and (missing or not operand):
-            axes.pop(0)
-        return Own(tuple(items), tuple(axes))
 
 
 def taken(ctx: Context, own: Own, value: Value, at: Span, span: Span) -> Value | None:
@@ -101,13 +33,17 @@ def taken(ctx: Context, own: Own, value: Value, at: Span, span: Span) -> Value |
 def _taken(ctx: Context, own: Own, value: Typed, at: Span, span: Span) -> Typed | None:
     parts = [value.id] if value.imag is None else [value.id, value.imag]
     shape = own.dims(ctx, value.shape)
-    found = [rewrite(ctx, part, value.shape, own) for part in parts]
+    try:
+        found = [rewrite(ctx, part, value.shape, own) for part in parts]
+    except NotYetError as problem:
+        ctx.error("not-yet", str(problem), at, hint=NotYetError.hint)
+        return None
     if None in found or not own.has_extents(ctx, value.shape):
         message = "this takes no elements of an axis of size 1 that no array has"
         ctx.error("not-yet", message, at, hint="take its one element, `0` or `:`")
         return None
     if not own.add_views(ctx, value.shape):
-        message = "this takes a part of an axis whose extent comes from `shape=`, not from an array"
+        message = "this takes a part of an axis that no array has"
         ctx.error("not-yet", message, at, hint="index an array, or compute with `index()`")
         return None
     return Typed(value.dtype, found[0] or 0, shape, span, found[1] if len(found) > 1 else None)
@@ -116,7 +52,7 @@ def _taken(ctx: Context, own: Own, value: Typed, at: Span, span: Span) -> Typed 
 def rewrite(ctx: Context, root: int, shape: Shape, own: Own) -> int | None:
     """The op of the indexed value.  ``shape``: of the value.
 
-    None where an index takes no elements of an axis of extent 1 that no array has.
+    None where an index takes no elements of an axis of extent 1 that no array has.  Raises NotYetError.
     """
     ops = ctx.builder.ops
     start = (root, own.of(shape, ops[root].shape))
@@ -142,9 +78,11 @@ def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:
     op = ops[number]
     if not op.shape:
         return []
+    if number in ctx.arrays.arranged:
+        return arranged.below(ctx, number, own)
     if isinstance(op.attr, IndexMap):
         lacking = zip(op.attr.axes, own.items, strict=True)
-        return None if any(axis is None and _is_empty(ctx, item) for axis, item in lacking) else []
+        return None if any(axis is None and is_empty(ctx, item) for axis, item in lacking) else []
     if op.name == "expand":
         return _below_expand(ctx, op, ops[op.args[0]].shape, own)
     if isinstance(op.attr, Reduction):
@@ -157,7 +95,7 @@ def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:
 
 def _below_expand(ctx: Context, op: Op, source: Shape, own: Own) -> list[tuple[int, Own]] | None:
     place = unexpanded(op.shape, source)
-    if any(axis not in place and _is_empty(ctx, item) for axis, item in enumerate(own.items)):
+    if any(axis not in place and is_empty(ctx, item) for axis, item in enumerate(own.items)):
         return None
     axes = tuple(place.index(axis) for axis in own.axes if axis in place)
     return [(op.args[0], Own(tuple(own.items[axis] for axis in place), axes))]
@@ -169,6 +107,8 @@ def _made(ctx: Context, number: int, own: Own, args: list[int]) -> int:
     if not op.shape:
         return number
     shape = own.dims(ctx, op.shape)
+    if number in ctx.arrays.arranged:
+        return arranged.made(ctx, number, own, args)
     if op.name == "expand" or (isinstance(op.attr, Reduction) and not args):
         return _expanded(ctx, args[0] if args else number, op, shape)
     if isinstance(op.attr, Reduction):
@@ -190,11 +130,6 @@ def _expanded(ctx: Context, number: int, op: Op, shape: Shape) -> int:
     if found.name == "expand":
         number = found.args[0]
     return ctx.builder.add(Op("expand", (number,), op.dtype, shape, None, op.label, op.span))
-
-
-def _is_empty(ctx: Context, item: Item) -> bool:
-    """Whether an item takes no elements of an axis of extent 1."""
-    return isinstance(item, Cut) and ctx.arrays.cut(1, item) != 1
 
 
 def unexpanded(shape: Shape, source: Shape) -> list[int]:
@@ -222,7 +157,7 @@ def _reduced(ctx: Context, attr: Reduction, argument: Shape, own: Own) -> _Reduc
     kept = _kept(attr, len(argument))
     found = dict(zip(kept, own.items, strict=True))
     left = [found.pop(axis) for axis in attr.axes if axis in found]
-    if any(_is_empty(ctx, item) for item in left):
+    if any(is_empty(ctx, item) for item in left):
         return None
     items = tuple(found.get(axis, WHOLE) for axis in range(len(argument)))
     axes = [None if axis is None else kept[axis] for axis in own.axes]
@@ -249,17 +184,14 @@ def _with_all(reduced: tuple[int, ...], axes: list[int | None]) -> list[int | No
     return [*found, *waiting]
 
 
-_AXES: Mapping[type[Item], int] = {Pick: 0, Cut: 1, Split: 2}  # how many axes a view has for one of its base
-
-
 def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
     """The access of a load, to a view of its operand where the index is more than new axes."""
     operand = ctx.arrays.operands[access.operand]
     items: list[Item] = [WHOLE] * len(operand.shape)
     for axis, item in zip(access.axes, own.items, strict=True):
-        if axis is not None and (operand.shape[axis] != 1 or _is_empty(ctx, item)):
+        if axis is not None and (operand.shape[axis] != 1 or is_empty(ctx, item)):
             items[axis] = item
-    left = [axis for axis, item in enumerate(items) for _ in range(_AXES[type(item)])]
+    left = [axis for axis, item in enumerate(items) for _ in range(AXES[type(item)])]
     found = tuple(
         left.index(axis) + (at in own.axes[:place] and isinstance(items[axis], Split))
         if at is not None and (axis := access.axes[at]) is not None

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from kgen.check.context import Context
 from kgen.check.gathered import Places, gather, place
-from kgen.check.indexed import Own, taken
+from kgen.check.indexed import taken
+from kgen.check.own import Own
 from kgen.check.values import Literal, Typed, Value
 from kgen.dtypes import INT64, Kind
 from kgen.ir.graph import Op, Shape, from_bits

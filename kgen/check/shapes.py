@@ -55,7 +55,7 @@ def ordered_axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown:
         if axis is None:
             return None
         if not -count <= axis < count:
-            ctx.error("bad-axis", f"axis {axis} is out of range for {shown}", item.span, hint=range_hint(rank))
+            ctx.error("bad-axis", f"axis {axis} is out of range for {shown}", item.span, hint=_range_hint(rank))
             return None
         if axis % count in found:
             ctx.error("bad-axis", f"axis {axis} is named twice", item.span, hint="name each axis once; -1 is the last")
@@ -64,8 +64,22 @@ def ordered_axes(ctx: Context, value: Expr | Tuple | TypeName, rank: int, shown:
     return tuple(found) if rank else ()
 
 
-def range_hint(rank: int) -> str:
+def _range_hint(rank: int) -> str:
     return "it is a scalar and has no axes" if rank == 0 else f"axes are {-rank} to {rank - 1}"
+
+
+def one_axis(ctx: Context, node: Call, shape: Shape, default: int) -> int | None:
+    """``axis=``: one axis."""
+    word = keyword(node, "axis")
+    at, rank = node.function_span if word is None else word.span, len(shape)
+    axis = default if word is None or isinstance(word.value, TypeName) else integer(ctx, word.value, "an axis")
+    if axis is None:
+        return None
+    if not -rank <= axis < rank:
+        message = f"axis {axis} is out of range for shape {ctx.dims.show(shape)}"
+        ctx.error("bad-axis", message, at, hint=_range_hint(rank))
+        return None
+    return axis % rank
 
 
 def _dimension(ctx: Context, node: Call, shape: Shape, axis: int | None, at: Span) -> int | None:
@@ -75,7 +89,7 @@ def _dimension(ctx: Context, node: Call, shape: Shape, axis: int | None, at: Spa
     rank = len(shape)
     if not -rank <= axis < rank:
         ctx.error(
-            "bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=range_hint(rank)
+            "bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=_range_hint(rank)
         )
         return None
     return axis if axis < 0 else axis - rank

@@ -1,25 +1,30 @@
-"""Typing of the functions that take the elements of a value in other places: ``transpose`` and ``flip``.
+"""Typing of the functions that take the elements of a value in other places: ``transpose``, ``flip`` and ``split``.
 
-Each is an index of the value, and :mod:`kgen.check.indexed` rewrites it.
+Each is an index of the value, and :mod:`kgen.check.indexed` rewrites it.  ``merge`` and others have no such index:
+:mod:`kgen.check.arrangements` types these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from kgen.check.arrangements import ARRANGEMENTS
 from kgen.check.context import Context
-from kgen.check.indexed import Own, taken
-from kgen.check.shapes import axes, integer, keyword, ordered_axes, range_hint
+from kgen.check.indexed import taken
+from kgen.check.own import Own
+from kgen.check.shapes import axes, integer, keyword, one_axis, ordered_axes
 from kgen.check.values import Value
 from kgen.ir.graph import Shape
 from kgen.ir.views import REVERSED, WHOLE, Item, Split, groups
-from kgen.syntax.tree import Call, TypeName
+from kgen.syntax.tree import Call
 
 
-def view(ctx: Context, node: Call, value: Value) -> Value | None:
-    """A call of one of these functions.  ``value``: of its argument."""
-    own = _FUNCTIONS[node.function](ctx, node, value.shape)
-    return None if own is None else taken(ctx, own, value, node.function_span, node.span)
+def view(ctx: Context, node: Call, values: list[Value]) -> Value | None:
+    """A call of one of these functions.  ``values``: of its arguments."""
+    if node.function in ARRANGEMENTS:
+        return ARRANGEMENTS[node.function](ctx, node, values)
+    own = _FUNCTIONS[node.function](ctx, node, values[0].shape)
+    return None if own is None else taken(ctx, own, values[0], node.function_span, node.span)
 
 
 def _transpose(ctx: Context, node: Call, shape: Shape) -> Own | None:
@@ -48,7 +53,7 @@ def _flip(ctx: Context, node: Call, shape: Shape) -> Own | None:
 
 def _split(ctx: Context, node: Call, shape: Shape) -> Own | None:
     """``split(x, axis=-1, by=128)``: two axes in place of one, the groups and the elements of a group."""
-    by, axis = keyword(node, "by"), _one_axis(ctx, node, shape)
+    by, axis = keyword(node, "by"), one_axis(ctx, node, shape, -1)
     if by is None:
         ctx.error("missing-keyword", "split() needs by=", node.function_span, hint="split(x, axis=-1, by=128)")
         return None
@@ -67,20 +72,6 @@ def _split(ctx: Context, node: Call, shape: Shape) -> Own | None:
     else:
         items[axis] = Split(count)
     return Own(tuple(items), tuple(places))
-
-
-def _one_axis(ctx: Context, node: Call, shape: Shape) -> int | None:
-    """``axis=``: one axis, by default the last."""
-    word = keyword(node, "axis")
-    at, rank = node.function_span if word is None else word.span, len(shape)
-    axis = -1 if word is None or isinstance(word.value, TypeName) else integer(ctx, word.value, "an axis")
-    if axis is None:
-        return None
-    if not -rank <= axis < rank:
-        message = f"axis {axis} is out of range for shape {ctx.dims.show(shape)}"
-        ctx.error("bad-axis", message, at, hint=range_hint(rank))
-        return None
-    return axis % rank
 
 
 _FUNCTIONS: dict[str, Callable[[Context, Call, Shape], Own | None]] = {

@@ -57,7 +57,8 @@ def evaluate(
             if value.dtype != numpy_dtype(op.dtype):
                 raise TypeError(f"%{len(frame.values)}: {op.name} gave {value.dtype}, the IR says {op.dtype}")
             frame.values.append(value)
-    return [frame.stored[i] for i, operand in enumerate(kernel.operands) if operand.role != "input"]
+    written = (i for i, operand in enumerate(kernel.operands) if operand.role != "input" and operand.view is None)
+    return [frame.stored[i] for i in written]
 
 
 def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:
@@ -78,8 +79,7 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
         array = arrays[number]
         if operand.view is not None:
             base = arrays[operand.view.of]
-            assert base is not None
-            array = arrays[number] = _viewed(operand.view, base, sizes)
+            array = arrays[number] = None if base is None else _viewed(operand.view, base, sizes)
         if array is None:
             if operand.role != "output":
                 raise ValueError(f"no array for the {operand.role} {operand.name}")
@@ -89,6 +89,8 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
         if array.dtype != numpy_dtype(operand.dtype):
             raise TypeError(f"{operand.name} is {array.dtype}, the IR says {operand.dtype}")
         bind(operand.name, operand.shape, array.shape)
+    for dim, bound in kernel.derived:
+        bind(dim, (dim,), (int(bound_value(bound, sizes)),))
     if shape is not None:
         for store in kernel.stores:
             bind("shape", store.shape, shape)
@@ -108,7 +110,7 @@ def _viewed(view: View, base: Array, sizes: dict[str, int]) -> Array:
         for item in view.items
         if not isinstance(item, Split)
     ]
-    return base[tuple(items)]
+    return base[(*items, ...)]
 
 
 # --- structure ----------------------------------------------------------------------------------
@@ -127,14 +129,12 @@ def _load(frame: Frame, op: Op) -> Array:
 
 def _store(frame: Frame, op: Op, value: Array) -> Array:
     assert isinstance(op.attr, IndexMap)
-    operand = frame.kernel.operands[op.attr.operand]
-    result = np.empty(frame.extents(operand.shape), numpy_dtype(operand.dtype))
+    result = _written(frame, op.attr.operand)
     walked = [axis for axis in op.attr.axes if axis is not None]
     unwalked = tuple(axis for axis in range(result.ndim) if axis not in walked)
     target = np.transpose(result, (*unwalked, *walked))
     full = np.broadcast_to(value, frame.extents(op.shape))
     target[...] = np.squeeze(full, tuple(i for i, axis in enumerate(op.attr.axes) if axis is None))
-    frame.stored[op.attr.operand] = result
     return value
 
 
@@ -150,6 +150,18 @@ def _gather(frame: Frame, op: Op, *places: Array) -> Array:
     value = np.zeros(inside.shape, array.dtype)
     value[inside] = array[tuple(place[inside] for place in whole)]
     return value
+
+
+def _written(frame: Frame, number: int) -> Array:
+    """The memory of an operand that is stored to."""
+    operand = frame.kernel.operands[number]
+    if operand.view is not None:
+        return _viewed(operand.view, _written(frame, operand.view.of), frame.sizes)
+    if number not in frame.stored:
+        before = frame.arrays[number]
+        new = np.empty(frame.extents(operand.shape), numpy_dtype(operand.dtype)) if before is None else before.copy()
+        frame.stored[number] = new
+    return frame.stored[number]
 
 
 def _scalar(frame: Frame, op: Op) -> Array:

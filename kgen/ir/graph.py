@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import Literal
 
 from kgen.dtypes import DType
-from kgen.ir.views import View, show
+from kgen.ir.views import Bound, View, show
 from kgen.records import dataclass
 from kgen.source import Span
 from kgen.syntax.tree import RoundingMode
@@ -126,11 +126,15 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A typed program: operands, by-value scalars and ops.  ``store`` ops are its effects, in order."""
+    """A typed program: operands, by-value scalars and ops.  ``store`` ops are its effects, in order.
+
+    ``derived``: dimensions whose extents follow from others, such as that of merged axes; they may have no array.
+    """
 
     operands: tuple[Operand, ...]
     scalars: tuple[Scalar, ...]
     ops: tuple[Op, ...]
+    derived: tuple[tuple[str, Bound], ...] = ()
 
     def show_view(self, view: View) -> str:
         """A view as programs write it: ``x[:, size(x, 1) // 2:]``."""
@@ -140,7 +144,14 @@ class Graph:
             for axis, d in enumerate(o.shape)
             if isinstance(d, str) and o.view is None
         }
-        return show(view, self.operands[view.of].name, sizes)
+        base = self.operands[view.of]
+        return show(view, base.name if base.view is None else self.show_view(base.view), sizes)
+
+    def base(self, operand: int) -> int:
+        """The number of the array that an operand is a view of, or its own."""
+        while (view := self.operands[operand].view) is not None:
+            operand = view.of
+        return operand
 
     @property
     def gathered(self) -> frozenset[int]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from kgen.dtypes import DType
 from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Operand, Reduction, Shape, from_bits, to_bits
-from kgen.ir.views import show
+from kgen.ir.views import show, show_bound
 
 
 def default_mode(target: DType) -> CastMode:
@@ -25,7 +25,8 @@ def print_kernel(kernel: Graph, notes: Mapping[int, Sequence[str]] | None = None
     outputs = [_operand(kernel, operand) for operand in kernel.operands if operand.role == "output"]
     # By-value scalars print without a shape, and 0-d arrays with `[]`.
     inputs += [f"{scalar.name}: {scalar.dtype.short}" for scalar in kernel.scalars]
-    lines = [f"kernel({', '.join(inputs)}) -> ({', '.join(outputs)})"]
+    derived = ", ".join(f"{dim} = {show_bound(bound)}" for dim, bound in kernel.derived)
+    lines = [f"kernel({', '.join(inputs)}) -> ({', '.join(outputs)}){' where ' * bool(derived)}{derived}"]
     for number, op in enumerate(kernel.ops):
         line = "  " + _op(kernel, number, op)
         lines.append(f"{line:<40}  # {op.label}" if op.label else line)

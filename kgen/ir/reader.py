@@ -31,7 +31,7 @@ from kgen.ir.printer import accessed, default_mode
 from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.syntax.tree import RoundingMode
 
-_HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)")
+_HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)(?: where (?P<derived>.*))?")
 _DECLARED = re.compile(
     r"(?P<inout>inout )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?"
     r"(?: = (?P<view>\w+\[[^\]]*\]|split\([^)]*\)))?"
@@ -70,7 +70,13 @@ def parse_kernel(text: str) -> Graph:
     ops: list[Op] = []
     for line in lines[1:]:
         ops.append(_op(line, ops, operands, scalars))
-    return Graph(tuple(operands), tuple(scalars), tuple(ops))
+    return Graph(tuple(operands), tuple(scalars), tuple(ops), tuple(map(_derived, _words(header["derived"]))))
+
+
+def _derived(text: str) -> tuple[str, Bound]:
+    """``n4 = n2 * n3``."""
+    dim, bound = text.split(" = ")
+    return dim, _bound(ast.parse(bound, mode="eval").body)
 
 
 def _words(text: str | None) -> list[str]:
@@ -87,9 +93,9 @@ def _view(text: str, operands: list[Operand]) -> View:
     found = ast.parse(text, mode="eval").body
     names = [operand.name for operand in operands]
     if isinstance(found, ast.Call):
-        axis, by = (_bound(keyword.value) for keyword in found.keywords)
+        axis, by, *count = (_bound(keyword.value) for keyword in found.keywords)
         of = names.index(ast.unparse(found.args[0]))
-        return View(of, tuple(Split(by) if i == axis else WHOLE for i in range(len(operands[of].shape))))
+        return View(of, tuple(Split(by, *count) if i == axis else WHOLE for i in range(len(operands[of].shape))))
     assert isinstance(found, ast.Subscript)
     assert isinstance(found.value, ast.Name)
     items = found.slice.elts if isinstance(found.slice, ast.Tuple) else [found.slice]

@@ -100,8 +100,9 @@ class _Verifier:
             self.number = number
             self._op(number, op)
         self.number = None
+        written = {self.kernel.base(number) for number in self.stored}
         for position, operand in enumerate(self.kernel.operands):
-            if operand.role != "input" and position not in self.stored:
+            if operand.role != "input" and operand.view is None and position not in written:
                 self.complain(f"{operand.role} `{operand.name}` is never stored")
         arrays = [x.name for x in self.kernel.operands]
         # A weak scalar used in several dtypes is passed once in each, under one name.

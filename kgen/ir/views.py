@@ -66,9 +66,13 @@ REVERSED = Cut(step=-1)
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Two axes in place of one: groups of ``by`` elements, and the elements of a group.  ``by`` divides the extent."""
+    """Two axes in place of one: groups of ``by`` elements, and the elements of a group.  ``by`` divides the extent.
+
+    ``count``: the number of groups, where it does not follow from the extent: groups of no elements.
+    """
 
     by: Bound
+    count: Bound | None = None
 
 
 Item = Pick | Cut | Split
@@ -126,6 +130,11 @@ def span(cut: Cut, extent: Any, extents: Extents) -> tuple[Any, Any] | None:
 def groups(split: Split, extent: Any, extents: Extents) -> tuple[Any, Any]:
     """The number of groups and the elements of each; None where they are not known.  Raises IndexError."""
     by = evaluate(split.by, extents)
+    if split.count is not None:
+        count = evaluate(split.count, extents)
+        if extent is not None and count is not None and by is not None and extent != count * by:
+            raise IndexError(f"an axis of {extent} does not split into {count} groups of {by}")
+        return count, by
     if by is None:
         return None, None
     if by <= 0 or (extent is not None and extent % by != 0):
@@ -175,22 +184,24 @@ def show(view: View, base: str, names: Mapping[str, str] | None = None) -> str:
     """``x[:, n1 // 2:]``: a view as text.  ``names``: what extents are called, by dimension symbol."""
     for axis, item in enumerate(view.items):
         if isinstance(item, Split):
-            return f"split({base}, axis={axis}, by={_show_bound(item.by, names or {})})"
+            count = "" if names is not None or item.count is None else f", count={show_bound(item.count, names or {})}"
+            return f"split({base}, axis={axis}, by={show_bound(item.by, names or {})}{count})"
     return f"{base}[{', '.join(_show_item(item, names or {}) for item in view.items)}]"
 
 
 def _show_item(item: Item, names: Mapping[str, str]) -> str:
     if isinstance(item, Pick):
-        return _show_bound(item.place, names)
+        return show_bound(item.place, names)
     assert isinstance(item, Cut)
-    ends = ":".join("" if b is None else _show_bound(b, names) for b in (item.start, item.stop))
+    ends = ":".join("" if b is None else show_bound(b, names) for b in (item.start, item.stop))
     return ends if item.step == 1 else f"{ends}:{item.step}"
 
 
-def _show_bound(bound: Bound, names: Mapping[str, str]) -> str:
+def show_bound(bound: Bound, names: Mapping[str, str] = {}) -> str:
+    """An extent as text."""
     if isinstance(bound, Computed):
         sides = (
-            f"({_show_bound(b, names)})" if isinstance(b, Computed) else _show_bound(b, names)
+            f"({show_bound(b, names)})" if isinstance(b, Computed) else show_bound(b, names)
             for b in (bound.left, bound.right)
         )
         return f" {bound.op} ".join(sides)

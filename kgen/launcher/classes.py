@@ -76,7 +76,8 @@ def open_dims(lowered: Lowered) -> list[str]:
     operands = lowered.specialised.graph.operands
     given = {dim for o in operands if _is_given(o) for dim in o.shape}
     views = {dim for o in operands if o.view is not None for dim in o.shape}
-    return sorted(lowered.sizes.assumed - (views - given))
+    derived = {dim for dim, _ in lowered.specialised.graph.derived}
+    return sorted(lowered.sizes.assumed - ((views | derived) - given))
 
 
 def _is_given(operand: Operand) -> bool:

@@ -79,7 +79,7 @@ def _views(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
     used = {operand for step in one.lowered.specialised.steps for operand in step.operands}
     for number, operand in enumerate(graph.operands):
         if operand.view is not None and number in used:
-            type_ = f"const {storage_type(operand.dtype)}*"
+            type_ = f"{'const ' * (operand.role == 'input')}{storage_type(operand.dtype)}*"
             value = f"reinterpret_cast<{type_}>({numbers.text(one.lowered.arrays[number].pointer)})"
             yield Member(f"{type_} {pointer(operand.name)}", value)
 

@@ -9,6 +9,8 @@ Operands are kept, since they are the signature of the call; the emitter leaves 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.ir.graph import Graph, Op
 
 
@@ -32,4 +34,4 @@ def dce(kernel: Graph) -> Graph:
             moved[number] = len(ops)
             attr = kept.index(op.attr) if op.name == "scalar" and isinstance(op.attr, int) else op.attr
             ops.append(Op(op.name, tuple(moved[a] for a in op.args), op.dtype, op.shape, attr, op.label, op.span))
-    return Graph(kernel.operands, tuple(kernel.scalars[i] for i in kept), tuple(ops))
+    return replace(kernel, scalars=tuple(kernel.scalars[i] for i in kept), ops=tuple(ops))

@@ -26,7 +26,7 @@ def quotients(kernel: Graph) -> Graph:
         if _is_minus_zero(op) or (op.name in _SEEN_THROUGH and not found.isdisjoint(op.args)):
             found.add(number)
     ops = (replace(op, name="div_rn") if op.name == "div" and op.args[1] in found else op for op in kernel.ops)
-    return Graph(kernel.operands, kernel.scalars, tuple(ops))
+    return replace(kernel, ops=tuple(ops))
 
 
 def _is_minus_zero(op: Op) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kgen.ir.builder import Builder
 from kgen.ir.graph import Graph, Op, from_bits
@@ -30,7 +31,7 @@ def rewrite(kernel: Graph, rule: Rule) -> Graph:
             new = builder.ops[number]
             builder.ops[number] = Op(new.name, new.args, new.dtype, new.shape, new.attr, op.label, new.span)
         moved.append(number)
-    return Graph(kernel.operands, kernel.scalars, tuple(builder.ops))
+    return replace(kernel, ops=tuple(builder.ops))
 
 
 def _of_shape(builder: Builder, number: int, op: Op) -> int | None:

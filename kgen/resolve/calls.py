@@ -42,6 +42,10 @@ _SIGNATURES = {
     "transpose": "x, (1, 0)",
     "flip": "x, axis=0",
     "split": "x, axis=-1, by=128",
+    "merge": "x, axis=(-2, -1)",
+    "repeat": "x, 4, axis=1",
+    "concat": "a, b, axis=-1",
+    "stack": "a, b, axis=-1",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from kgen.ir.graph import Graph, IndexMap, Shape
-from kgen.ir.views import View, shape_of, strides_of
+from kgen.ir.views import View, evaluate, shape_of, strides_of
 from kgen.layout.iterator import (
     IterationSpace,
     OperandLayout,
@@ -83,6 +83,10 @@ def extents_of(kernel: Graph, shapes: Sequence[tuple[int | None, ...] | None]) -
         for dim, extent in zip(operand.shape, shape, strict=True):
             if dim != 1 and extent is not None and found.setdefault(dim, extent) != extent:
                 return None
+    for dim, bound in kernel.derived:
+        extent = evaluate(bound, found)
+        if extent is not None and found.setdefault(dim, extent) != extent:
+            return None
     return found
 
 
@@ -115,7 +119,10 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
 
     ``kernel``: the whole program, so that the strides do not depend on how it is cut.
     """
-    store = next(op for op in kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == operand)
+    stores = (op for op in kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == operand)
+    store = next(stores, None)
+    if store is None:  # its parts are stored
+        return contiguous_strides(concrete(kernel.operands[operand].shape, extents))
     shape = concrete(store.shape, extents)
     reachable: set[int] = set()
     stack = list(store.args)
@@ -137,6 +144,16 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
             own = concrete(kernel.ops[number].shape, extents)
             inputs.append(OperandLayout(own, contiguous_strides(own)))
     return output_strides(shape, inputs)
+
+
+def with_views(kernel: Graph, arrays: Sequence[Array | None], extents: Extents) -> list[Array | None]:
+    """The arrays with the views of outputs, which are known once these are allocated."""
+    found = list(arrays)
+    for number, operand in enumerate(kernel.operands):
+        base = None if operand.view is None else found[operand.view.of]
+        if operand.view is not None and base is not None:
+            found[number] = sliced(operand.view, base, extents)
+    return found
 
 
 def buffers(kernel: Graph, extents: Extents) -> dict[int, Array]:

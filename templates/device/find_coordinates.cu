@@ -3,12 +3,14 @@
 template <int Rank, typename Index, typename Count, typename Layout>
 static __device__ __forceinline__ void find_coordinates(Count x, const Layout& layout, Index (&c)[Rank])
 {
-    #pragma unroll
-    for (int d = 0; d < Rank - 1; ++d) {
-        const Count high = sizeof(Count) == 4 ? __umulhi(x, layout.magic[d]) : __umul64hi(x, layout.magic[d]);
-        const Count quotient = (high + x) >> layout.shift[d];
-        c[d] = (Index)(x - quotient * layout.extent[d]);
-        x = quotient;
+    if constexpr (Rank > 1) {
+        #pragma unroll
+        for (int d = 0; d < Rank - 1; ++d) {
+            const Count high = sizeof(Count) == 4 ? __umulhi(x, layout.magic[d]) : __umul64hi(x, layout.magic[d]);
+            const Count quotient = (high + x) >> layout.shift[d];
+            c[d] = (Index)(x - quotient * layout.extent[d]);
+            x = quotient;
+        }
     }
     c[Rank - 1] = (Index)x;
 }

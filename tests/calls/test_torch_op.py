@@ -191,3 +191,15 @@ def test_an_op_that_indexes() -> None:
         x = torch.randn(rows, columns, dtype=torch.float64)
         half = columns // 2
         assert torch.equal(compiled(x), x[:, :half] * x[:, half:] + 1)
+
+
+def test_an_op_that_arranges() -> None:
+    """Extents of outputs that follow from several symbols."""
+    op = register("pairs = merge(stack(x, -x, axis=-1)); both = concat(x, y); groups = split(x, by=2) * 2")
+    x, y = torch.randn(6, 8, dtype=torch.float64), torch.randn(3, 8, dtype=torch.float64)
+    torch.library.opcheck(op, (x, y))
+    compiled = torch.compile(lambda x, y: op(x, y)[0] + 1, backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows, columns in ((6, 8), (3, 10), (9, 64)):
+        x, y = torch.randn(rows, columns, dtype=torch.float64), torch.randn(5, columns, dtype=torch.float64)
+        assert torch.equal(compiled(x, y), torch.stack([x, -x], -1).flatten(1) + 1)
+        assert torch.equal(op(x, y)[1], torch.cat([x, y]))

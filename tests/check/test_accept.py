@@ -15,6 +15,7 @@ from kgen.ir.printer import print_kernel
 from kgen.ir.reader import parse_kernel
 from kgen.ir.rounding import numpy_dtype
 from kgen.ir.verifier import check as verify
+from kgen.ir.views import evaluate as bound_value
 from kgen.passes import optimise
 from tests.cases.headers import checked, files
 
@@ -61,6 +62,8 @@ def made_up(kernel: Graph) -> tuple[list[Array | None], list[object], tuple[int,
     """Arguments of a kernel: small integers, so that every dtype holds them."""
     rng = np.random.default_rng(0)
     extent = {f"n{i}": n for i, n in enumerate(EXTENTS)}
+    for dim, bound in kernel.derived:
+        extent[dim] = bound_value(bound, extent)
 
     def values(dtype: Any, shape: tuple[int, ...]) -> Array:
         numbers = rng.integers(0 if not dtype.signed else -5, 6, shape)

@@ -122,6 +122,12 @@ PROGRAMS: dict[str, tuple[str, CompileSpec, list[tuple[tuple[int, ...], ...]]]] 
         CompileSpec("f32", {"a": (None, 1000)}),
         [((3, 1000),), ((2000, 1000),)],
     ),
+    "views": (
+        "out = merge(stack(a, -a, axis=-1)); both = concat(a, a[:1] * 2)\n"
+        "m = max(split(transpose(a), axis=0, by=8), axis=1)",
+        CompileSpec("f32", {"a": (None, 64)}),
+        [((3, 64),), ((1, 64),), ((300, 64),)],
+    ),
     "places": (
         "i = argmax(a, axis=-1); d = index(1) - index(0) + cast<i64>(b)",
         CompileSpec("f32", {"a": (None, 100), "b": (None, 3)}),

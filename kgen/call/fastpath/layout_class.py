@@ -96,7 +96,7 @@ def _ordered(relation: str, one: int, other: int) -> tuple[int, int]:
 def layout_class(call: ObservedCall) -> LayoutClass | None:
     """The class of a call's layouts, for which its launcher has room; None where kernels have nothing to do."""
     launcher = call.launcher
-    if len(launcher.entries) != len(call.lowered.steps):
+    if len(launcher.entries) != len(call.lowered.steps) or _has_views_of_fresh(call):
         return None
     traced = _TracedCall(call)
     try:
@@ -121,6 +121,11 @@ def layout_class(call: ObservedCall) -> LayoutClass | None:
         trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views, tuple(keys),
         {tuple(keys.values())},
     )  # fmt: skip
+
+
+def _has_views_of_fresh(call: ObservedCall) -> bool:
+    """Whether kernels write to views of outputs that the call allocates: their addresses are not traced."""
+    return any(call.operands[view.base].fresh for view in call.views)
 
 
 def _fresh(call: ObservedCall, lowered: Lowered, trace: Trace) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
@@ -216,7 +221,9 @@ class _TracedCall:
         outputs.trace = self.trace
         outputs.specialised, outputs.extents, outputs.arrays = cut, sizes.extents, arrays
         outputs.fresh = frozenset(
-            n for n, o in enumerate(cut.graph.operands) if o.role == "output" and o.name not in self.arrays
+            n
+            for n, o in enumerate(cut.graph.operands)
+            if o.role == "output" and cut.graph.operands[cut.graph.base(n)].name not in self.arrays
         )
         return Layouts(arrays, outputs.check_overlap())
 

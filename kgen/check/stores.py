@@ -1,0 +1,62 @@
+"""The stores of a statement: one, or one for each part of a value that is merged, stacked or concatenated.
+
+out = merge(x)       ->  split(out) = x
+out = stack(a, b)    ->  out[0] = a, out[1] = b
+out = concat(a, b)   ->  out[:size(a, 0)] = a, out[size(a, 0):] = b
+"""
+
+from __future__ import annotations
+
+from kgen.check.arranged import NotYetError
+from kgen.check.context import Context
+from kgen.check.indexed import rewrite
+from kgen.check.own import Own
+from kgen.ir.graph import Role, Shape
+from kgen.ir.views import View
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A value of this shape, stored to an operand."""
+
+    operand: int
+    value: int
+    shape: Shape
+
+
+def stores(ctx: Context, whole: Stored, role: Role) -> list[Stored]:
+    """What is stored, to views of the operand for parts.  Raises NotYetError."""
+    todo, found = [whole], list[Stored]()
+    while todo:
+        one = todo.pop(0)
+        at = _outermost(ctx, one.value)
+        if at is None:
+            found.append(one)
+            continue
+        arranged = ctx.arrays.arranged[at]
+        dim = ctx.builder.ops[at].shape[arranged.axis]
+        axis = next((i for i, other in enumerate(one.shape) if ctx.arrays.same(dim, other)), None)
+        if axis is None:
+            raise NotYetError(f"this reduces an axis of `{ctx.builder.ops[at].name}`")
+        for item in arranged.items:
+            own = Own.at(axis, item, len(one.shape))
+            part = rewrite(ctx, one.value, one.shape, own)
+            assert part is not None
+            todo.append(Stored(ctx.arrays.view(View(one.operand, own.items), role), part, own.dims(ctx, one.shape)))
+    return found
+
+
+def _outermost(ctx: Context, root: int) -> int | None:
+    """The last arranged value that a value is computed from."""
+    found: int | None = None
+    stack, seen = [root], set[int]()
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        if number in ctx.arrays.arranged:
+            found = number if found is None else max(found, number)
+        stack += ctx.builder.ops[number].args
+    return found
