@@ -23,7 +23,7 @@ _COMMENTS = {"magic": "2^bits * (2^shift - extent) / extent + 1, in integers", "
 def alike(schedule: Schedule) -> Schedule | None:
     """What kernels with one body have in common; None for kernels that have a text of their own."""
     special = schedule.narrow_counts or schedule.across or schedule.coordinates
-    if special or schedule.template not in _TEMPLATES or any(t.kind == "shifted" for t in schedule.accesses):
+    if special or schedule.template not in _TEMPLATES or any(t.reaches_beyond for t in schedule.accesses):
         return None
     has_layout = schedule.patterns > 0
     if schedule.rank == 1 if has_layout else schedule.anchor is not None:

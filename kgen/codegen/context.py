@@ -216,6 +216,41 @@ class GroupContext:
 
 
 @dataclass(frozen=True, slots=True)
+class PairContext:
+    """A kernel in which a thread has a group of ``rows`` rows.
+
+    ``reads_each``, ``columns_each``: what each row ``k`` reads; ``reads_once``, ``once``: what all share.  ``along``:
+    the coordinate along rows, in groups; empty where a row is one group.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    rows: int
+    index: str
+    signed: str
+    thread: str
+    along: str
+    layout: LayoutContext
+    offsets: tuple[OffsetContext, ...]
+    reads_each: tuple[OperandContext, ...]
+    reads_once: tuple[OperandContext, ...]
+    columns_each: tuple[OperandContext, ...]
+    once: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    packed: tuple[str, ...]
+    types: str = ""
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class SideContext:
     """A side of a box: the names of a block's first element, of the coordinate that numbers boxes and of the side's
     length; and the elements of a box.

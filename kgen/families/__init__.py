@@ -18,6 +18,7 @@ from kgen.families.column_reduce import COLUMN_REDUCE
 from kgen.families.column_resident import COLUMN_RESIDENT
 from kgen.families.contiguous import CONTIGUOUS
 from kgen.families.flat import FLAT
+from kgen.families.row_pairs import ROW_PAIRS
 from kgen.families.row_reduce import ROW_REDUCE
 from kgen.families.rows import ROWS
 from kgen.families.strided import STRIDED
@@ -39,7 +40,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: In order of priority, see :func:`choose`.
 FAMILIES: tuple[Family[Any, Any], ...] = (
     COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
-    CONTIGUOUS, BOXES, TILED, FLAT, ROWS, STRIDED,
+    CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROWS, STRIDED,
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family for family in FAMILIES})
@@ -79,7 +80,10 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
         return unpriced[0]
     if BOXES.name in found:
         return _fastest(facts, list(found.values()))
-    return found[TILED.name if TILED.name in found and not facts.bounded else in_order(facts)][1]
+    if TILED.name in found and not facts.bounded:
+        return found[TILED.name][1]
+    name = in_order(facts)
+    return found[ROW_PAIRS.name if name == ROWS.name and ROW_PAIRS.name in found else name][1]
 
 
 def _applicable(facts: Facts, families: Sequence[Family[Any, Any]]) -> Iterator[tuple[Family[Any, Any], Choice]]:

@@ -70,6 +70,11 @@ class AccessSchedule:
         """Whether it accesses whole groups, in the order in which the kernel walks."""
         return self.kind in ("vector", "shifted")
 
+    @property
+    def reaches_beyond(self) -> bool:
+        """Whether what is moved for a group may lie outside of the operand."""
+        return self.kind == "shifted" or (self.wide is not None and not self.wide.is_whole)
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:

@@ -25,6 +25,11 @@ class Elementwise:
     #: 0.85 us with one element a thread, 1.21 with eight; of 16 x 14336 1.22 with four, 1.37 with eight, 1.41 with
     #: two).
     few_threads: int = 1 << 16
+    #: Threads that take groups of two rows each, at least: with fewer, each has one.
+    pair_threads: int = 1 << 17
+    #: Bytes of operands that stay in L1, so that reading them for each row costs little (x * b + c, b and c of 8192
+    #: bfloat16, 1.01 by rows, 1.00 by two; rotary embeddings of 1024 tokens 0.91 by rows, 1.09 by two).
+    pair_bytes: int = 128 << 10
     #: Rows that share an operand so that it comes from caches (float16 and a broadcast float64, rows of 28: 14 us,
     #: and 28 with groups of two).
     shared: int = 16

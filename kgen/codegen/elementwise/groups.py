@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cached_property
 
 from kgen.codegen import names
@@ -179,9 +180,12 @@ class GroupWriter(ElementWriter):
         """Whether the kernel loads an operand for all rows of a tile before it waits for the tile."""
         return False
 
-    def vectors(self, *, written: bool) -> tuple[OperandContext, ...]:
+    def vectors(self, *, written: bool, among: Container[int] | None = None) -> tuple[OperandContext, ...]:
+        """The operands that move as packs: those that are read, or written.  ``among``: only of these accesses."""
         found: list[OperandContext] = []
         for number, (access, planned) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
+            if among is not None and number not in among:
+                continue
             is_run = planned.kind == "run"
             if planned.wide is not None and planned.wide.first == number and access.writes == written:
                 found.append(self.wide(number, planned.wide))
@@ -215,8 +219,7 @@ class GroupWriter(ElementWriter):
         """For each access of which a group loads more than its own elements, the condition that all lie within it."""
         found: list[str] = []
         for number, planned in enumerate(self.schedule.accesses):
-            wide = planned.wide
-            if planned.kind == "shifted" or (wide is not None and wide.first == number and not wide.is_whole):
+            if planned.reaches_beyond and (planned.wide is None or planned.wide.first == number):
                 at, bounds = self.position(number, "i"), f"layout.{self.labels[number]}_inside"
                 found.append(f"{at} >= {bounds}[0] && {at} <= {bounds}[1]")
         return tuple(found)

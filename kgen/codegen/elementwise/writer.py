@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import field
 
 from kgen.codegen import names
@@ -150,12 +150,16 @@ class ElementWriter:
         """A stride pattern has the name of the first access that uses it."""
         return next(self.labels[i] for i, t in enumerate(self.schedule.accesses) if t.pattern == number)
 
-    def once(self, kind: str) -> tuple[OperandContext, ...]:
-        """Operands with one element for all work or for a row, which are read before all others."""
+    def once(self, kind: str, among: Container[int] | None = None) -> tuple[OperandContext, ...]:
+        """Operands with one element for all work or for a row, which are read before all others.  ``among``: only of
+        these accesses.
+        """
         found: list[OperandContext] = []
         for argument in self.arguments:
             if argument.kind == "read" and self.schedule.accesses[int(argument.key)].kind == kind:
                 access = int(argument.key)
+                if among is not None and access not in among:
+                    continue
                 type_ = register_type(self.operand(access).dtype)
                 found.append(OperandContext(self.one(access), type_, argument.name, pack=""))
         return tuple(found)

@@ -6,6 +6,7 @@ from struct import calcsize
 
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.groups import outer_dims
+from kgen.schedule.elementwise.row_pairs import ROWS, PairSchedule
 from kgen.schedule.expressions import (
     Expr,
     Int,
@@ -59,6 +60,19 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
         Name("n"),
         tuple(fields),
         (("n", product(work)),),
+    )
+
+
+def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
+    """One thread per group of two rows."""
+    groups: list[Expr] = [] if schedule.alone else [ceil_div(extent(0), schedule.group)]
+    rest = [ceil_div(extent(d), ROWS) if d == schedule.second else extent(d) for d in range(1, schedule.rank)]
+    fields = _group_fields(
+        schedule, labels, [], [*groups, *rest], "groups in a row" if groups else "rows, or of pairs of them"
+    )
+    n = product([*groups, *rest])
+    return Rule(
+        (ceil_div(Name("n"), schedule.block), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),)
     )
 
 
@@ -148,7 +162,7 @@ def _reach(schedule: Schedule, access: int) -> tuple[int, int] | None:
     if planned.kind == "shifted":
         return group, 2 * group - 1
     wide = planned.wide
-    if wide is None or wide.is_whole or wide.first != access:
+    if wide is None or not planned.reaches_beyond or wide.first != access:
         return None
     phases = [t.wide.phase for t in schedule.accesses if t.wide is not None and t.wide.first == access]
     return min(phases), wide.step * group - 1 - max(phases)

@@ -1,0 +1,85 @@
+"""Kernels in which a thread takes a group of two rows at once, and reads once what both share: ``row_pairs``."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from math import prod
+
+from kgen.records import dataclass
+from kgen.schedule.elementwise.interleaved import group_of
+from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
+from kgen.schedule.elementwise.rows import by_groups, transposed_operands
+from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.schedule import Schedule
+
+#: Rows of a thread (AWQ's numbers, whose scales are as wide as the results, 0.95 of a copy; with one row 0.84, with
+#: four 0.92).
+ROWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PairSchedule(Schedule):
+    """``second``: the dimension in which the two rows are neighbours.  ``shared``: the accesses that are the same for
+    both.  ``alone``: whether a row is one group.
+    """
+
+    second: int = 1
+    shared: tuple[int, ...] = ()
+    alone: bool = False
+
+
+def row_pairs(facts: Facts) -> Choice | None:
+    """Rows of whole groups that share a large part of what they read."""
+    second = _second(facts) if facts.bounded and not facts.sources else None
+    # Quotients by what a row shares have a path of their own in `rows`.
+    if second is None or transposed_operands(facts)[1] or any(op.name == "div" for op in facts.step.graph.ops):
+        return None
+    group, space = group_of(facts, facts.space), facts.space
+    if not _has_whole_pairs(facts, group, second):
+        return None
+    rows = by_groups(facts, "row_pairs", space, group, frozenset())
+    if rows.anchor is not None or any(t.reaches_beyond for t in rows.accesses):
+        return None
+    schedule = _paired(facts, rows, second)
+    names = [facts.names[i] for i in schedule.shared if rows.accesses[i].kind != "scalar"]
+    reason = f"row pairs: {listed(names)} the same for two rows, and read once for both"
+    return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
+
+
+def _has_whole_pairs(facts: Facts, group: int, second: int) -> bool:
+    """Whether there are whole groups of pairs of rows only, and many of them."""
+    space, many = facts.space, facts.tuning.elementwise.pair_threads
+    is_whole = group > 1 and space.shape[0] % group == 0 and space.shape[second] % ROWS == 0
+    return is_whole and space.numel >= many * group * ROWS
+
+
+def _paired(facts: Facts, rows: Schedule, second: int) -> PairSchedule:
+    shared = tuple(i for i in range(len(rows.accesses)) if not facts.step_along(i, second))
+    found = {f.name: getattr(rows, f.name) for f in fields(Schedule)}
+    return PairSchedule(**found, second=second, shared=shared, alone=bool(facts.space.shape[0] == rows.group))
+
+
+def _second(facts: Facts) -> int | None:
+    """The dimension along which most bytes of a group are shared: more than those that are not, or more than half as
+    many, of operands that do not stay in L1.
+    """
+    found: dict[int, int] = {}
+    for dimension in range(1, len(facts.space.shape)):
+        varying, shared, size = _bytes(facts, dimension)
+        if shared > varying or (2 * shared > varying and size > facts.tuning.elementwise.pair_bytes):
+            found[dimension] = shared
+    return max(found, key=found.__getitem__, default=None)
+
+
+def _bytes(facts: Facts, dimension: int) -> tuple[int, int, int]:
+    """Bytes of a group that vary along a dimension, and that do not; and of all operands that do not."""
+    varying = shared = size = 0
+    for access, itemsize in enumerate(facts.itemsizes):
+        along = itemsize * facts.group if facts.step_along(access, 0) else itemsize
+        own = [n for d, n in enumerate(facts.space.shape) if facts.step_along(access, d)]
+        if facts.step_along(access, dimension):
+            varying += along
+        elif own:
+            shared += along
+            size += itemsize * prod(own)
+    return varying, shared, size

@@ -1,0 +1,46 @@
+"""Kernels in which a thread has a group of two rows, and reads once what both share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import kgen
+from tests.forced import forced
+
+Array = np.ndarray[Any, Any]
+
+#: So that small arrays take it.
+ALWAYS = {"elementwise": {"pair_threads": 1, "pair_bytes": 0}}
+
+
+def numbers(dtype: str, *shape: int) -> Array:
+    return (np.arange(np.prod(shape)) % 61).astype(dtype).reshape(shape)
+
+
+def check(k: kgen.Kernel, expected: Array, *arrays: Array) -> None:
+    assert k.explain(*arrays).to_dict()["kernels"][0]["schedule"]["template"] == "row_pairs"
+    np.testing.assert_array_equal(k(*arrays), expected)
+
+
+def test_rows_of_one_group() -> None:
+    """Numbers of 4 bits, eight in a word, with scales that groups of rows share."""
+    q, s = numbers("int32", 3, 6, 5) * 123456789, numbers("float16", 3, 1, 5, 8)
+    k = kgen.jit("out = (expand(q, axis=-1) >> 4 * index(-1) & 15) * s", device="cpu")
+    with forced(ALWAYS):
+        check(k, (q[..., None] >> 4 * np.arange(8) & 15).astype("float16") * s, q, s)
+
+
+def test_what_is_shared() -> None:
+    """Vectors, single elements and interleaved ones, along either of two dimensions; coordinates of both rows."""
+    x, b, c = numbers("float32", 4, 6, 40), numbers("float32", 6, 40), numbers("float32", 4, 1, 1)
+    whole = numbers("float32", 4, 80)
+    both = kgen.jit("out = x * b + c * b", device="cpu")
+    pairs = kgen.jit("out = x + w[:, None, ::2] * w[:, None, 1::2] + index(1)", device="cpu")
+    with forced(ALWAYS):
+        wide = b.astype("float64")
+        check(both, x * wide + c * wide, x, wide, c)
+        expected = x + whole[:, None, ::2] * whole[:, None, 1::2] + np.arange(6, dtype="float32")[:, None]
+        check(pairs, expected, x, whole)
+        check(both, x[:, ::2] * wide[::2] + c * wide[::2], x[:, ::2], wide[::2], c)
