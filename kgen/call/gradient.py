@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from kgen import pipeline
 from kgen.argument_types import ArgType, ArrayArg, WeakArg
 from kgen.call.arguments import argument_hint, bind, describe, operands_of
 from kgen.diagnostics import error, public
 from kgen.dtypes import DType, Kind
 from kgen.gradients.derive import Request, derive, request_for
 from kgen.load import load
+from kgen.operands import Operands
 from kgen.program import Argument, Output, Parameter, Program
 from kgen.spec import Spec
 
@@ -45,9 +47,7 @@ class Gradient:
         self.name: str = f"{of.name}_grad"
         outline = of.outline if isinstance(of, Gradient) else of.program
         arguments = [*(a.name for a in outline.arguments), *(p.name for p in outline.parameters)]
-        for name in self.wrt or ():
-            if name not in arguments:
-                raise error("bad-wrt", f"`{name}` is no argument of the program", argument_hint(str(name), arguments))
+        _check_wrt(self.wrt or (), arguments, {})
         self._names = request_for(arguments, [o.name for o in outline.outputs], self.wrt or arguments)
         self.outline: Program = self._outline(outline)
         self._given = outline
@@ -153,12 +153,10 @@ class Gradient:
         return operands_of(values, (), None).types
 
     def _checked(self, types: Mapping[str, ArgType]) -> Sequence[str]:
-        """Raises :class:`~kgen.KgenError` (``bad-wrt``) for arguments of integers."""
-        for name in self.wrt or ():
-            dtype = _dtype(types[name])
-            if dtype is not None and dtype.kind < Kind.FLOAT:
-                raise error("bad-wrt", f"`{name}` is {dtype}, which has no gradient", "leave it out of wrt=")
-        return self.wrt or ()
+        """``wrt=``, of these types.  Raises :class:`~kgen.KgenError` (``bad-wrt``)."""
+        wrt = self.wrt or ()
+        _check_wrt(wrt, list(types), types)
+        return wrt
 
     def _check_cotangents(self, given: Mapping[str, Any]) -> None:
         """Check the gradients of outputs against the outputs that these arguments give.
@@ -181,6 +179,34 @@ class Gradient:
         if given.keys().isdisjoint(own.values()) and (len(specs) > 1 or next(iter(specs.values())).shape):
             hint = f"pass {own[next(iter(specs))]}=, an array like `{next(iter(specs))}`"
             raise error("missing-argument", "the gradients of the outputs are not given", hint)
+
+
+def gradient_text(program: Program, operands: Operands, wrt: Sequence[str] | None) -> str:
+    """The program of the gradients for these operands, of which those of all outputs of floats are inputs.
+
+    Raises :class:`~kgen.KgenError`: ``bad-wrt``, ``no-derivative``, and what typing raises.
+    """
+    types = operands.types
+    graph = pipeline.ir_after(program, operands, "check")
+    outputs = [o.name for o in graph.operands if o.role == "output" and o.dtype.kind >= Kind.FLOAT]
+    if not outputs:
+        raise error("no-derivative", "the program returns no floats", "only outputs of floats have gradients")
+    chosen = _differentiable(program, types) if wrt is None else wrt
+    _check_wrt(chosen, list(types), types)
+    return derive(program, _as_floats(types, chosen), request_for(list(types), outputs, chosen))
+
+
+def _check_wrt(wrt: Sequence[str], arguments: Sequence[str], types: Mapping[str, ArgType]) -> None:
+    """Raises :class:`~kgen.KgenError` (``bad-wrt``) for what is no argument, or one of integers.
+
+    ``types``: of the arguments, as far as they are known.
+    """
+    for name in wrt:
+        if name not in arguments:
+            raise error("bad-wrt", f"`{name}` is no argument of the program", argument_hint(str(name), arguments))
+        dtype = _dtype(types[name]) if name in types else None
+        if dtype is not None and dtype.kind < Kind.FLOAT:
+            raise error("bad-wrt", f"`{name}` is {dtype}, which has no gradient", "leave it out of wrt=")
 
 
 def _check_cotangent(name: str, type: ArgType, output: str, spec: Spec | None) -> None:

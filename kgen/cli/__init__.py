@@ -1,4 +1,4 @@
-"""The command line: ``kgen compile | check | run | explain | cache | doctor``.
+"""The command line: ``kgen compile | check | run | grad | explain | cache | doctor``.
 
 Subcommands are imported when they are called, for a fast start.
 """
@@ -31,6 +31,7 @@ _COMMANDS = {
     "check": "generated files against what their programs give today: a diff, and --update",
     "build": "several .k files -> a library for C and C++, and its header; needs no GPU",
     "run": "run a program on .npy and .npz files, on the GPU or the CPU, whatever is here",
+    "grad": "a .k file -> the program of its gradients, as a .k file",
     "explain": "what was decided for a program: types, kernels, and why",
     "cache": "the compiled kernels on disk: info, list, clear",
     "doctor": "what this machine has, and what to install",

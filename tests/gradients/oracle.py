@@ -82,10 +82,15 @@ def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str]) -> No
         if isinstance(values[name], np.ndarray):
             assert found[name].dtype == values[name].dtype, (name, found[name].dtype)
         direction = random_like(rng, values[name])
-        ahead, behind = (loss({**values, name: values[name] + sign * STEP * direction}) for sign in (1, -1))
+        ahead, behind = (loss({**values, name: _moved(values[name], sign * STEP * direction)}) for sign in (1, -1))
         expected = (ahead - behind) / (2 * STEP)
         actual = np.sum(np.real(found[name] * np.conj(direction)))
         scale = np.sum(np.abs(found[name] * direction)) + 1e-3
         assert abs(actual - expected) <= TOLERANCE * scale, (
             f"{text}: d/d{name} is {actual}, differences give {expected}"
         )
+
+
+def _moved(value: Any, by: Any) -> Any:
+    """A value and what is added to it; an array without axes stays an array."""
+    return np.asarray(value + by) if isinstance(value, np.ndarray) else value + by

@@ -1,0 +1,96 @@
+"""Random programs of smooth functions, broadcasts and reductions: gradients agree with differences."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .oracle import check_gradients
+
+SHAPES = ((3, 4), (3, 4), (4,), (3, 1), ())
+UNARY = (
+    "sin({})", "tanh({})", "sigmoid({})", "silu({})", "gelu({})", "softplus({})", "exp(-{0} * {0})",
+    "sqrt(1 + {0} * {0})",
+    "log(2 + {0} * {0})", "atan({})", "erf({})", "abs({})", "-{}", "{} ** 2", "{} ** 3", "mish({})", "elu({})",
+    "cast<f64>({})", "normcdf({})", "rsqrt(2 + {0} * {0})", "{0} * 0.5", "softsign({})", "square({})",
+)  # fmt: skip
+BINARY = (
+    "{} + {}", "{} - {}", "{} * {}", "{0} / (2 + {1} * {1})", "max({}, {})", "min({}, {})",
+    "({0} > {1} ? {0} : {1} * 2)",
+    "atan2({}, 2 + tanh({}))", "hypot({}, 1 + {})", "logaddexp({}, {})", "(1.5 + tanh({})) ** tanh({})",
+    "fma({0}, {1}, {0})",
+    "lerp({0}, {1}, 0.3)", "leaky_relu({}, {})", "twice({}, {})", "clip({0}, -0.7, {1} * {1} + 1)",
+)  # fmt: skip
+REDUCTIONS = ("sum", "mean", "max", "min", "var", "std", "norm", "logsumexp", "prod")
+AXES = {
+    1: ("", ", axis=-1"),
+    2: ("", ", axis=0", ", axis=1, keepdims=true", ", axis=0, keepdims=true", ", keepdims=true"),
+}
+
+
+class Generator:
+    """One program in the making.  ``values``: names with their shapes."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = Random(seed)
+        self.lines = ["def twice(u, v) = u * tanh(v) + v * u"]
+        count = self.rng.randint(1, 4)
+        self.values: dict[str, tuple[int, ...]] = {
+            f"{'xywz'[i]}": self.rng.choice(SHAPES) if i else (3, 4) for i in range(count)
+        }
+        self.inputs = dict(self.values)
+
+    def program(self) -> str:
+        for number in range(self.rng.randint(2, 6)):
+            self.statement(f"t{number}", "let ")
+        used = [n for n in self.values if n not in self.inputs]
+        self.lines.append(f"out = {' + '.join([used[-1], *self.inputs])}")
+        if self.rng.random() < 0.3:
+            self.statement("other", "")
+        return "\n".join(self.lines)
+
+    def statement(self, name: str, word: str) -> None:
+        text, shape = self.expression(2)
+        if shape and self.rng.random() < 0.35:
+            text, shape = self.reduction(text, shape)
+        self.lines.append(f"{word}{name} = {text}")
+        self.values[name] = shape
+
+    def expression(self, depth: int) -> tuple[str, tuple[int, ...]]:
+        if depth == 0 or self.rng.random() < 0.2:
+            name = self.rng.choice(list(self.values))
+            return name, self.values[name]
+        if self.rng.random() < 0.5:
+            text, shape = self.expression(depth - 1)
+            return self.rng.choice(UNARY).format(f"({text})"), shape
+        (a, first), (b, second) = self.expression(depth - 1), self.expression(depth - 1)
+        return self.rng.choice(BINARY).format(f"({a})", f"({b})"), np.broadcast_shapes(first, second)
+
+    def reduction(self, text: str, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
+        words = self.rng.choice(AXES[len(shape)])
+        axis = 0 if "axis=0" in words else 1 if "axis=1" in words else -1 if "axis=-1" in words else None
+        found = np.sum(np.zeros(shape), axis=axis, keepdims="keepdims" in words).shape
+        return f"{self.rng.choice(REDUCTIONS)}({text}{words})", found
+
+
+def check(seed: int) -> None:
+    generator = Generator(seed)
+    text = generator.program()
+    rng = np.random.default_rng(seed)
+    values: dict[str, Any] = {name: rng.uniform(-1.5, 1.5, shape) for name, shape in generator.inputs.items()}
+    check_gradients(text, values, list(values))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("seed", range(1000, 3000, 100))
+def test_more_random_programs(seed: int) -> None:
+    for one in range(seed, seed + 100):
+        check(one)
