@@ -101,8 +101,12 @@ class Facts:
         """The stride of an access along a dimension, 0 where the dimension has one element."""
         return self.space.strides[access][dimension] if self.space.shape[dimension] > 1 else 0
 
-    def is_misaligned(self, access: int) -> bool:
-        """Whether rows of an access begin anywhere in a sector of memory."""
+    @cached_property
+    def misaligned(self) -> tuple[bool, ...]:
+        """For each access, whether its rows begin anywhere in a sector of memory."""
+        return tuple(map(self._is_misaligned, range(len(self.itemsizes))))
+
+    def _is_misaligned(self, access: int) -> bool:
         size = self.itemsizes[access]
         steps = [abs(s) * size for n, s in zip(self.space.shape, self.space.strides[access], strict=True) if n > 1]
         rests = [self.addresses[access], *(step for step in steps if leading(step, 1) >= SECTOR)]

@@ -138,7 +138,7 @@ def _best_box(
         if sum(prod(tile_shape(box, size)) * size for size in staged) <= tuning.tile_bytes
         if all(prod(box[side] for side in order[:-1]) <= tuning.block * groups[order[0]] for order in orders)
     ]
-    return min(found, key=partial(_sectors, facts, dims), default=None)
+    return min(found, key=partial(_sectors, facts, coarse(facts.space), dims), default=None)
 
 
 def _most_elements(facts: Facts) -> int:
@@ -321,16 +321,15 @@ def reach(dims: Sequence[Sequence[int]], shape: Sequence[int], box: Sequence[flo
     return found
 
 
-def _sectors(facts: Facts, dims: Sequence[Sequence[int]], box: Sequence[int]) -> float:
+def _sectors(facts: Facts, space: IterationSpace, dims: Sequence[Sequence[int]], box: Sequence[int]) -> float:
     """Sectors of memory that boxes touch for each element, with what boxes at the ends lack; and lines, which count
-    less.
+    less.  ``space``: coarse.
     """
     tuning = facts.tuning.elementwise
-    space = coarse(facts.space)
     extents = reach(dims, space.shape, box)
     touched = 0.0
     for i, (size, strides) in enumerate(zip(facts.itemsizes, space.strides, strict=True)):
-        traffic = Traffic(extents, 1, size, strides, misaligned=facts.is_misaligned(i), reads=True)
+        traffic = Traffic(extents, 1, size, strides, misaligned=facts.misaligned[i], reads=True)
         touched += pieces(traffic, extents, SECTOR) + tuning.line_sectors * pieces(traffic, extents, LINE)
     lengths = [prod(space.shape[d] for d in side) for side in dims]
     whole = prod(-(-n // b) * b / n for n, b in zip(lengths, box, strict=True))

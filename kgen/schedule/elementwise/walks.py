@@ -36,7 +36,7 @@ def _traffic(
     facts: Facts, space: IterationSpace, access: int, warp: Extents, requests: float, each: int = 1
 ) -> Traffic:
     size, reads = facts.itemsizes[access], facts.step.accesses[access].reads
-    return Traffic(warp, requests, size, space.strides[access], facts.is_misaligned(access), reads, each)
+    return Traffic(warp, requests, size, space.strides[access], facts.misaligned[access], reads, each)
 
 
 def _requests(planned: AccessSchedule, size: int, group: int) -> float:

@@ -89,7 +89,7 @@ class _Few:
         """What varies along rows or columns."""
         facts, one = self.facts, (1.0,) * len(self.space.shape)
         return tuple(
-            Traffic(one, 1, facts.itemsizes[i], self.space.strides[i], facts.is_misaligned(i), reads=True)
+            Traffic(one, 1, facts.itemsizes[i], self.space.strides[i], facts.misaligned[i], reads=True)
             for i, varies in enumerate(facts.varies)
             if varies
         )

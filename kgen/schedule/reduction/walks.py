@@ -33,7 +33,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
             _requests(t, facts.itemsizes[i], group),
             facts.itemsizes[i],
             space.strides[i],
-            facts.is_misaligned(i),
+            facts.misaligned[i],
             facts.step.accesses[i].reads,
             schedule.vectors,
         )
